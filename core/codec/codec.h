@@ -1,0 +1,107 @@
+// Codecs: from the elements of a chunk to its stored bytes and back.
+// Source: Zarr v3 core ("Codecs") and zarr-extensions (codecs/), numcodecs for `numcodecs.*`.
+//
+// Elements in memory are in C order of the shape and little-endian. Variable-length types (string,
+// variable-length bytes) are held in the wire format of vlen-utf8/vlen-bytes: uint32 count, then each
+// item as uint32 length and bytes.
+// Codecs and chains are immutable; all functions are thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/json.h"
+#include "core/base/result.h"
+#include "core/codec/data_type.h"
+
+namespace zarrfs {
+
+/// A codec as metadata names it; aliases resolved, 3.0 form.
+struct CodecSpec {
+  std::string name;
+  Json configuration = Json::object();
+  bool must_understand = true;
+};
+
+/// Parses one member of a `codecs` list: "name", {"name": ...}, with or without configuration.
+Result<CodecSpec> parse_codec_spec(const Json& spelled);
+
+/// Shape and type of the elements at one point of a chain.
+struct Elements {
+  DataType type;
+  std::vector<std::uint64_t> shape;
+  /// Number of elements.
+  [[nodiscard]] std::uint64_t count() const;
+  /// Bytes in memory; 0 for variable-length types.
+  [[nodiscard]] std::uint64_t bytes() const;
+};
+
+enum class CodecStage { kArrayToArray, kArrayToBytes, kBytesToBytes };
+
+class Codec {
+ public:
+  virtual ~Codec() = default;
+  [[nodiscard]] virtual CodecStage stage() const = 0;
+  /// Elements after encoding (array to array codecs only change them).
+  [[nodiscard]] virtual Result<Elements> encoded(const Elements& decoded) const { return decoded; }
+  /// `decoded` describes the elements on the decoded side. The result is never longer than `limit`
+  /// bytes: a longer one is kDamaged (a decompression bomb).
+  [[nodiscard]] virtual Result<Bytes> decode(ByteView bytes, const Elements& decoded,
+                                             std::uint64_t limit) const = 0;
+  [[nodiscard]] virtual Result<Bytes> encode(ByteView bytes, const Elements& decoded) const = 0;
+  /// Bytes that encoding adds to any input of bytes: a fixed checksum's size; nothing where the
+  /// size depends on the bytes.
+  struct FixedOverhead {
+    std::uint32_t before = 0;
+    std::uint32_t after = 0;
+  };
+  [[nodiscard]] virtual std::optional<FixedOverhead> fixed_overhead() const { return std::nullopt; }
+  /// Whether `bytes` can be a whole encoding, at little cost (frame lengths, checksums): for
+  /// refusing what a killed program left half written. An Error says what is wrong.
+  [[nodiscard]] virtual Result<void> check_whole(ByteView bytes) const;
+};
+
+/// The one table of codecs: name -> factory. `decoded` are the elements that reach the codec.
+/// kUnsupported for unknown names; kDamaged for malformed configurations.
+Result<std::unique_ptr<Codec>> make_codec(const CodecSpec& spec, const Elements& decoded);
+
+/// The name by which the table knows a codec: "endian" -> "bytes", "https://codec.zarrs.dev/array_to_bytes/vlen_v2" ->
+/// "vlen-bytes" or so; the name itself where it has no alias.
+std::string canonical_codec_name(const std::string& name);
+
+/// All names the table knows, sorted: for documentation and tests.
+std::vector<std::string> codec_names();
+
+/// A whole chain: array to array codecs, one array to bytes codec, bytes to bytes codecs.
+class CodecChain {
+ public:
+  struct Step {
+    CodecSpec spec;
+    CodecStage stage = CodecStage::kBytesToBytes;
+    Elements decoded;  ///< The elements before this step encodes (of the last array, for bytes steps).
+    std::shared_ptr<const Codec> codec;
+  };
+
+  /// Builds the chain for chunks of `decoded`. Codecs that are not known and need not be understood are left out.
+  static Result<CodecChain> make(const std::vector<CodecSpec>& specs, const Elements& decoded);
+  /// Only bytes to bytes codecs (after sharding, or of an index behind `bytes`).
+  static Result<CodecChain> make_bytes_only(const std::vector<CodecSpec>& specs);
+
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+  [[nodiscard]] const Elements& decoded() const { return decoded_; }
+  /// The bytes of a whole chunk, in memory order (see above).
+  [[nodiscard]] Result<Bytes> decode(ByteView stored) const;
+  [[nodiscard]] Result<Bytes> encode(ByteView elements) const;
+  /// Undoes only the last bytes to bytes steps, down to (not including) step `first`; for views that show the rest.
+  [[nodiscard]] Result<Bytes> decode_bytes_from(std::size_t first, ByteView stored) const;
+  [[nodiscard]] Result<void> check_whole(ByteView stored) const;
+
+ private:
+  std::vector<Step> steps_;
+  Elements decoded_;
+};
+
+}  // namespace zarrfs

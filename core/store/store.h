@@ -1,0 +1,137 @@
+// Where the bytes of a store are kept: a tree of files named by paths relative to the store's root
+// ("" is the root, "a/b" a node; no leading or trailing slash, no "." or ".." component).
+//
+// Absence is a value: a function that may find nothing returns an empty optional or pointer, and
+// only when the storage answered clearly that there is no such name. Everything else is an Error.
+// Thread-safe: all functions may be called at once from several threads.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/fd.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+/// Which file stands at a path, and in which state. Two equal identities: the same bytes, as far
+/// as the storage can tell without reading them.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+FileIdentity identity_of(const struct stat& status);
+
+/// A file opened for reading. Keeps the file it opened, whatever is renamed over its name.
+class File {
+ public:
+  virtual ~File() = default;
+  /// The status when it was opened.
+  [[nodiscard]] virtual const struct stat& status() const = 0;
+  /// The status now.
+  [[nodiscard]] virtual Result<struct stat> current_status() const = 0;
+  /// Reads up to `out.size()` bytes at `offset`; fewer only at the end of the file.
+  virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const = 0;
+  /// A descriptor for handing bytes on without copying; -1 where there is none.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+
+  [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
+  [[nodiscard]] FileIdentity identity() const { return identity_of(status()); }
+  /// Exactly `range`, or an error: kStale where the file has become shorter since it was opened.
+  [[nodiscard]] Result<Bytes> read_range(ByteRange range) const;
+};
+
+/// A file being written: made by Store::create, complete when synced, and under its final name only
+/// after Store::rename. Closing without rename leaves it for its owner to remove.
+class NewFile {
+ public:
+  virtual ~NewFile() = default;
+  virtual Result<void> write_at(std::uint64_t offset, ByteView bytes) = 0;
+  /// Copies `range` of `from` to `offset`, sharing blocks where the file system can.
+  virtual Result<void> copy_range(const File& from, ByteRange range, std::uint64_t offset) = 0;
+  virtual Result<void> truncate(std::uint64_t size) = 0;
+  /// Durable when it returns. Never retried after a failure: see fsync(2) and lost pages.
+  virtual Result<void> sync() = 0;
+  /// Reads what was written, also before it is synced.
+  virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const = 0;
+  [[nodiscard]] virtual Result<struct stat> status() const = 0;
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+};
+
+enum class EntryKind { kFile, kDirectory, kOther };
+
+struct Entry {
+  std::string name;
+  EntryKind kind = EntryKind::kFile;
+};
+
+/// A file's whole contents with its status at that moment.
+struct Document {
+  std::string text;
+  struct stat status {};
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// For messages: what the user called the store.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+
+  // Reading. Symbolic links are followed as the store's policy allows; a link that leaves the
+  // store is kDenied, a circle kLoop.
+
+  virtual Result<std::optional<struct stat>> status(const std::string& path) = 0;
+  /// Null where there is no such file. A directory is an Error of kInvalid.
+  virtual Result<std::shared_ptr<File>> open(const std::string& path) = 0;
+  /// All entries but "." and "..", in the storage's order; nothing where there is no such directory.
+  virtual Result<std::optional<std::vector<Entry>>> list(const std::string& path) = 0;
+  /// A symbolic link's status itself is never shown: links look like what they lead to.
+  virtual Result<struct statvfs> space() = 0;
+  /// A whole small file; nothing where there is none; kDamaged where it is larger than `limit`.
+  Result<std::optional<Document>> read_document(const std::string& path, std::size_t limit);
+
+  // Writing. Links are never followed in the last component, and never out of the store.
+  // Parents must exist. None of these syncs a directory: call sync_directory.
+
+  /// A new file, exclusively: kExists where the name is taken.
+  virtual Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) = 0;
+  /// An existing file for writing on (a log, a successor of an earlier run); null where absent.
+  virtual Result<std::unique_ptr<NewFile>> reopen(const std::string& path) = 0;
+  /// Atomically; replaces a file that stands at `to`.
+  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
+  /// Removing what is absent succeeds.
+  virtual Result<void> remove(const std::string& path) = 0;
+  virtual Result<void> make_directory(const std::string& path, mode_t mode) = 0;
+  virtual Result<void> remove_directory(const std::string& path) = 0;
+  virtual Result<void> sync_directory(const std::string& path) = 0;
+  /// Plain open(2) of a file that is not Zarr's (created where flags say so): for what passes through unchanged.
+  virtual Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) = 0;
+  /// Why this store cannot be written, or nothing where it can.
+  virtual std::optional<std::string> why_read_only() = 0;
+};
+
+/// What symbolic links may do.
+enum class LinkPolicy {
+  kInside,  ///< A link that leaves the store is kDenied.
+  kFollow,  ///< Links lead where they lead.
+};
+
+/// Opens SOURCE: a directory or a file:// URL. The only place that names concrete stores.
+Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links);
+
+/// The local path of SOURCE (made absolute), where it has one.
+Result<std::string> local_path(const std::string& source);
+
+}  // namespace zarrfs

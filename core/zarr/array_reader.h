@@ -1,0 +1,109 @@
+// Reads the stored objects of one array: opens shards, loads and caches their indexes, and says where each chunk
+// lies. Life of a read: chunk coordinates -> Layout::place_of -> shard file -> index entry (one per level) -> range.
+//
+// The first chunk of a shard costs two ranged reads (index, bytes), each next one: one.
+// Thread-safe. No lock is held across I/O.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/zarr/layout.h"
+#include "core/zarr/metadata.h"
+
+namespace zarrfs {
+
+/// Counters of what was read from the store; shared by all readers of a mount.
+struct ReadCounters {
+  std::atomic<std::uint64_t> index_reads{0};
+  std::atomic<std::uint64_t> index_hits{0};
+  std::atomic<std::uint64_t> range_reads{0};  ///< Reads of chunk bytes.
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> whole_shards{0};  ///< Shards decoded as a whole (codecs around sharding).
+};
+
+/// The index of one open shard, or the whole of it where codecs around sharding hide the ranges.
+/// Immutable.
+class Shard {
+ public:
+  virtual ~Shard() = default;
+  [[nodiscard]] virtual FileIdentity identity() const = 0;
+  [[nodiscard]] virtual std::size_t memory() const = 0;
+};
+
+/// Least recently used shards, by bytes. Thread-safe.
+class IndexCache {
+ public:
+  explicit IndexCache(std::size_t max_bytes);
+  ~IndexCache();
+  std::shared_ptr<const Shard> find(const std::string& path, const FileIdentity& identity);
+  void insert(const std::string& path, std::shared_ptr<const Shard> shard);
+  void drop(const std::string& path);
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The bytes of one chunk: a range of a file, or bytes in memory.
+struct ChunkBytes {
+  std::shared_ptr<const File> file;     ///< Null where the bytes are in memory.
+  ByteRange range;                      ///< Within the file, or within *memory.
+  std::shared_ptr<const Bytes> memory;  ///< A shard that had to be decoded as a whole.
+  FileIdentity shard;                   ///< The stored object the chunk came from.
+  struct stat shard_status {};          ///< Its status (times, owner).
+  /// All of the chunk's stored bytes.
+  [[nodiscard]] Result<Bytes> read(ReadCounters* counters = nullptr) const;
+};
+
+class ArrayReader {
+ public:
+  ArrayReader(std::shared_ptr<Store> store, std::string path,
+              std::shared_ptr<const ArrayMetadata> metadata, std::shared_ptr<const Layout> layout,
+              std::shared_ptr<IndexCache> cache, std::shared_ptr<ReadCounters> counters);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const ArrayMetadata& metadata() const { return *metadata_; }
+  [[nodiscard]] const Layout& layout() const { return *layout_; }
+  [[nodiscard]] Store& store() const { return *store_; }
+
+  /// The store path of the object at `cell`.
+  [[nodiscard]] std::string cell_path(std::span<const std::uint64_t> cell) const;
+
+  /// Where a chunk's bytes are (chunk coordinates in array axes); nothing where the chunk is proven absent.
+  /// kDamaged, with shard, entry and numbers in the message, where index or entry cannot be trusted.
+  Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk);
+
+  /// The state of the stored object at `cell`: its status, nothing where it is absent.
+  Result<std::optional<struct stat>> cell_status(std::span<const std::uint64_t> cell);
+
+  /// Calls `visit` for each chunk that the shard at `cell` lists, in C order of the shard's chunks, from the `first`-th
+  /// chunk place of the shard on; stops when `visit` returns false. Chunks outside the array are left out.
+  /// An entry that is damaged is visited too (`damage` not empty). An Error is about the shard as a whole.
+  struct Visited {
+    std::uint64_t number;                  ///< C-order number of the chunk within the shard, all levels together.
+    std::vector<std::uint64_t> chunk;      ///< Chunk coordinates in array axes.
+    ByteRange range;                       ///< Within the stored object (of the decoded shard where codecs are around it).
+    std::string damage;
+  };
+  Result<void> visit_cell(std::span<const std::uint64_t> cell, std::uint64_t first,
+                          const std::function<bool(const Visited&)>& visit);
+
+  /// Decodes the elements of one chunk (full chunk shape, C order, little-endian): the fill value where it is absent.
+  Result<Bytes> read_elements(std::span<const std::uint64_t> chunk);
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::string path_;
+  std::shared_ptr<const ArrayMetadata> metadata_;
+  std::shared_ptr<const Layout> layout_;
+  std::shared_ptr<IndexCache> cache_;
+  std::shared_ptr<ReadCounters> counters_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,46 @@
+// The nodes of a store: finds groups and arrays below a path. Source: Zarr v3 core ("Storage").
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/store/store.h"
+#include "core/zarr/layout.h"
+#include "core/zarr/metadata.h"
+
+namespace zarrfs {
+
+/// What stands at one path of the store.
+struct Node {
+  enum class Kind {
+    kGroup,
+    kArray,
+    kDamaged,      ///< zarr.json cannot be parsed or read; `error` says why.
+    kUnsupported,  ///< A node with a feature that zarrfs does not know; `error` names it.
+    kPlain,        ///< A directory without zarr.json.
+    kFile,         ///< Not a directory.
+    kAbsent,
+  };
+  Kind kind = Kind::kAbsent;
+  std::shared_ptr<const GroupMetadata> group;
+  std::shared_ptr<const ArrayMetadata> array;
+  std::shared_ptr<const Layout> layout;  ///< Of arrays; null where `error` says why there is none (then kUnsupported or kDamaged).
+  FileIdentity document;                 ///< Of zarr.json.
+  struct stat status {};                 ///< Of zarr.json, or of the file or directory where there is none.
+  Error error;
+};
+
+/// Loads the node at `path`. An Error is one of the storage only.
+Result<Node> load_node(Store& store, const std::string& path);
+
+/// Visits every node below `path` (itself included), parents before children, siblings by name (bytewise). Arrays are not
+/// descended into; plain directories are. `visit` returns false to leave out a subtree. At most 64 levels deep.
+Result<void> walk_nodes(Store& store, const std::string& path,
+                        const std::function<bool(const std::string& path, const Node& node)>& visit);
+
+/// "a" + "b" -> "a/b"; "" + "b" -> "b".
+std::string join_path(const std::string& parent, const std::string& name);
+
+}  // namespace zarrfs

@@ -1,5 +1,5 @@
-// Families of readers, as data: what each can read of Zarr v2. A profile is one row of the table in profile.cc; each column
-// is also an option of the mount. Immutable; thread-safe.
+// Families of readers, as data: what each can read of Zarr v2. A profile is one row of the table in
+// profile.cc; each column is also an option of the mount. Immutable; thread-safe.
 #pragma once
 
 #include <optional>
@@ -15,38 +15,50 @@ namespace zarrfs {
 /// What a reader makes of a fill value in `.zarray`.
 enum class FillStyle {
   kVerbatim,  ///< The v3 value, translated.
-  kMask,      ///< As missing data (xarray): never a value that real data may hold; null where needed, and materialised.
-  kNumeric,   ///< Must be a number: never null, never NaN spelled otherwise than as a string.
+  kMask,  ///< As missing data (xarray): never a value that real data may hold; null where needed,
+          ///< and materialised.
+  kNumeric,  ///< Must be a number: never null, never NaN spelled otherwise than as a string.
+  kScalar,   ///< As kVerbatim, but complex values and integers beyond int64 become null, and are
+             ///< materialised (GDAL).
 };
 
 struct Profile {
   std::string name;
-  std::string summary;                 ///< Which programs, for --help.
-  std::optional<char> separator;       ///< Of chunk keys; nothing: '.' or, for OME-Zarr, '/'.
-  std::vector<std::string> compressors;  ///< v2 ids that may stand as compressor, e.g. "zstd"; "*" for all that numcodecs 0.11 has.
-  std::vector<std::string> filters;    ///< v2 ids that may stand in filters; empty: none.
-  std::vector<std::string> types;      ///< numpy kinds and sizes read, e.g. "i1","f4","M8"; "*" for all.
-  bool big_endian = true;              ///< Whether big-endian types are read.
-  bool fortran = true;                 ///< Whether order "F" is read.
-  bool clamp_chunks = false;           ///< Chunks larger than the array are refused by the reader (netCDF-C 4.9.0).
-  bool zero_dimensions = true;         ///< Dimensions of length 0 are read.
-  bool scalars = true;                 ///< Rank 0 is read.
+  std::string summary;                   ///< Which programs, for --help.
+  std::optional<char> separator;         ///< Of chunk keys; nothing: '.' or, for OME-Zarr, '/'.
+  std::vector<std::string> compressors;  ///< v2 ids that may stand as compressor, e.g. "zstd"; "*"
+                                         ///< for all that numcodecs 0.11 has.
+  std::vector<std::string> filters;      ///< v2 ids that may stand in filters; empty: none.
+  std::vector<std::string> types;  ///< Types read, see type_token() in v2_types.h: "i1", "f4",
+                                   ///< "M8", "S", "struct"; "*" for all.
+  bool big_endian = true;          ///< Whether big-endian types are read.
+  bool fortran = true;             ///< Whether order "F" is read.
+  bool clamp_chunks =
+      false;  ///< Chunks larger than the array are refused by the reader (netCDF-C 4.9.0).
+  bool zero_dimensions = true;  ///< Dimensions of length 0 are read.
+  bool scalars = true;          ///< Rank 0 is read.
   FillStyle fill = FillStyle::kVerbatim;
-  bool always_dimension_names = false; ///< `_ARRAY_DIMENSIONS` is needed (xarray).
-  bool ome04 = true;                   ///< OME-Zarr 0.5 attributes are turned into 0.4.
+  bool always_dimension_names = false;  ///< `_ARRAY_DIMENSIONS` is needed (xarray).
+  bool ome04 = true;                    ///< OME-Zarr 0.5 attributes are turned into 0.4.
+
+  [[nodiscard]] bool reads_compressor(std::string_view id) const;
+  [[nodiscard]] bool reads_filter(std::string_view id) const;
+  [[nodiscard]] bool reads_type(std::string_view token) const;
 };
 
 /// The table.
 const std::vector<Profile>& profiles();
 
-/// Names of the columns that can be changed by options ("compressors", "filters", ...), with help texts.
+/// Names of the columns that can be changed by options ("compressors", "filters", ...), with help
+/// texts.
 struct ProfileColumn {
   std::string name;
   std::string help;
 };
 const std::vector<ProfileColumn>& profile_columns();
 
-/// The row `options.profile`, with the columns that the options change. kInvalid, naming option and value, otherwise.
+/// The row `options.profile`, with the columns that the options change. kInvalid, naming option and
+/// value, otherwise.
 Result<Profile> choose_profile(const ViewOptions& options);
 
 }  // namespace zarrfs

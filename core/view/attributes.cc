@@ -1,0 +1,252 @@
+#include "core/view/attributes.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kOme = "ome";
+constexpr const char* kVersion = "version";
+constexpr const char* kMultiscales = "multiscales";
+constexpr const char* kSpatialdata = "spatialdata_attrs";
+constexpr const char* kDevSpatialdata = "-dev-spatialdata";
+
+/// The members of 0.4 that 0.5 keeps inside `ome`.
+constexpr std::array<const char*, 8> kOmeMembers = {
+    kMultiscales, "omero", "plate", "well", "labels", "image-label", "bioformats2raw.layout",
+    "series"};
+/// Those that carry a version of their own in 0.4.
+constexpr std::array<const char*, 4> kVersioned = {"omero", "plate", "well", "image-label"};
+
+bool is_versioned(const std::string& member) {
+  return std::find(kVersioned.begin(), kVersioned.end(), member) != kVersioned.end();
+}
+
+std::string text_of(const Json& object, const char* member) {
+  const auto found = object.find(member);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// 0.5-dev-spatialdata keeps its suffix, everything else becomes plain 0.4.
+std::string version_04(const Json& ome) {
+  return text_of(ome, kVersion).ends_with(kDevSpatialdata) ? std::string("0.4") + kDevSpatialdata
+                                                           : std::string("0.4");
+}
+
+void collect_simple_transforms(const Json& transforms, Json& scale, Json& translation) {
+  if (!transforms.is_array()) return;
+  for (const Json& transform : transforms) {
+    if (!transform.is_object()) return;
+    const std::string type = text_of(transform, "type");
+    if (type == "sequence" && transform.contains("transformations")) {
+      collect_simple_transforms(transform["transformations"], scale, translation);
+    } else if (type == "scale" && scale.is_null() && translation.is_null() &&
+               transform.contains("scale")) {
+      scale = {{"type", "scale"}, {"scale", transform["scale"]}};
+    } else if (type == "translation" && translation.is_null() &&
+               transform.contains("translation")) {
+      translation = {{"type", "translation"}, {"translation", transform["translation"]}};
+    } else {
+      return;
+    }
+  }
+}
+
+/// 0.4 knows a scale and then perhaps a translation; later versions (RFC 5) any chain between named
+/// systems. Nothing where no leading scale is left.
+std::optional<Json> simple_transforms(const Json& transforms) {
+  Json scale;
+  Json translation;
+  collect_simple_transforms(transforms, scale, translation);
+  if (scale.is_null()) return std::nullopt;
+  Json simple = Json::array({std::move(scale)});
+  if (!translation.is_null()) simple.push_back(std::move(translation));
+  return simple;
+}
+
+/// A multiscale of RFC 5 as 0.4 can say it; nothing where it cannot.
+std::optional<Json> without_coordinate_systems(Json multiscale) {
+  const auto systems = multiscale.find("coordinateSystems");
+  if (systems == multiscale.end()) return multiscale;
+  if (!systems->is_array() || systems->empty()) return std::nullopt;
+  const Json first = systems->front();
+  multiscale.erase("coordinateSystems");
+  if (!multiscale.contains("axes")) {
+    if (!first.is_object() || !first.contains("axes")) return std::nullopt;
+    multiscale["axes"] = first["axes"];
+  }
+  const auto datasets = multiscale.find("datasets");
+  if (datasets == multiscale.end() || !datasets->is_array()) return std::nullopt;
+  for (Json& dataset : *datasets) {
+    if (!dataset.is_object() || !dataset.contains("coordinateTransformations")) return std::nullopt;
+    auto simple = simple_transforms(dataset["coordinateTransformations"]);
+    if (!simple) return std::nullopt;
+    dataset["coordinateTransformations"] = std::move(*simple);
+  }
+  multiscale.erase("coordinateTransformations");
+  return multiscale;
+}
+
+Json multiscales_04(const Json& multiscales, const std::string& version) {
+  if (!multiscales.is_array()) return multiscales;
+  Json shown = Json::array();
+  for (const Json& multiscale : multiscales) {
+    if (!multiscale.is_object()) {
+      shown.push_back(multiscale);
+      continue;
+    }
+    auto simple = without_coordinate_systems(multiscale);
+    if (!simple) continue;
+    (*simple)[kVersion] = version;
+    shown.push_back(std::move(*simple));
+  }
+  return shown;
+}
+
+Json member_04(const std::string& member, const Json& value, const std::string& version) {
+  if (member == kMultiscales) return multiscales_04(value, version);
+  Json shown = value;
+  if (is_versioned(member) && shown.is_object()) shown[kVersion] = "0.4";
+  return shown;
+}
+
+/// The format of each spatialdata element has a version of its own, one lower for Zarr v2.
+Json spatialdata_v2(const Json& attributes) {
+  Json shown = attributes;
+  if (!shown.is_object()) return shown;
+  const std::string version = text_of(shown, kVersion);
+  if (version == "0.3") shown[kVersion] = "0.2";
+  if (version == "0.2") shown[kVersion] = "0.1";
+  return shown;
+}
+
+Json lift_ome(const Json& attributes) {
+  const Json& ome = attributes[kOme];
+  const std::string version = version_04(ome);
+  Json shown = Json::object();
+  for (const auto& [name, value] : attributes.items()) {
+    if (name != kOme) {
+      if (!ome.contains(name)) shown[name] = name == kSpatialdata ? spatialdata_v2(value) : value;
+      continue;
+    }
+    for (const auto& [member, inner] : ome.items()) {
+      if (member != kVersion) shown[member] = member_04(member, inner, version);
+    }
+  }
+  return shown;
+}
+
+/// A member of 0.4 as 0.5 has it: without versions of its own.
+Json member_05(const std::string& member, Json value) {
+  if (member == kMultiscales && value.is_array()) {
+    for (Json& multiscale : value) {
+      if (multiscale.is_object()) multiscale.erase(kVersion);
+    }
+  } else if (is_versioned(member) && value.is_object()) {
+    value.erase(kVersion);
+  }
+  return value;
+}
+
+bool belongs_to_ome(const std::string& name, const Json& old_attributes) {
+  if (old_attributes[kOme].contains(name)) return true;
+  if (old_attributes.contains(name)) return false;
+  return std::find(kOmeMembers.begin(), kOmeMembers.end(), name) != kOmeMembers.end();
+}
+
+/// The value to store for what was written: the old one where the program left untouched what it
+/// was shown.
+Json restored(const std::string& name, const Json& written, const Json& shown, const Json& old,
+              bool in_ome) {
+  if (shown.contains(name) && shown[name] == written && old.contains(name)) return old[name];
+  return in_ome ? member_05(name, written) : written;
+}
+
+std::string dimension_name(const ArrayMetadata& array, std::size_t axis, bool with_length) {
+  const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
+  std::string name = named ? *array.dimension_names[axis] : "dim_";
+  if (!named) name += std::to_string(axis);
+  if (with_length) name.append("_").append(std::to_string(array.shape[axis]));
+  return name;
+}
+
+/// A made-up name may be one that another axis was given.
+std::string unique_name(std::string name, const Json& taken) {
+  while (std::find(taken.begin(), taken.end(), Json(name)) != taken.end()) name += "_";
+  return name;
+}
+
+bool all_named(const ArrayMetadata& array) {
+  return array.dimension_names.size() == array.shape.size() &&
+         std::all_of(array.dimension_names.begin(), array.dimension_names.end(),
+                     [](const auto& name) { return name.has_value(); });
+}
+
+}  // namespace
+
+Json array_attributes(const ArrayMetadata& array, const Profile& profile,
+                      const ArrayCircumstances& circumstances) {
+  Json attributes = array.attributes.is_object() ? array.attributes : Json::object();
+  if (attributes.contains(kDimensionsAttribute)) return attributes;
+  const bool conflict = circumstances.omit_dimension_names;
+  const bool known = !array.dimension_names.empty() && all_named(array) && !conflict;
+  if (!known && !profile.always_dimension_names) return attributes;
+  Json names = Json::array();
+  for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+    std::string name = dimension_name(array, axis, conflict);
+    names.push_back(known ? std::move(name) : unique_name(std::move(name), names));
+  }
+  attributes[kDimensionsAttribute] = std::move(names);
+  return attributes;
+}
+
+Json group_document(const GroupMetadata* group, ViewFormat format) {
+  if (format == ViewFormat::kV2) return Json{{"zarr_format", 2}};
+  Json document = Json::object();
+  document["zarr_format"] = 3;
+  document["node_type"] = "group";
+  document["attributes"] = Json::object();
+  if (group == nullptr || !group->document.is_object()) return document;
+  for (const auto& [name, value] : group->document.items()) {
+    if (name != "consolidated_metadata") document[name] = value;
+  }
+  return document;
+}
+
+bool is_ome(const Json& attributes) {
+  if (!attributes.is_object()) return false;
+  const auto ome = attributes.find(kOme);
+  if (ome == attributes.end() || !ome->is_object()) return false;
+  return std::any_of(kOmeMembers.begin(), kOmeMembers.end(),
+                     [&](const char* member) { return ome->contains(member); });
+}
+
+Json group_attributes(const GroupMetadata& group, const Profile& profile) {
+  if (!group.attributes.is_object()) return Json::object();
+  if (!profile.ome04 || !is_ome(group.attributes)) return group.attributes;
+  return lift_ome(group.attributes);
+}
+
+Json ungroup_attributes(const Json& written, const GroupMetadata& old) {
+  if (!written.is_object() || !is_ome(old.attributes) || written.contains(kOme)) return written;
+  const Json shown = lift_ome(old.attributes);
+  Json ome = Json::object();
+  if (old.attributes[kOme].contains(kVersion)) ome[kVersion] = old.attributes[kOme][kVersion];
+  Json attributes = Json::object();
+  for (const auto& [name, value] : written.items()) {
+    if (belongs_to_ome(name, old.attributes)) {
+      if (!attributes.contains(kOme)) attributes[kOme] = Json::object();
+      ome[name] = restored(name, value, shown, old.attributes[kOme], true);
+    } else {
+      attributes[name] = restored(name, value, shown, old.attributes, false);
+    }
+  }
+  attributes[kOme] = std::move(ome);
+  return attributes;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,22 @@
+// Attributes as Zarr v2 programs expect them: dimension names as xarray writes them, OME-Zarr 0.5
+// as 0.4, and back. Source: xarray ("Zarr encoding specification"), OME-NGFF 0.4 and 0.5,
+// spatialdata's format versions. Pure functions; thread-safe.
+#pragma once
+
+#include "core/base/json.h"
+#include "core/view/presentation.h"
+#include "core/view/profile.h"
+#include "core/zarr/metadata.h"
+
+namespace zarrfs {
+
+/// The attribute in which xarray, GDAL and netCDF-C look for names of dimensions.
+inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
+
+/// `.zattrs` of an array: its attributes, with `_ARRAY_DIMENSIONS` from dimension_names where all
+/// have one. A profile that needs the attribute gets made-up names for the rest, unique within the
+/// array; names that stand for several lengths in a group then carry the length.
+Json array_attributes(const ArrayMetadata& array, const Profile& profile,
+                      const ArrayCircumstances& circumstances);
+
+}  // namespace zarrfs

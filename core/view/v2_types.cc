@@ -1,0 +1,261 @@
+#include "core/view/v2_types.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+DataType int64_type() {
+  DataType type;
+  type.kind = TypeKind::kInt;
+  type.name = "int64";
+  type.size = 8;
+  type.spelled = "int64";
+  return type;
+}
+
+/// A type whose fill values are written in base64, whatever the bytes.
+DataType opaque_type(std::size_t size) {
+  DataType type;
+  type.kind = TypeKind::kFixedBytes;
+  type.name = "null_terminated_bytes";
+  type.size = static_cast<std::uint32_t>(size);
+  return type;
+}
+
+bool numpy_has(const DataType& type) {
+  switch (type.kind) {
+    case TypeKind::kSmallInt:
+    case TypeKind::kSmallUint:
+    case TypeKind::kSmallFloat:
+    case TypeKind::kSmallComplex: return false;
+    case TypeKind::kStruct:
+      return std::all_of(type.fields.begin(), type.fields.end(), [](const Field& field) {
+        return !field.type.variable_length() && numpy_has(field.type);
+      });
+    default: return true;
+  }
+}
+
+/// Datetimes of unit "generic" are refused by zarr-python 2; the integers in them are not.
+void name_unitless_integers(DataType& type) {
+  const bool time = type.kind == TypeKind::kDatetime || type.kind == TypeKind::kTimedelta;
+  if (time && (type.unit.empty() || type.unit == "generic")) type = int64_type();
+  for (Field& field : type.fields) name_unitless_integers(field.type);
+}
+
+std::string sized_token(char kind, const DataType& type) {
+  std::string token(1, kind);
+  token += std::to_string(type.size);
+  return token;
+}
+
+Json base64_of(const DataType& type, ByteView element, bool big_endian) {
+  Bytes bytes(element.begin(), element.end());
+  if (big_endian) swap_elements(type, bytes);
+  return render_fill_value(opaque_type(bytes.size()), bytes, false);
+}
+
+/// Hexadecimal, which tells a NaN by its payload, is known to no reader of Zarr v2.
+Json float_name(Json rendered) {
+  const bool text = rendered.is_string();
+  if (text && rendered.get_ref<const std::string&>().starts_with("0x")) return "NaN";
+  return rendered;
+}
+
+Json float_fill(const DataType& type, ByteView element) {
+  Json rendered = render_fill_value(type, element, false);
+  if (!rendered.is_array()) return float_name(std::move(rendered));
+  for (Json& part : rendered) part = float_name(std::move(part));
+  return rendered;
+}
+
+bool is_float(const DataType& type) {
+  return type.kind == TypeKind::kFloat || type.kind == TypeKind::kComplex;
+}
+
+bool is_nan(const Json& value) { return value.is_string() && value == "NaN"; }
+
+/// Whether the reader, given `value`, makes the very bits of `element` of it.
+bool says_exactly(const DataType& type, ByteView element, const Json& value) {
+  if (!is_float(type)) return true;
+  const auto parsed = parse_fill_value(type, value, false);
+  return parsed && std::equal(parsed->begin(), parsed->end(), element.begin(), element.end());
+}
+
+bool beyond_int64(const DataType& type, ByteView element) {
+  return type.kind == TypeKind::kUint && type.size == 8 && element.size() == 8 &&
+         load_little<std::uint64_t>(element) >
+             static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+V2Fill verbatim_fill(const DataType& type, ByteView element, bool big_endian) {
+  V2Fill fill{plain_v2_fill(type, element, big_endian), {}};
+  if (type.kind == TypeKind::kVariableBytes) {
+    fill.materialise_because = "fill values of variable-length bytes cannot be said in Zarr v2";
+  } else if (!says_exactly(type, element, fill.value)) {
+    fill.materialise_because = "the fill value is a NaN with a payload";
+  }
+  return fill;
+}
+
+V2Fill scalar_fill(const DataType& type, ByteView element, bool big_endian) {
+  if (type.kind == TypeKind::kComplex) return {nullptr, "the reader refuses complex fill values"};
+  if (beyond_int64(type, element)) {
+    return {nullptr, "the reader knows no fill value beyond int64"};
+  }
+  return verbatim_fill(type, element, big_endian);
+}
+
+V2Fill numeric_fill(const DataType& type, ByteView element, bool big_endian) {
+  if (type.kind == TypeKind::kComplex) return {0, "the reader refuses complex fill values"};
+  if (type.kind == TypeKind::kBool) {
+    return {!element.empty() && element[0] != 0 ? 1 : 0, {}};
+  }
+  V2Fill fill = verbatim_fill(type, element, big_endian);
+  if (beyond_int64(type, element)) {
+    fill.materialise_because = "the reader knows no fill value beyond int64";
+  }
+  return fill;
+}
+
+V2Fill mask_fill(const DataType& type, ByteView element, bool big_endian, const Json& attributes) {
+  if (const auto masked = fill_attribute(type, attributes)) {
+    V2Fill fill{plain_v2_fill(type, *masked, big_endian), {}};
+    if (!std::equal(masked->begin(), masked->end(), element.begin(), element.end())) {
+      fill.materialise_because = "_FillValue is not the fill value";
+    }
+    return fill;
+  }
+  constexpr const char* kBecause = "the reader would take the fill value for missing data";
+  if (type.kind != TypeKind::kFloat) return {nullptr, kBecause};
+  V2Fill fill = verbatim_fill(type, element, big_endian);
+  if (is_nan(fill.value)) return fill;
+  return {"NaN", kBecause};
+}
+
+/// xarray writes floats as base64 of a little-endian float64; the number itself, or its name, is
+/// taken as well.
+std::optional<Json> float_of_attribute(const Json& value) {
+  if (value.is_number()) return value;
+  if (!value.is_string()) return std::nullopt;
+  if (value == "NaN" || value == "Infinity" || value == "-Infinity") return value;
+  const auto bytes = parse_fill_value(opaque_type(sizeof(double)), value, false);
+  if (!bytes || bytes->size() != sizeof(double)) return std::nullopt;
+  DataType float64;
+  float64.kind = TypeKind::kFloat;
+  float64.name = "float64";
+  float64.size = sizeof(double);
+  return float_name(render_fill_value(float64, *bytes, false));
+}
+
+std::optional<Json> complex_of_attribute(const Json& value) {
+  if (!value.is_array() || value.size() != 2) return std::nullopt;
+  const auto real = float_of_attribute(value[0]);
+  const auto imaginary = float_of_attribute(value[1]);
+  if (!real || !imaginary) return std::nullopt;
+  Json parts = Json::array();
+  parts.push_back(*real);
+  parts.push_back(*imaginary);
+  return parts;
+}
+
+std::optional<Json> value_of_attribute(const DataType& type, const Json& value) {
+  if (type.kind == TypeKind::kFloat) return float_of_attribute(value);
+  if (type.kind == TypeKind::kComplex) return complex_of_attribute(value);
+  const bool integer = type.kind == TypeKind::kInt || type.kind == TypeKind::kUint;
+  if (integer && value.is_number_float()) {
+    const double number = value.get<double>();
+    constexpr double kExact = 9007199254740992.0;  // 2^53: integers below are exact
+    if (!(number >= -kExact && number <= kExact)) return std::nullopt;
+    const auto whole = static_cast<std::int64_t>(number);
+    if (static_cast<double>(whole) != number) return std::nullopt;
+    return Json(whole);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<ShownType> shown_type(const DataType& type) {
+  ShownType shown{type, false};
+  if (!numpy_has(type)) {
+    shown.type = widened(type);
+    shown.widened = true;
+    if (!numpy_has(shown.type)) return std::nullopt;
+  }
+  name_unitless_integers(shown.type);
+  return shown;
+}
+
+std::string type_token(const DataType& type) {
+  switch (type.kind) {
+    case TypeKind::kBool: return "b1";
+    case TypeKind::kInt: return sized_token('i', type);
+    case TypeKind::kUint: return sized_token('u', type);
+    case TypeKind::kFloat: return sized_token('f', type);
+    case TypeKind::kComplex: return sized_token('c', type);
+    case TypeKind::kRaw: return "V";
+    case TypeKind::kFixedBytes: return "S";
+    case TypeKind::kFixedUtf32: return "U";
+    case TypeKind::kDatetime: return "M8";
+    case TypeKind::kTimedelta: return "m8";
+    case TypeKind::kStruct: return "struct";
+    case TypeKind::kString:
+    case TypeKind::kVariableBytes: return "O";
+    default: return type.name;
+  }
+}
+
+Json v2_dtype(const DataType& type, bool big_endian) {
+  if (type.kind != TypeKind::kStruct) return numpy_typestr(type, big_endian);
+  Json fields = Json::array();
+  for (const Field& field : type.fields) {
+    Json pair = Json::array();
+    pair.push_back(field.name);
+    pair.push_back(v2_dtype(field.type, big_endian));
+    fields.push_back(std::move(pair));
+  }
+  return fields;
+}
+
+Json plain_v2_fill(const DataType& type, ByteView element, bool big_endian) {
+  switch (type.kind) {
+    case TypeKind::kFloat:
+    case TypeKind::kComplex: return float_fill(type, element);
+    case TypeKind::kDatetime:
+    case TypeKind::kTimedelta:
+      return element.size() == 8 ? Json(load_little<std::int64_t>(element)) : Json(nullptr);
+    case TypeKind::kRaw:
+    case TypeKind::kFixedBytes:
+    case TypeKind::kStruct: return base64_of(type, element, big_endian);
+    case TypeKind::kVariableBytes: return "";
+    default: return render_fill_value(type, element, false);
+  }
+}
+
+V2Fill v2_fill(const DataType& type, ByteView element, bool big_endian, FillStyle style,
+               const Json& attributes) {
+  switch (style) {
+    case FillStyle::kMask: return mask_fill(type, element, big_endian, attributes);
+    case FillStyle::kNumeric: return numeric_fill(type, element, big_endian);
+    case FillStyle::kScalar: return scalar_fill(type, element, big_endian);
+    case FillStyle::kVerbatim: break;
+  }
+  return verbatim_fill(type, element, big_endian);
+}
+
+std::optional<Bytes> fill_attribute(const DataType& type, const Json& attributes) {
+  if (!attributes.is_object()) return std::nullopt;
+  const auto found = attributes.find(kFillAttribute);
+  if (found == attributes.end()) return std::nullopt;
+  const auto value = value_of_attribute(type, *found);
+  if (!value) return std::nullopt;
+  auto element = parse_fill_value(type, *value, false);
+  if (!element) return std::nullopt;
+  return std::move(*element);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,177 @@
+#include "core/view/attributes.h"
+
+#include <gtest/gtest.h>
+
+namespace zarrfs {
+namespace {
+
+Profile profile_of(const std::string& name) {
+  ViewOptions options;
+  options.profile = name;
+  return *choose_profile(options);
+}
+
+GroupMetadata group_with(const char* attributes) {
+  GroupMetadata group;
+  group.attributes = Json::parse(attributes);
+  return group;
+}
+
+constexpr const char* kImage05 = R"({
+  "creator": "someone",
+  "ome": {
+    "version": "0.5",
+    "multiscales": [{"name": "cells", "axes": [{"name": "y"}, {"name": "x"}],
+                     "datasets": [{"path": "0", "coordinateTransformations":
+                                   [{"type": "scale", "scale": [1, 2]}]}]}],
+    "omero": {"channels": []},
+    "labels": ["nuclei"],
+    "bioformats2raw.layout": 3
+  }
+})";
+
+TEST(Attributes, OmeImageOf05IsShownAs04) {
+  const Json shown = group_attributes(group_with(kImage05), profile_of("generic"));
+  EXPECT_EQ(shown, Json::parse(R"({
+    "creator": "someone",
+    "multiscales": [{"name": "cells", "axes": [{"name": "y"}, {"name": "x"}],
+                     "datasets": [{"path": "0", "coordinateTransformations":
+                                   [{"type": "scale", "scale": [1, 2]}]}], "version": "0.4"}],
+    "omero": {"channels": [], "version": "0.4"},
+    "labels": ["nuclei"],
+    "bioformats2raw.layout": 3
+  })"));
+}
+
+TEST(Attributes, PlatesWellsAndLabelImagesGetTheirVersion) {
+  const Json shown = group_attributes(
+      group_with(R"({"ome": {"version": "0.5", "plate": {"wells": []}, "well": {"images": []},
+                             "image-label": {"colors": []}}})"),
+      profile_of("ome"));
+  for (const char* member : {"plate", "well", "image-label"}) {
+    EXPECT_EQ(shown[member]["version"], "0.4") << member;
+  }
+}
+
+TEST(Attributes, OmeStaysAsItIsWhereTheProfileDoesNotAskFor04) {
+  Profile profile = profile_of("generic");
+  profile.ome04 = false;
+  EXPECT_EQ(group_attributes(group_with(kImage05), profile), Json::parse(kImage05));
+}
+
+TEST(Attributes, AttributesOfOtherGroupsAreNotTouched) {
+  for (const char* text : {"{}", R"({"ome": "a word"})", R"({"ome": {"version": "0.5"}})",
+                           R"({"multiscales": [{"version": "0.4"}]})"}) {
+    const GroupMetadata group = group_with(text);
+    EXPECT_FALSE(is_ome(group.attributes)) << text;
+    EXPECT_EQ(group_attributes(group, profile_of("ome")), group.attributes) << text;
+    const Json written = Json::parse(R"({"multiscales": []})");
+    EXPECT_EQ(ungroup_attributes(written, group), written) << text;
+  }
+}
+
+TEST(Attributes, UntouchedOmeAttributesComeBackAsTheyWere) {
+  const GroupMetadata old = group_with(kImage05);
+  const Json shown = group_attributes(old, profile_of("generic"));
+  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+}
+
+TEST(Attributes, ChangedOmeAttributesAreWrappedWithoutTheirVersions) {
+  const GroupMetadata old = group_with(kImage05);
+  Json written = group_attributes(old, profile_of("generic"));
+  written["multiscales"][0]["name"] = "renamed";
+  written["series"] = Json::array({"0"});
+  written["note"] = 1;
+  written.erase("labels");
+  const Json stored = ungroup_attributes(written, old);
+  EXPECT_EQ(stored["ome"]["version"], "0.5");
+  EXPECT_EQ(stored["ome"]["multiscales"][0]["name"], "renamed");
+  EXPECT_FALSE(stored["ome"]["multiscales"][0].contains("version"));
+  EXPECT_EQ(stored["ome"]["series"], Json::array({"0"}));
+  EXPECT_FALSE(stored["ome"].contains("labels"));
+  EXPECT_EQ(stored["note"], 1);
+  EXPECT_EQ(stored["creator"], "someone");
+  EXPECT_FALSE(stored.contains("multiscales"));
+}
+
+TEST(Attributes, CoordinateSystemsAreReducedToScaleAndTranslation) {
+  const Json shown = group_attributes(group_with(R"({"ome": {"version": "0.6", "multiscales": [
+    {"coordinateSystems": [{"name": "physical", "axes": [{"name": "x"}]}],
+     "datasets": [{"path": "0", "coordinateTransformations": [{"type": "sequence",
+       "transformations": [{"type": "scale", "scale": [2]}, {"type": "translation", "translation": [1]},
+                           {"type": "affine", "affine": [[1]]}]}]}]},
+    {"coordinateSystems": [{"name": "bent", "axes": [{"name": "x"}]}],
+     "datasets": [{"path": "0", "coordinateTransformations": [{"type": "displacements"}]}]}]}})"),
+                                      profile_of("ome"));
+  EXPECT_EQ(shown["multiscales"], Json::parse(R"([
+    {"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [2]},
+                                                              {"type": "translation", "translation": [1]}]}],
+     "axes": [{"name": "x"}], "version": "0.4"}])"));
+}
+
+TEST(Attributes, SpatialdataVersionsGoDownAndComeBack) {
+  const GroupMetadata old =
+      group_with(R"({"ome": {"version": "0.5-dev-spatialdata", "multiscales": [{}]},
+                                           "spatialdata_attrs": {"version": "0.3"}})");
+  const Json shown = group_attributes(old, profile_of("generic"));
+  EXPECT_EQ(shown["multiscales"][0]["version"], "0.4-dev-spatialdata");
+  EXPECT_EQ(shown["spatialdata_attrs"]["version"], "0.2");
+  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+}
+
+ArrayMetadata array_with(std::vector<std::uint64_t> shape,
+                         std::vector<std::optional<std::string>> names) {
+  ArrayMetadata array;
+  array.shape = std::move(shape);
+  array.dimension_names = std::move(names);
+  array.attributes = Json::parse(R"({"units": "m"})");
+  return array;
+}
+
+TEST(Attributes, DimensionNamesFollowTheProfileAndNeverHoldNull) {
+  struct Row {
+    const char* profile;
+    std::vector<std::optional<std::string>> names;
+    bool conflict;
+    Json expected;  // null: no attribute
+  };
+  const std::vector<Row> rows = {
+      {"generic", {"y", "x"}, false, Json::array({"y", "x"})},
+      {"generic", {"y", std::nullopt}, false, nullptr},
+      {"generic", {}, false, nullptr},
+      {"generic", {"y", "x"}, true, nullptr},
+      {"xarray", {"y", std::nullopt}, false, Json::array({"y", "dim_1"})},
+      {"xarray", {}, false, Json::array({"dim_0", "dim_1"})},
+      {"xarray", {"dim_1", std::nullopt}, false, Json::array({"dim_1", "dim_1_"})},
+      {"xarray", {"y", "x"}, true, Json::array({"y_4", "x_6"})},
+  };
+  for (const Row& row : rows) {
+    ArrayCircumstances circumstances;
+    circumstances.omit_dimension_names = row.conflict;
+    const Json shown =
+        array_attributes(array_with({4, 6}, row.names), profile_of(row.profile), circumstances);
+    EXPECT_EQ(shown.value("units", ""), "m");
+    EXPECT_EQ(shown.value(kDimensionsAttribute, Json()), row.expected) << row.profile;
+  }
+}
+
+TEST(Attributes, ExistingDimensionsAttributeIsKept) {
+  ArrayMetadata array = array_with({4}, {"x"});
+  array.attributes[kDimensionsAttribute] = Json::array({"time"});
+  EXPECT_EQ(array_attributes(array, profile_of("xarray"), {}), array.attributes);
+}
+
+TEST(Attributes, GroupDocumentsLeaveConsolidatedMetadataOut) {
+  GroupMetadata group;
+  group.document = Json::parse(R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": 1},
+                                   "consolidated_metadata": {"metadata": {}}, "other": {"must_understand": false}})");
+  EXPECT_EQ(group_document(&group, ViewFormat::kV2), Json::parse(R"({"zarr_format": 2})"));
+  EXPECT_EQ(group_document(&group, ViewFormat::kV3),
+            Json::parse(R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": 1},
+                            "other": {"must_understand": false}})"));
+  EXPECT_EQ(group_document(nullptr, ViewFormat::kV3),
+            Json::parse(R"({"zarr_format": 3, "node_type": "group", "attributes": {}})"));
+}
+
+}  // namespace
+}  // namespace zarrfs

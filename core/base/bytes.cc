@@ -26,4 +26,13 @@ std::uint32_t crc32c(ByteView bytes, std::uint32_t previous) {
   return ~value;
 }
 
+std::string spell_range(ByteRange range) {
+  std::string text = "[";
+  text += std::to_string(range.offset);
+  text += ", +";
+  text += std::to_string(range.length);
+  text += ")";
+  return text;
+}
+
 }  // namespace zarrfs

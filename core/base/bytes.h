@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace zarrfs {
@@ -26,6 +27,9 @@ struct ByteRange {
 constexpr bool lies_within(ByteRange range, std::uint64_t size) {
   return range.offset <= size && range.length <= size - range.offset;
 }
+
+/// For messages: "[9000, +512)".
+std::string spell_range(ByteRange range);
 
 /// a * b, or nothing where that does not fit 64 bits.
 constexpr std::optional<std::uint64_t> checked_multiply(std::uint64_t a, std::uint64_t b) {

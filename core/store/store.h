@@ -37,6 +37,8 @@ FileIdentity identity_of(const struct stat& status);
 class File {
  public:
   virtual ~File() = default;
+  /// For messages: what the file is called.
+  [[nodiscard]] virtual std::string name() const { return "file"; }
   /// The status when it was opened.
   [[nodiscard]] virtual const struct stat& status() const = 0;
   /// The status now.
@@ -48,7 +50,8 @@ class File {
 
   [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
   [[nodiscard]] FileIdentity identity() const { return identity_of(status()); }
-  /// Exactly `range`, or an error: kStale where the file has become shorter since it was opened.
+  /// Exactly `range`, or an error: kStale where the file was changed in place since it was opened,
+  /// kInvalid where `range` does not lie within the file.
   [[nodiscard]] Result<Bytes> read_range(ByteRange range) const;
 };
 
@@ -93,9 +96,13 @@ class Store {
   // store is kDenied, a circle kLoop.
 
   virtual Result<std::optional<struct stat>> status(const std::string& path) = 0;
-  /// Null where there is no such file. A directory is an Error of kInvalid.
+  /// Null where there is no such file. A directory is an Error of kInvalid; a pipe, socket or
+  /// device one of kUnsupported, and never waited for. A link that leads nowhere is an Error of
+  /// kIo: whoever made it meant something to be there.
   virtual Result<std::shared_ptr<File>> open(const std::string& path) = 0;
-  /// All entries but "." and "..", in the storage's order; nothing where there is no such directory.
+  /// All entries but "." and "..", in the storage's order; nothing where there is no such
+  /// directory. A link that leads nowhere or may not be followed is listed as a file: opening it
+  /// tells why.
   virtual Result<std::optional<std::vector<Entry>>> list(const std::string& path) = 0;
   /// A symbolic link's status itself is never shown: links look like what they lead to.
   virtual Result<struct statvfs> space() = 0;
@@ -116,7 +123,8 @@ class Store {
   virtual Result<void> make_directory(const std::string& path, mode_t mode) = 0;
   virtual Result<void> remove_directory(const std::string& path) = 0;
   virtual Result<void> sync_directory(const std::string& path) = 0;
-  /// Plain open(2) of a file that is not Zarr's (created where flags say so): for what passes through unchanged.
+  /// Plain open(2) of a file that is not Zarr's (created where flags say so): for what passes
+  /// through unchanged. An Fd that is not valid where there is no such file.
   virtual Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) = 0;
   /// Why this store cannot be written, or nothing where it can.
   virtual std::optional<std::string> why_read_only() = 0;

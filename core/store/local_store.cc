@@ -1,0 +1,313 @@
+#include "core/store/local_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <utility>
+
+#include "core/store/local_file.h"
+
+namespace zarrfs {
+namespace {
+
+// openat2 answers EAGAIN where a rename elsewhere made it unsure that the path stayed inside.
+constexpr int kResolveAttempts = 64;
+constexpr std::uint64_t kStayInside = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+constexpr int kPlainFlags =
+    O_ACCMODE | O_APPEND | O_CREAT | O_EXCL | O_TRUNC | O_DSYNC | O_SYNC | O_DIRECTORY;
+
+/// openat2(2): a descriptor, or -1 and errno.
+int resolve(int root, const std::string& path, int flags, mode_t mode, std::uint64_t how_to) {
+  struct open_how how {};
+  how.flags = static_cast<std::uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
+  how.mode = (flags & O_CREAT) != 0 ? mode & 07777U : 0;
+  how.resolve = how_to;
+  const char* name = path.empty() ? "." : path.c_str();
+  int fd = -1;
+  for (int attempt = 0; attempt < kResolveAttempts; ++attempt) {
+    fd = static_cast<int>(::syscall(SYS_openat2, root, name, &how, sizeof how));
+    if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+  }
+  return fd;
+}
+
+/// The part before the last slash, and the part behind it.
+std::pair<std::string, std::string> split(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+bool well_formed(std::string_view path) {
+  if (path.empty()) return true;
+  if (path.find('\0') != std::string_view::npos) return false;
+  while (true) {
+    const std::size_t slash = path.find('/');
+    const std::string_view component = path.substr(0, slash);
+    if (component.empty() || component == "." || component == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+/// Whether this errno of an open says that the name may not exist.
+bool says_absent(int error_number) { return error_number == ENOENT || error_number == ENOTDIR; }
+
+class LocalStore final : public Store {
+ public:
+  LocalStore(Fd root, std::string name, LinkPolicy links)
+      : root_(std::move(root)), name_(std::move(name)), links_(links) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  Result<std::optional<struct stat>> status(const std::string& path) override {
+    ZARRFS_TRY(const Fd fd, look(path, O_PATH));
+    if (!fd.valid()) return std::nullopt;
+    return status_of(fd, path);
+  }
+
+  Result<std::shared_ptr<File>> open(const std::string& path) override {
+    ZARRFS_TRY(Fd fd, look(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    if (!fd.valid()) return nullptr;
+    ZARRFS_TRY(const struct stat status, status_of(fd, path));
+    ZARRFS_CHECK(check_regular(status, path));
+    return make_local_file(std::move(fd), status, full_name(path));
+  }
+
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
+    ZARRFS_TRY(Fd fd, look(path, O_RDONLY | O_DIRECTORY));
+    if (!fd.valid()) return std::nullopt;
+    DIR* directory = ::fdopendir(fd.get());
+    if (directory == nullptr) return fail(system_error(errno, full_name(path) + ": listing"));
+    fd.release();
+    const std::unique_ptr<DIR, int (*)(DIR*)> closer(directory, ::closedir);
+    std::vector<Entry> entries;
+    while (true) {
+      errno = 0;
+      const struct dirent* found = ::readdir(directory);
+      if (found == nullptr && errno != 0) {
+        return fail(system_error(errno, full_name(path) + ": listing"));
+      }
+      if (found == nullptr) return entries;
+      const std::string_view entry = found->d_name;
+      if (entry == "." || entry == "..") continue;
+      entries.push_back({std::string(entry), kind_of(path, *found)});
+    }
+  }
+
+  Result<struct statvfs> space() override {
+    struct statvfs space {};
+    if (::fstatvfs(root_.get(), &space) != 0) {
+      return fail(system_error(errno, name_ + ": reading the file system's free space"));
+    }
+    return space;
+  }
+
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
+    ZARRFS_CHECK(check_path(path));
+    Fd fd(resolve(root_.get(), path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, kStayInside));
+    if (!fd.valid()) return fail(error_of(errno, path, "creating"));
+    return make_local_new_file(std::move(fd), full_name(path));
+  }
+
+  Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
+    ZARRFS_CHECK(check_path(path));
+    Fd fd(resolve(root_.get(), path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0, kStayInside));
+    if (!fd.valid() && says_absent(errno)) return nullptr;
+    if (!fd.valid()) return fail(error_of(errno, path, "opening for writing"));
+    ZARRFS_TRY(const struct stat status, status_of(fd, path));
+    ZARRFS_CHECK(check_regular(status, path));
+    return make_local_new_file(std::move(fd), full_name(path));
+  }
+
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    const auto [from_parent, from_name] = split(from);
+    const auto [to_parent, to_name] = split(to);
+    ZARRFS_TRY(const Fd old_directory, directory_for_writing(from, from_parent));
+    ZARRFS_TRY(const Fd new_directory, directory_for_writing(to, to_parent));
+    for (const auto& [directory, path] :
+         {std::pair{&old_directory, &from}, {&new_directory, &to}}) {
+      if (!directory->valid()) return fail(error_of(ENOENT, *path, "renaming, its directory"));
+    }
+    if (::renameat(old_directory.get(), from_name.c_str(), new_directory.get(), to_name.c_str()) ==
+        0) {
+      return {};
+    }
+    return fail(error_of(errno, from, "renaming to " + to));
+  }
+
+  Result<void> remove(const std::string& path) override { return unlink(path, 0, "removing"); }
+
+  Result<void> make_directory(const std::string& path, mode_t mode) override {
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    if (!directory.valid()) return fail(error_of(ENOENT, path, "making a directory in it"));
+    if (::mkdirat(directory.get(), split(path).second.c_str(), mode) == 0) return {};
+    return fail(error_of(errno, path, "making this directory"));
+  }
+
+  Result<void> remove_directory(const std::string& path) override {
+    return unlink(path, AT_REMOVEDIR, "removing this directory");
+  }
+
+  Result<void> sync_directory(const std::string& path) override {
+    ZARRFS_CHECK(check_path(path));
+    const Fd fd(resolve(root_.get(), path, O_RDONLY | O_DIRECTORY, 0, kStayInside));
+    if (!fd.valid()) return fail(error_of(errno, path, "opening to sync it"));
+    // EINVAL: a file system without directories to sync, where a rename needs none.
+    if (::fsync(fd.get()) == 0 || errno == EINVAL) return {};
+    return fail(error_of(errno, path, "syncing this directory"));
+  }
+
+  Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
+    ZARRFS_CHECK(check_path(path));
+    const bool reading = (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
+    const int allowed = (flags & kPlainFlags) | O_NONBLOCK | O_NOCTTY | (reading ? 0 : O_NOFOLLOW);
+    if (reading) {
+      ZARRFS_TRY(Fd fd, look(path, allowed));
+      return check_plain(std::move(fd), path, flags);
+    }
+    Fd fd(resolve(root_.get(), path, allowed, mode, kStayInside));
+    if (!fd.valid() && !says_absent(errno)) return fail(error_of(errno, path, "opening"));
+    return check_plain(std::move(fd), path, flags);
+  }
+
+  std::optional<std::string> why_read_only() override {
+    if (const auto found = space(); found && (found->f_flag & ST_RDONLY) != 0) {
+      return name_ + " lies on a file system that is mounted read-only";
+    }
+    if (::faccessat(root_.get(), ".", W_OK | X_OK, AT_EACCESS) == 0) return std::nullopt;
+    return system_error(errno, name_ + " cannot be written").message;
+  }
+
+ private:
+  [[nodiscard]] std::string full_name(const std::string& path) const {
+    return path.empty() ? name_ : path;
+  }
+
+  [[nodiscard]] Result<void> check_path(const std::string& path) const {
+    if (well_formed(path)) return {};
+    return fail(Fault::kInvalid, name_ + ": '" + path + "' is not a path within a store");
+  }
+
+  [[nodiscard]] Error error_of(int error_number, const std::string& path,
+                               const std::string& action) const {
+    const std::string name = full_name(path);
+    switch (error_number) {
+      case EXDEV: return {Fault::kDenied, name + ": a link in this path leaves the store"};
+      case EISDIR: return {Fault::kInvalid, name + ": " + action + ": it is a directory"};
+      case ENOTDIR: return {Fault::kInvalid, name + ": " + action + ": it is not a directory"};
+      case ENXIO:
+      case ENODEV: return {Fault::kUnsupported, name + ": is not a regular file"};
+      default: return system_error(error_number, name + ": " + action);
+    }
+  }
+
+  Result<struct stat> status_of(const Fd& fd, const std::string& path) const {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) == 0) return status;
+    return fail(system_error(errno, full_name(path) + ": reading its status"));
+  }
+
+  [[nodiscard]] Result<void> check_regular(const struct stat& status,
+                                           const std::string& path) const {
+    if (S_ISREG(status.st_mode)) return {};
+    if (S_ISDIR(status.st_mode)) return fail(Fault::kInvalid, full_name(path) + ": a directory");
+    return fail(Fault::kUnsupported, full_name(path) + ": is not a regular file");
+  }
+
+  Result<Fd> check_plain(Fd fd, const std::string& path, int flags) const {
+    if (!fd.valid() || (flags & O_DIRECTORY) != 0) return fd;
+    ZARRFS_TRY(const struct stat status, status_of(fd, path));
+    ZARRFS_CHECK(check_regular(status, path));
+    return fd;
+  }
+
+  /// Opens for reading, as the link policy says; an Fd that is not valid where the name is absent.
+  Result<Fd> look(const std::string& path, int flags) {
+    ZARRFS_CHECK(check_path(path));
+    Fd fd(resolve(root_.get(), path, flags, 0, reading_policy()));
+    if (fd.valid()) return fd;
+    if (!says_absent(errno)) return fail(error_of(errno, path, "opening"));
+    if (errno == ENOENT) {
+      ZARRFS_CHECK(check_absent(path));
+    }
+    return Fd();
+  }
+
+  [[nodiscard]] std::uint64_t reading_policy() const {
+    return links_ == LinkPolicy::kInside ? kStayInside : RESOLVE_NO_MAGICLINKS;
+  }
+
+  /// ENOENT also comes of a link that leads nowhere and of a store that was deleted as a whole.
+  /// Only where a directory was found that lacks the name, the name is absent.
+  Result<void> check_absent(const std::string& path) const {
+    for (std::string at = path; !at.empty(); at = split(at).first) {
+      const Fd link(resolve(root_.get(), at, O_PATH | O_NOFOLLOW, 0, reading_policy()));
+      struct stat status {};
+      if (link.valid() && ::fstat(link.get(), &status) == 0) {
+        if (!S_ISLNK(status.st_mode)) return {};
+        return fail(Fault::kIo, at + ": a symbolic link that leads nowhere");
+      }
+    }
+    ZARRFS_TRY(const struct stat root, status_of(root_, ""));
+    if (root.st_nlink != 0) return {};
+    return fail(Fault::kIo, name_ + ": the store's directory was deleted");
+  }
+
+  /// The directory in which `path` is to be changed; an Fd that is not valid where it is absent.
+  Result<Fd> directory_for_writing(const std::string& path, const std::string& parent) {
+    ZARRFS_CHECK(check_path(path));
+    if (path.empty()) return fail(Fault::kInvalid, name_ + ": the store's root cannot be changed");
+    Fd fd(resolve(root_.get(), parent, O_PATH | O_DIRECTORY, 0, kStayInside));
+    if (!fd.valid() && !says_absent(errno)) return fail(error_of(errno, parent, "opening"));
+    return fd;
+  }
+
+  Result<void> unlink(const std::string& path, int flags, const std::string& action) {
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    if (!directory.valid()) return {};
+    if (::unlinkat(directory.get(), split(path).second.c_str(), flags) == 0 || errno == ENOENT) {
+      return {};
+    }
+    return fail(error_of(errno, path, action));
+  }
+
+  EntryKind kind_of(const std::string& directory, const struct dirent& entry) {
+    if (entry.d_type == DT_REG) return EntryKind::kFile;
+    if (entry.d_type == DT_DIR) return EntryKind::kDirectory;
+    if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return EntryKind::kOther;
+    const auto found = status(directory.empty() ? entry.d_name : directory + "/" + entry.d_name);
+    if (!found || !*found) return EntryKind::kFile;
+    if (S_ISDIR((*found)->st_mode)) return EntryKind::kDirectory;
+    return S_ISREG((*found)->st_mode) ? EntryKind::kFile : EntryKind::kOther;
+  }
+
+  Fd root_;
+  std::string name_;
+  LinkPolicy links_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_local_store(const std::string& path, const std::string& name,
+                                                LinkPolicy links) {
+  Fd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) {
+    if (errno == ENOENT) return fail(Fault::kInvalid, name + ": there is no such directory");
+    if (errno == ENOTDIR) return fail(Fault::kInvalid, name + ": is not a directory");
+    return fail(system_error(errno, name + ": opening the store"));
+  }
+  const Fd probe(resolve(root.get(), "", O_PATH, 0, kStayInside));
+  if (!probe.valid() && errno == ENOSYS) {
+    return fail(Fault::kUnsupported,
+                name + ": this kernel has no openat2; zarrfs needs Linux 5.6 or newer");
+  }
+  if (!probe.valid()) return fail(system_error(errno, name + ": opening the store"));
+  return std::make_unique<LocalStore>(std::move(root), name, links);
+}
+
+}  // namespace zarrfs

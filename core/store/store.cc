@@ -1,0 +1,65 @@
+#include "core/store/store.h"
+
+#include <new>
+#include <stdexcept>
+
+namespace zarrfs {
+namespace {
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr int kDocumentAttempts = 5;
+
+Error changed_in_place(const std::string& name) {
+  return {Fault::kStale, name + ": was changed in place while it was read; open it again"};
+}
+
+/// Whether `file` is still as it was when it was opened.
+Result<void> check_unchanged(const File& file) {
+  ZARRFS_TRY(const struct stat now, file.current_status());
+  if (identity_of(now) == file.identity()) return {};
+  return fail(changed_in_place(file.name()));
+}
+
+}  // namespace
+
+FileIdentity identity_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec};
+}
+
+Result<Bytes> File::read_range(ByteRange range) const {
+  const std::string spelled = spell_range(range);
+  if (!lies_within(range, size())) {
+    return fail(Fault::kInvalid,
+                name() + ": " + spelled + " lies past its end, " + std::to_string(size()));
+  }
+  try {
+    Bytes bytes(static_cast<std::size_t>(range.length));
+    ZARRFS_TRY(const std::size_t got, read_at(range.offset, bytes));
+    if (got < bytes.size()) return fail(changed_in_place(name()));
+    ZARRFS_CHECK(check_unchanged(*this));
+    return bytes;
+  } catch (const std::bad_alloc&) {
+    return fail(Fault::kNoMemory, name() + ": no memory for " + spelled);
+  } catch (const std::length_error&) {
+    return fail(Fault::kNoMemory, name() + ": no memory for " + spelled);
+  }
+}
+
+Result<std::optional<Document>> Store::read_document(const std::string& path, std::size_t limit) {
+  for (int attempt = 1;; ++attempt) {
+    ZARRFS_TRY(const std::shared_ptr<File> file, open(path));
+    if (!file) return std::nullopt;
+    if (file->size() > limit) {
+      return fail(Fault::kDamaged, path + ": " + std::to_string(file->size()) +
+                                       " bytes are more than the " + std::to_string(limit) +
+                                       " that such a document may have");
+    }
+    const auto bytes = file->read_range({0, file->size()});
+    if (bytes) return Document{std::string(bytes->begin(), bytes->end()), file->status()};
+    const bool again = bytes.error().fault == Fault::kStale && attempt < kDocumentAttempts;
+    if (!again) return fail(bytes.error());
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,138 @@
+// A store around another one that counts what is asked of it, and fails where a test says so.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+enum class StoreCall {
+  kStatus,
+  kOpen,
+  kReadAt,
+  kList,
+  kCreate,
+  kReopen,
+  kRename,
+  kRemove,
+  kMakeDirectory,
+  kRemoveDirectory,
+  kSyncDirectory,
+  kOpenPlain,
+};
+
+/// What was counted; shared with the files that the store has opened. Thread-safe.
+class StoreCalls {
+ public:
+  [[nodiscard]] int count(StoreCall call) const { return counts_[static_cast<std::size_t>(call)]; }
+  void reset() {
+    for (auto& count : counts_) count = 0;
+  }
+  /// From now on, the `number`-th call (from 1) of this kind fails with `error_number`, once.
+  void fail_once(StoreCall call, int number, int error_number) {
+    const std::lock_guard lock(mutex_);
+    failures_[{call, counts_[static_cast<std::size_t>(call)] + number}] = error_number;
+  }
+  Result<void> enter(StoreCall call, const std::string& name) {
+    const int number = ++counts_[static_cast<std::size_t>(call)];
+    const std::lock_guard lock(mutex_);
+    const auto found = failures_.find({call, number});
+    if (found == failures_.end()) return {};
+    return fail(system_error(found->second, name + ": a fault of the test"));
+  }
+
+ private:
+  std::array<std::atomic<int>, 12> counts_{};
+  std::mutex mutex_;
+  std::map<std::pair<StoreCall, int>, int> failures_;
+};
+
+class CountingFile final : public File {
+ public:
+  CountingFile(std::shared_ptr<File> file, std::shared_ptr<StoreCalls> calls)
+      : file_(std::move(file)), calls_(std::move(calls)) {}
+  [[nodiscard]] std::string name() const override { return file_->name(); }
+  [[nodiscard]] const struct stat& status() const override { return file_->status(); }
+  [[nodiscard]] Result<struct stat> current_status() const override {
+    return file_->current_status();
+  }
+  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kReadAt, name()));
+    return file_->read_at(offset, out);
+  }
+
+ private:
+  std::shared_ptr<File> file_;
+  std::shared_ptr<StoreCalls> calls_;
+};
+
+class CountingStore final : public Store {
+ public:
+  explicit CountingStore(std::shared_ptr<Store> store)
+      : store_(std::move(store)), calls_(std::make_shared<StoreCalls>()) {}
+  [[nodiscard]] StoreCalls& calls() const { return *calls_; }
+
+  [[nodiscard]] const std::string& name() const override { return store_->name(); }
+  Result<std::optional<struct stat>> status(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kStatus, path));
+    return store_->status(path);
+  }
+  Result<std::shared_ptr<File>> open(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kOpen, path));
+    ZARRFS_TRY(std::shared_ptr<File> file, store_->open(path));
+    if (!file) return nullptr;
+    return std::make_shared<CountingFile>(std::move(file), calls_);
+  }
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kList, path));
+    return store_->list(path);
+  }
+  Result<struct statvfs> space() override { return store_->space(); }
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kCreate, path));
+    return store_->create(path, mode);
+  }
+  Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kReopen, path));
+    return store_->reopen(path);
+  }
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kRename, from));
+    return store_->rename(from, to);
+  }
+  Result<void> remove(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kRemove, path));
+    return store_->remove(path);
+  }
+  Result<void> make_directory(const std::string& path, mode_t mode) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kMakeDirectory, path));
+    return store_->make_directory(path, mode);
+  }
+  Result<void> remove_directory(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kRemoveDirectory, path));
+    return store_->remove_directory(path);
+  }
+  Result<void> sync_directory(const std::string& path) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kSyncDirectory, path));
+    return store_->sync_directory(path);
+  }
+  Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kOpenPlain, path));
+    return store_->open_plain(path, flags, mode);
+  }
+  std::optional<std::string> why_read_only() override { return store_->why_read_only(); }
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<StoreCalls> calls_;
+};
+
+}  // namespace zarrfs

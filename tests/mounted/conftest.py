@@ -1,0 +1,175 @@
+"""What every mounted test stands on: a real daemon under /dev/fuse, its log read for errors, nothing left behind.
+
+`tests/mounted/run DAEMON` starts pytest with ZARRFS_DAEMON set. Nothing here sleeps: `zarrfs mount` returns when the
+mount answers, and `zarrfs umount` when the daemon is gone.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+GOLDEN = os.path.join(ROOT, "tests", "golden")
+CORPUS = os.environ.get("ZARRFS_CORPUS", os.path.join(ROOT, "..", "shared", "corpus"))
+VENVS = os.environ.get("ZARRFS_VENVS", os.path.join(ROOT, "build", "venvs"))
+DAEMON = os.environ.get("ZARRFS_DAEMON", os.path.join(ROOT, "build", "release", "zarrfs"))
+READ_STORE = os.path.join(ROOT, "tests", "readers", "read_store.py")
+sys.path.insert(0, os.path.dirname(READ_STORE))
+
+SKIPS_FAIL = os.environ.get("ZARRFS_NO_SKIPS") == "1"
+
+
+def need(condition, reason):
+    """Skips with `reason`, or fails where skipping is not allowed (ZARRFS_NO_SKIPS=1)."""
+    if not condition:
+        (pytest.fail if SKIPS_FAIL else pytest.skip)(reason)
+
+
+def python_of(reader):
+    """The Python that has `reader` of tests/readers/read_store.py."""
+    if reader in ("zarr2", "xarray", "gdal", "netcdf"):
+        return "/usr/bin/python3"
+    environment = {"zarr2.18": "zarr2", "ome": "ome", "zarr3.4": "zarr34"}.get(reader, "zarr3")
+    python = os.path.join(VENVS, environment, "bin", "python")
+    need(os.path.exists(python), f"{environment} is missing: run packaging/install-test-readers")
+    return python
+
+
+def read_all(reader, directory, truth=None):
+    """{array path: what `reader` got}: see tests/readers/read_store.py."""
+    command = [python_of(reader), READ_STORE, reader.split(".")[0], str(directory)] + ([str(truth)] if truth else [])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{reader}: {done.stderr[-2000:]}"
+    return json.loads(done.stdout)
+
+
+class Mount:
+    """A mounted store. `damaged=True` where the test expects error lines in the log."""
+
+    def __init__(self, source, mountpoint, log, options="", damaged=False, environment=None):
+        self.source, self.path, self.log, self.damaged = str(source), str(mountpoint), str(log), damaged
+        os.makedirs(self.path, exist_ok=True)
+        every = ",".join(part for part in (f"log={self.log}", options) if part)
+        self.command = [DAEMON, "mount", self.source, self.path, "-o", every]
+        done = subprocess.run(self.command, capture_output=True, text=True, timeout=60, env=environment)
+        assert done.returncode == 0, f"{self.command}: status {done.returncode}: {done.stderr}"
+        assert os.path.ismount(self.path)
+
+    def __truediv__(self, name):
+        return os.path.join(self.path, name)
+
+    def log_text(self):
+        with open(self.log, errors="replace") as text:
+            return text.read()
+
+    def statistics(self):
+        with open(self / ".zarrfs/stats.json") as text:
+            return json.load(text)
+
+    def statistics_process(self):
+        """The daemon's process id."""
+        found = []
+
+        def walk(node):
+            for key, value in node.items():
+                if key == "process":
+                    found.append(value)
+                elif isinstance(value, dict):
+                    walk(value)
+
+        walk(self.statistics())
+        return int(found[0])
+
+    def report(self):
+        with open(self / ".zarrfs/report.json") as text:
+            return json.load(text)
+
+    def unmount(self):
+        if not os.path.ismount(self.path):
+            return
+        done = subprocess.run([DAEMON, "umount", self.path], capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            subprocess.run(["umount", "-l", self.path], check=False)
+        assert done.returncode == 0, f"umount: status {done.returncode}: {done.stderr}"
+        assert not os.path.ismount(self.path)
+
+    def check_log(self):
+        lines = self.log_text().splitlines()
+        assert not [line for line in lines if "internal error" in line.lower() or "Sanitizer" in line], lines[-20:]
+        if not self.damaged:
+            assert not [line for line in lines if re.search(r"\] (error|critical): ", line)], lines[-20:]
+
+    def close(self):
+        self.unmount()
+        self.check_log()
+
+
+def fuse_works():
+    return os.path.exists("/dev/fuse") and os.access("/dev/fuse", os.R_OK | os.W_OK)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def daemon():
+    need(fuse_works(), "/dev/fuse is missing or may not be opened: nothing can be mounted here")
+    need(os.path.exists(DAEMON), f"no daemon at {DAEMON}")
+    return DAEMON
+
+
+@pytest.fixture
+def mount(tmp_path):
+    """mount(source, options="", damaged=False) -> Mount; unmounted and its log checked when the test ends."""
+    mounts = []
+
+    def make(source, options="", damaged=False, **more):
+        number = len(mounts)
+        mounts.append(Mount(source, tmp_path / f"mnt{number}", tmp_path / f"log{number}", options, damaged, **more))
+        return mounts[-1]
+
+    yield make
+    for one in mounts:
+        one.close()
+
+
+@pytest.fixture(scope="session")
+def shared_mount(tmp_path_factory):
+    """shared_mount(source, options): one read-only mount for all tests of a session that ask for the same."""
+    mounts = {}
+
+    def make(source, options=""):
+        key = (str(source), options)
+        if key not in mounts:
+            folder = tmp_path_factory.mktemp("shared")
+            mounts[key] = Mount(source, folder / "mnt", folder / "log", options)
+        return mounts[key]
+
+    yield make
+    for one in mounts.values():
+        one.close()
+
+
+@pytest.fixture
+def golden(tmp_path):
+    """golden(store) -> a writable copy of a golden store."""
+
+    def copy(store):
+        target = tmp_path / store
+        shutil.copytree(os.path.join(GOLDEN, "stores", store), target)
+        return target
+
+    return copy
+
+
+def pytest_terminal_summary(terminalreporter):
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {}
+    for report in skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason] = reasons.get(reason, 0) + 1
+    terminalreporter.write_line(f"skipped: {len(skipped)}")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"  {count} x {reason}")

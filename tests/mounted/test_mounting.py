@@ -1,0 +1,165 @@
+"""Mounting and unmounting: what is refused and with which words, signals, and how a mount ends."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import DAEMON
+from stores import SmallStore, write_json
+from test_files import read
+
+
+@pytest.fixture
+def store(tmp_path):
+    return SmallStore(tmp_path)
+
+
+def refused(source, mountpoint, *options):
+    done = subprocess.run([DAEMON, "mount", str(source), str(mountpoint), *options], capture_output=True, text=True, timeout=30,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode != 0, "mounted"
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) <= 3, done.stderr
+    assert not os.path.ismount(str(mountpoint))
+    return done.returncode, done.stderr
+
+
+@pytest.fixture
+def mountpoint(tmp_path):
+    path = tmp_path / "mountpoint"
+    path.mkdir()
+    return path
+
+
+def test_an_absent_source_is_named(tmp_path, mountpoint):
+    status, said = refused(tmp_path / "nowhere", mountpoint)
+    assert status == 3 and "nowhere" in said
+
+
+def test_a_directory_without_zarr_is_refused(tmp_path, mountpoint):
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "file.txt").write_text("hello")
+    status, said = refused(tmp_path / "plain", mountpoint)
+    assert status == 3 and "plain" in said
+
+
+def test_a_draft_store_is_refused_by_that_name(tmp_path, mountpoint):
+    write_json(str(tmp_path / "draft/zarr.json"), {"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0"})
+    write_json(str(tmp_path / "draft/meta/root/a.array.json"), {"shape": [1]})
+    status, said = refused(tmp_path / "draft", mountpoint)
+    assert status == 3 and "draft" in said.replace(str(tmp_path), "").lower()
+
+
+def test_an_absent_mountpoint_is_named(store, tmp_path):
+    status, said = refused(store.path, tmp_path / "nothing-here")
+    assert status == 3 and "nothing-here" in said
+
+
+def test_a_mountpoint_that_is_a_file_is_refused(store, tmp_path):
+    (tmp_path / "file").write_text("x")
+    status, said = refused(store.path, tmp_path / "file")
+    assert status == 3 and "file" in said
+
+
+def test_a_source_within_the_mountpoint_is_refused(store, tmp_path):
+    status, _ = refused(store.path, tmp_path)
+    assert status in (2, 3)
+
+
+def test_a_mountpoint_within_the_source_is_refused(store):
+    os.mkdir(store.file("inside"))
+    status, _ = refused(store.path, store.file("inside"))
+    assert status in (2, 3)
+
+
+@pytest.mark.parametrize("option", ["nonsense", "view=v9", "profile=nobody", "rechunk=0", "separator=x", "index_cache=many",
+                                    "materialise=perhaps", "umask=9", "view"])
+def test_a_bad_option_is_named(store, mountpoint, option):
+    status, said = refused(store.path, mountpoint, "-o", option)
+    assert status == 2 and option.split("=")[0] in said
+
+
+def test_unmounting_what_is_not_mounted_is_refused(mountpoint):
+    done = subprocess.run([DAEMON, "umount", str(mountpoint)], capture_output=True, text=True)
+    assert done.returncode == 3 and str(mountpoint) in done.stderr
+
+
+def test_umount_waits_until_the_daemon_is_gone(mount, store):
+    mounted = mount(store.path)
+    process = mounted.statistics_process()
+    mounted.unmount()
+    assert not os.path.exists(f"/proc/{process}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_unmounts(mount, store, number):
+    mounted = mount(store.path)
+    read(mounted / "a/0.0")
+    process = mounted.statistics_process()
+    os.kill(process, number)
+    end = time.monotonic() + 10
+    while os.path.exists(f"/proc/{process}") and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not os.path.ismount(mounted.path)
+    assert not os.path.exists(f"/proc/{process}")
+
+
+def test_a_busy_mount_is_not_unmounted(mount, store):
+    mounted = mount(store.path)
+    with open(mounted / "a/0.0", "rb"):
+        done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 3, done.stderr
+        assert os.path.ismount(mounted.path)
+
+
+def test_a_dead_mount_fails_and_can_be_mounted_again(mount, store, tmp_path):
+    mounted = mount(store.path)
+    os.kill(mounted.statistics_process(), signal.SIGKILL)
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            os.stat(mounted / "a/0.0")
+        except OSError as error:
+            import errno
+            assert error.errno in (errno.ENOTCONN, errno.ECONNABORTED)
+            break
+    done = subprocess.run([DAEMON, "mount", store.path, mounted.path, "-o", f"log={mounted.log}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert read(mounted / "a/1.0") == store.chunk(1, 0)
+
+
+def test_the_short_form_mounts_too(mount, store, tmp_path):
+    where = tmp_path / "short"
+    where.mkdir()
+    done = subprocess.run([DAEMON, store.path, str(where)], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    try:
+        assert read(where / "a/1.0") == store.chunk(1, 0)
+    finally:
+        assert subprocess.run([DAEMON, "umount", str(where)]).returncode == 0
+
+
+def test_a_foreground_mount_ends_when_unmounted(store, mountpoint):
+    with subprocess.Popen([DAEMON, "mount", "-f", store.path, str(mountpoint)], stderr=subprocess.PIPE, text=True,
+                          stdin=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 10
+        while not os.path.ismount(mountpoint) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert read(mountpoint / "a/1.0") == store.chunk(1, 0)
+        assert subprocess.run([DAEMON, "umount", str(mountpoint)]).returncode == 0
+        assert process.wait(timeout=10) == 0, process.stderr.read()
+
+
+def test_mount_works_without_standard_streams(store, mountpoint):
+    done = subprocess.run(["sh", "-c", f'"{DAEMON}" mount "{store.path}" "{mountpoint}" <&- >&- 2>&-'], timeout=30)
+    assert done.returncode == 0
+    try:
+        assert read(mountpoint / "a/1.0") == store.chunk(1, 0)
+    finally:
+        assert subprocess.run([DAEMON, "umount", str(mountpoint)]).returncode == 0
+
+
+def test_an_array_can_be_the_source(mount, store):
+    mounted = mount(store.file("a"))
+    assert read(mounted / "1.0") == store.chunk(1, 0)

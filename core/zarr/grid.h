@@ -65,7 +65,9 @@ struct Grid {
 Result<Grid> parse_grid(const Json& chunk_grid, std::span<const std::uint64_t> shape);
 
 /// Coordinates of the `linear`-th cell in C order of `counts`, and back.
-std::vector<std::uint64_t> coordinates_of(std::uint64_t linear, std::span<const std::uint64_t> counts);
-std::uint64_t linear_of(std::span<const std::uint64_t> coordinates, std::span<const std::uint64_t> counts);
+std::vector<std::uint64_t> coordinates_of(std::uint64_t linear,
+                                          std::span<const std::uint64_t> counts);
+std::uint64_t linear_of(std::span<const std::uint64_t> coordinates,
+                        std::span<const std::uint64_t> counts);
 
 }  // namespace zarrfs

@@ -2,8 +2,8 @@
 // into transposes before sharding, any number of nested shard levels, bytes to bytes codecs
 // after a level, and the chain of the inner chunks. Source: ZEP 2 and Zarr v3 core.
 //
-// Words: the *grid cell* (or "shard" where the array is sharded) is one stored object; a *chunk* is always an inner chunk, the
-// smallest unit; for arrays without sharding, the stored object itself.
+// Words: the *grid cell* (or "shard" where the array is sharded) is one stored object; a *chunk* is
+// always an inner chunk, the smallest unit; for arrays without sharding, the stored object itself.
 // Immutable; thread-safe. No I/O.
 #pragma once
 
@@ -22,30 +22,33 @@ struct ShardLevel {
   std::vector<CodecSpec> index_codecs;
   /// Bytes to bytes codecs around the whole shard of this level; empty nearly always.
   CodecChain around;
-  /// Entries along each stored axis; fixed, except at level 0 of a rectilinear grid, where see shard_counts().
+  /// Entries along each stored axis; fixed, except at level 0 of a rectilinear grid, where see
+  /// shard_counts().
   std::vector<std::uint64_t> counts;
 };
 
 /// Where a chunk lies: the grid cell, and the entry at each level within it.
 struct ChunkPlace {
-  std::vector<std::uint64_t> cell;          ///< Grid coordinates of the stored object.
-  std::vector<std::uint64_t> entries;       ///< Linear entry number at each level; empty if not sharded.
+  std::vector<std::uint64_t> cell;     ///< Grid coordinates of the stored object.
+  std::vector<std::uint64_t> entries;  ///< Linear entry number at each level; empty if not sharded.
 };
 
 class Layout {
  public:
-  /// kUnsupported where the chain cannot be taken apart (e.g. delta before sharding) - the reason says which
-  /// codec. kDamaged where shapes do not divide.
+  /// kUnsupported where the chain cannot be taken apart (e.g. delta before sharding) - the reason
+  /// says which codec. kDamaged where shapes do not divide.
   static Result<Layout> make(const ArrayMetadata& array);
 
   [[nodiscard]] bool sharded() const { return !levels_.empty(); }
   [[nodiscard]] const std::vector<ShardLevel>& levels() const { return levels_; }
-  /// Stored axis k is array axis order()[k] (the transposes before sharding, composed). Identity where there is none.
+  /// Stored axis k is array axis order()[k] (the transposes before sharding, composed). Identity
+  /// where there is none.
   [[nodiscard]] const std::vector<std::uint64_t>& order() const { return order_; }
-  /// Bytes to bytes codecs around a stored object that is not sharded are part of chunk_chain(), not here.
+  /// Bytes to bytes codecs around a stored object that is not sharded are part of chunk_chain(),
+  /// not here.
 
-  /// Whether all inner chunks have one shape and form a regular grid (always, but for rectilinear grids without sharding or
-  /// whose edges the inner shape does not divide).
+  /// Whether all inner chunks have one shape and form a regular grid (always, but for rectilinear
+  /// grids without sharding or whose edges the inner shape does not divide).
   [[nodiscard]] bool regular() const { return regular_; }
   /// Shape of an inner chunk in array axes. Only where regular().
   [[nodiscard]] const std::vector<std::uint64_t>& chunk_shape() const { return chunk_shape_; }
@@ -54,15 +57,15 @@ class Layout {
   /// Inner chunks in all; at most 2^48 (more is kUnsupported).
   [[nodiscard]] std::uint64_t chunk_count() const { return chunk_count_; }
   /// The chain of one inner chunk: what decodes its bytes to elements *in array axes order*
-  /// (transposes before sharding are put in front of the inner chain). For grids that are not regular: of cell `place.cell`
-  /// see chain_of().
+  /// (transposes before sharding are put in front of the inner chain). For grids that are not
+  /// regular: of cell `place.cell` see chain_of().
   [[nodiscard]] const CodecChain& chunk_chain() const { return chunk_chain_; }
   [[nodiscard]] Result<CodecChain> chain_of(std::span<const std::uint64_t> cell) const;
 
   /// Chunk coordinates (array axes) -> where it lies. Coordinates are within chunk_counts().
   [[nodiscard]] ChunkPlace place_of(std::span<const std::uint64_t> chunk) const;
-  /// The inverse for one entry of a cell: chunk coordinates in array axes, or nothing where that chunk holds
-  /// no element of the array.
+  /// The inverse for one entry of a cell: chunk coordinates in array axes, or nothing where that
+  /// chunk holds no element of the array.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> chunk_at(const ChunkPlace& place) const;
 
   /// Entries along each stored axis of the outermost level, for the shard at `cell`.

@@ -1,8 +1,8 @@
 // zarr.json, parsed: groups and arrays. Source: Zarr v3 core ("Metadata"), chunk-grids and
 // chunk-key-encodings extensions, ZEP 2 (sharding), ZEP 3 (rectilinear grids).
 //
-// Parse, don't validate: an ArrayMetadata or GroupMetadata that exists is consistent. Errors tell apart
-// kDamaged (the document contradicts itself or the specification: shown as damage) and
+// Parse, don't validate: an ArrayMetadata or GroupMetadata that exists is consistent. Errors tell
+// apart kDamaged (the document contradicts itself or the specification: shown as damage) and
 // kUnsupported (a feature that zarrfs does not know: the node is hidden, by name).
 // Immutable values; thread-safe.
 #pragma once
@@ -33,8 +33,8 @@ struct ArrayMetadata {
   DataType type;
   Grid grid;  ///< Of the stored objects (shards, or chunks where there is no sharding).
   ChunkKeyEncoding key_encoding;
-  Bytes fill;        ///< One element, little-endian; the value's bytes for variable-length types.
-  Json fill_value;   ///< As spelled.
+  Bytes fill;       ///< One element, little-endian; the value's bytes for variable-length types.
+  Json fill_value;  ///< As spelled.
   std::vector<CodecSpec> codecs;
   std::vector<std::optional<std::string>> dimension_names;  ///< Empty, or one per dimension.
   Json attributes = Json::object();
@@ -46,7 +46,7 @@ struct ArrayMetadata {
 
 struct GroupMetadata {
   Json attributes = Json::object();
-  Json document;  ///< Without consolidated_metadata's contents (see `consolidated`).
+  Json document;              ///< Without consolidated_metadata's contents (see `consolidated`).
   bool consolidated = false;  ///< Whether the document has an inline consolidated_metadata.
 };
 

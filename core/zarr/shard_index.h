@@ -1,6 +1,6 @@
-// The index of a shard: where each inner chunk lies. Source: ZEP 2, sharding_indexed ("Binary shard format").
-// `decode` checks every entry once; an index that exists has only entries that lie within the shard.
-// Immutable values; thread-safe. No I/O.
+// The index of a shard: where each inner chunk lies. Source: ZEP 2, sharding_indexed ("Binary shard
+// format"). `decode` checks every entry once; an index that exists has only entries that lie within
+// the shard. Immutable values; thread-safe. No I/O.
 #pragma once
 
 #include <memory>
@@ -43,8 +43,8 @@ struct IndexEntry {
 
 class ShardIndex {
  public:
-  /// Decodes an index of a shard of `shard_size` bytes. kDamaged: a checksum or the length is wrong.
-  /// Single entries that lie outside the shard, overlap the index, have one half missing or
+  /// Decodes an index of a shard of `shard_size` bytes. kDamaged: a checksum or the length is
+  /// wrong. Single entries that lie outside the shard, overlap the index, have one half missing or
   /// no bytes are kept as kDamaged: the other chunks stay readable.
   static Result<ShardIndex> decode(ByteView encoded, const IndexFormat& format,
                                    std::uint64_t shard_size);

@@ -1,0 +1,59 @@
+// From a chunk as shown to its bytes: the one place that asks where a chunk is, how long it looks,
+// and what it holds. Life of a read: shown coordinates -> ArrayReader::find_chunk -> range or
+// absence -> the presentation's rule -> size, bytes.
+//
+// Thread-safe. No lock is held across I/O.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "core/view/node_cache.h"
+#include "core/view/view.h"
+
+namespace zarrfs {
+
+/// A shown chunk that exists.
+struct ShownChunk {
+  std::uint64_t size = 0;     ///< Of the bytes shown.
+  std::uint64_t version = 0;  ///< Of the stored objects it comes from.
+  struct stat stored {};  ///< Times and owner: of the stored object, or of the array's document.
+  std::optional<ChunkBytes>
+      bytes;  ///< Where one stored chunk gives the bytes; nothing for fill and re-chunked chunks.
+  bool is_fill = false;  ///< Not stored: the presentation's fill chunk is shown.
+};
+
+class ChunkFinder {
+ public:
+  explicit ChunkFinder(ViewShared& shared) : shared_(shared) {}
+
+  /// Nothing where the chunk is proven absent and not materialised. kDamaged, naming shard and
+  /// entry, where it cannot be told.
+  Result<std::optional<ShownChunk>> find(const NodeState& array, const Coordinates& chunk);
+
+  /// Whether a listing names the chunk: it exists, or it cannot be told.
+  bool is_listed(const NodeState& array, const Coordinates& chunk);
+
+  /// Opens what find() has found.
+  Result<std::shared_ptr<OpenFile>> open(const NodeState& array, const Coordinates& chunk,
+                                         const ShownChunk& found);
+
+  /// The name of a chunk in messages: "a/b chunk 0.1.2".
+  static std::string describe(const NodeState& array, const Coordinates& chunk);
+
+ private:
+  Result<std::optional<ShownChunk>> find_stored(const NodeState& array, const Coordinates& chunk);
+  Result<std::optional<ShownChunk>> find_rechunked(const NodeState& array,
+                                                   const Coordinates& chunk);
+  std::optional<ShownChunk> fill_or_absent(const NodeState& array);
+  Result<std::uint64_t> version_of(const NodeState& array, const Coordinates& chunk,
+                                   const ShownChunk& found);
+  Result<std::shared_ptr<const Bytes>> bytes_of(const NodeState& array, const Coordinates& chunk,
+                                                const ShownChunk& found);
+  static Result<void> check_frame(const NodeState& array, const Coordinates& chunk,
+                                  const ChunkBytes& stored);
+
+  ViewShared& shared_;
+};
+
+}  // namespace zarrfs

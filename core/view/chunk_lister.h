@@ -1,0 +1,51 @@
+// Lists the chunks of an array that exist (or, where missing chunks are materialised in listings,
+// all of them), from any position on. Positions cost no memory; a part of the grid without stored
+// objects costs nothing.
+//
+// Order of a flat listing: shard by shard in C order, within a shard in the order of its index. Of
+// a nested one: by coordinate. A shard that cannot be read is listed whole, so that its readers get
+// its error. One thread at a time.
+#pragma once
+
+#include <functional>
+
+#include "core/view/chunk_finder.h"
+#include "core/view/node_state.h"
+
+namespace zarrfs {
+
+class ChunkLister {
+ public:
+  ChunkLister(const NodeState& array, ChunkFinder& finder) : array_(array), finder_(finder) {}
+
+  /// Receives a part and the position after it; false ends the listing.
+  using Sink = std::function<bool(const NamedPart& part, std::uint64_t next)>;
+
+  /// All chunks, from position `start` on.
+  Result<void> list_flat(std::uint64_t start, const Sink& sink);
+  /// What the prefix directory `prefix` holds: chunks or further prefix directories.
+  Result<void> list_prefix(std::span<const std::uint64_t> prefix, std::uint64_t start,
+                           const Sink& sink);
+  /// Whether the prefix directory exists: some stored object below it does.
+  Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
+
+ private:
+  [[nodiscard]] bool all_listed() const {
+    return array_.presentation.materialise == Materialise::kList;
+  }
+  /// Positions that each shard has in a flat listing.
+  [[nodiscard]] Result<std::uint64_t> positions_per_shard() const;
+  bool list_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
+                  const Sink& sink);
+  bool list_whole_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
+                        const Sink& sink);
+  Result<bool> walk(Coordinates& prefix, const Coordinates& start, bool at_start, const Sink& sink);
+  /// Coordinates along the axis after `prefix` below which stored objects exist, as ranges in
+  /// rising order.
+  Result<std::vector<AxisRange>> existing_after(std::span<const std::uint64_t> prefix);
+
+  const NodeState& array_;
+  ChunkFinder& finder_;
+};
+
+}  // namespace zarrfs

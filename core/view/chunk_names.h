@@ -1,0 +1,76 @@
+// Names of chunks within an array's directory, and the numbers of the nodes they name.
+// Source: Zarr v3 core ("Chunk key encoding"), Zarr v2 ("Chunks", dimension_separator).
+//
+// A chunk is reached by its flat name ("0.1.2", "c.0.1.2") or through prefix directories ("0/1/2",
+// "c/0/1/2"): both are answered; a listing shows the one that the array declares. A prefix
+// directory fixes the first coordinates.
+//
+// Nodes of an array are numbered: chunks in C order, then the prefix directories of each depth.
+// Immutable; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/zarr/metadata.h"
+
+namespace zarrfs {
+
+using Coordinates = std::vector<std::uint64_t>;
+
+/// A chunk (one coordinate per axis) or a prefix directory (fewer, or none).
+struct NamedPart {
+  bool directory = false;
+  Coordinates coordinates;
+};
+
+class ChunkNames {
+ public:
+  ChunkNames() = default;
+  /// The product of `counts` is at most kMaxChunks.
+  ChunkNames(ChunkKeyEncoding keys, std::vector<std::uint64_t> counts);
+
+  [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
+  [[nodiscard]] std::size_t rank() const { return counts_.size(); }
+  [[nodiscard]] std::uint64_t chunks() const { return first_of_depth_.front(); }
+
+  /// What `name` means in the array's directory; nothing where it names no chunk within the array.
+  [[nodiscard]] std::optional<NamedPart> in_array(std::string_view name) const;
+  /// What `name` means in the prefix directory `prefix`.
+  [[nodiscard]] std::optional<NamedPart> in_prefix(std::span<const std::uint64_t> prefix,
+                                                   std::string_view name) const;
+
+  /// Whether chunks are listed in prefix directories.
+  [[nodiscard]] bool nested() const;
+  /// Coordinates fixed by the array's own directory: none. The first prefix directories that
+  /// nested() names have this many: 0 ("c") or 1 ("0").
+  [[nodiscard]] std::size_t first_depth() const {
+    return keys_.kind == ChunkKeyEncoding::Kind::kDefault ? 0 : 1;
+  }
+  /// The name of a chunk in the array's directory, where not nested().
+  [[nodiscard]] std::string flat_name(std::span<const std::uint64_t> chunk) const;
+
+  /// Nodes in all: chunks and prefix directories.
+  [[nodiscard]] std::uint64_t nodes() const { return first_of_depth_.back(); }
+  [[nodiscard]] std::uint64_t number_of(const NamedPart& part) const;
+  /// number < nodes().
+  [[nodiscard]] NamedPart part_of(std::uint64_t number) const;
+
+ private:
+  ChunkKeyEncoding keys_;
+  std::vector<std::uint64_t> counts_;
+  std::vector<std::uint64_t> first_of_depth_ = {
+      1, 1};  // first number of the directories of each depth
+};
+
+/// A number as keys have it: decimal, without leading zeros or sign, below `limit`.
+std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64_t limit);
+
+/// Whether `name` could be a chunk or prefix directory of some array: "0", "1.22", "c", "c.0.1".
+bool looks_like_chunk(std::string_view name);
+
+}  // namespace zarrfs

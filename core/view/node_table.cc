@@ -1,0 +1,47 @@
+#include "core/view/node_table.h"
+
+#include "core/view/node_id.h"
+
+namespace zarrfs {
+
+NodeTable::NodeTable() { look_up(NamedNode{}); }
+
+NodeId NodeTable::look_up(const NamedNode& node) {
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = ids_.try_emplace(node, next_);
+  if (is_new) nodes_.emplace(next_++, Entry{node, 0});
+  ++nodes_[at->second].lookups;
+  return at->second;
+}
+
+std::optional<NamedNode> NodeTable::find(NodeId id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return std::nullopt;
+  return found->second.node;
+}
+
+void NodeTable::forget(NodeId id, std::uint64_t lookups) {
+  if (id == kRootNode) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return;
+  if (found->second.lookups > lookups) {
+    found->second.lookups -= lookups;
+    return;
+  }
+  ids_.erase(found->second.node);
+  nodes_.erase(found);
+}
+
+std::size_t NodeTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return nodes_.size();
+}
+
+std::size_t NodeTable::Hash::operator()(const NamedNode& node) const {
+  return mix_numbers(digest_of(node.path),
+                     mix_numbers(node.version, static_cast<std::uint64_t>(node.kind)));
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,151 @@
+#include "core/view/rechunk.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zarrfs {
+
+namespace {
+/// The largest chunk that is put together in memory.
+constexpr std::uint64_t kMaxAssembled = std::uint64_t{1} << 31U;
+
+/// Stored chunks that the shown `chunk` overlaps, along each axis.
+std::vector<AxisRange> overlapped(const NodeState& array, const Coordinates& chunk) {
+  const Layout& layout = array.reader->layout();
+  std::vector<AxisRange> ranges;
+  for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+    const std::uint64_t begin = chunk[axis] * array.edge(axis);
+    const std::uint64_t extent = layout.grid().axes[axis].extent();
+    const std::uint64_t length = std::min(array.edge(axis), extent - begin);
+    const std::uint64_t stored_edge = layout.chunk_shape()[axis];
+    ranges.push_back({begin / stored_edge, (begin + length - 1) / stored_edge});
+  }
+  return ranges;
+}
+
+/// One axis of the part that two boxes of elements share.
+struct Shared {
+  std::uint64_t from = 0;    // first element within the stored chunk
+  std::uint64_t to = 0;      // first element within the shown chunk
+  std::uint64_t length = 0;  // elements
+};
+
+Shared share(std::uint64_t stored_begin, std::uint64_t stored_edge, std::uint64_t shown_begin,
+             std::uint64_t shown_edge) {
+  const std::uint64_t begin = std::max(stored_begin, shown_begin);
+  const std::uint64_t end = std::min(stored_begin + stored_edge, shown_begin + shown_edge);
+  return {begin - stored_begin, begin - shown_begin, end - begin};
+}
+
+/// Copies the part of `from` (of `from_shape`) into `to` (of `to_shape`), row by row.
+void copy_part(ByteView from, std::span<const std::uint64_t> from_shape, MutableByteView to,
+               std::span<const std::uint64_t> to_shape, const std::vector<Shared>& parts,
+               std::size_t item) {
+  if (parts.empty()) {
+    std::memcpy(to.data(), from.data(), item);
+    return;
+  }
+  std::vector<AxisRange> rows;
+  for (std::size_t axis = 0; axis + 1 < parts.size(); ++axis) {
+    rows.push_back({0, parts[axis].length - 1});
+  }
+  const Shared& last = parts.back();
+  visit_box(rows, [&](const Coordinates& row) {
+    std::uint64_t source = 0;
+    std::uint64_t target = 0;
+    for (std::size_t axis = 0; axis < parts.size(); ++axis) {
+      const std::uint64_t at = axis < row.size() ? row[axis] : 0;
+      source = source * from_shape[axis] + parts[axis].from + at;
+      target = target * to_shape[axis] + parts[axis].to + at;
+    }
+    std::memcpy(&to[target * item], &from[source * item], last.length * item);
+    return true;
+  });
+}
+}  // namespace
+
+void visit_box(const std::vector<AxisRange>& ranges,
+               const std::function<bool(const Coordinates&)>& visit) {
+  Coordinates at;
+  for (const AxisRange& range : ranges) {
+    if (range.first > range.last) return;
+    at.push_back(range.first);
+  }
+  while (visit(at)) {
+    std::size_t axis = at.size();
+    while (axis > 0 && at[axis - 1] == ranges[axis - 1].last) {
+      --axis;
+      at[axis] = ranges[axis].first;
+    }
+    if (axis == 0) return;
+    ++at[axis - 1];
+  }
+}
+
+Result<std::optional<ChunkBytes>> find_overlapped(const NodeState& array,
+                                                  const Coordinates& chunk) {
+  Result<std::optional<ChunkBytes>> found = std::optional<ChunkBytes>{};
+  visit_box(overlapped(array, chunk), [&](const Coordinates& stored) {
+    found = array.reader->find_chunk(stored);
+    return found && !*found;
+  });
+  return found;
+}
+
+Result<void> visit_overlapped_cells(const NodeState& array, const Coordinates& chunk,
+                                    const std::function<Result<void>(const Coordinates&)>& visit) {
+  std::vector<AxisRange> cells;
+  for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+    cells.push_back(array.cells_of(axis, chunk[axis]));
+  }
+  Result<void> result;
+  visit_box(cells, [&](const Coordinates& cell) {
+    result = visit(cell);
+    return result.has_value();
+  });
+  return result;
+}
+
+Result<Bytes> read_rechunked(const NodeState& array, const Coordinates& chunk) {
+  const Presentation& shown = array.presentation;
+  const ArrayMetadata& metadata = array.reader->metadata();
+  const std::vector<std::uint64_t>& stored_shape = array.reader->layout().chunk_shape();
+  const std::size_t item = metadata.type.size;
+  const auto elements = checked_product(shown.chunk_shape);
+  const auto size = elements ? checked_multiply(*elements, item) : std::nullopt;
+  if (!size || *size == 0 || *size > kMaxAssembled || metadata.fill.size() != item) {
+    return fail(Fault::kUnsupported,
+                "a chunk of another grid must have 1 byte to 2 GiB, of elements of fixed size");
+  }
+  Bytes assembled(*size);
+  for (std::size_t at = 0; at < assembled.size(); at += item) {
+    std::memcpy(&assembled[at], metadata.fill.data(), item);
+  }
+  Result<void> result;
+  visit_box(overlapped(array, chunk), [&](const Coordinates& stored) {
+    const auto place = array.reader->find_chunk(stored);
+    if (!place) result = fail(place.error());
+    if (!place || !*place) return place.has_value();
+    const auto bytes = array.reader->read_elements(stored);
+    if (!bytes) {
+      result = fail(bytes.error());
+      return false;
+    }
+    if (bytes->size() / item != checked_product(stored_shape).value_or(0)) {
+      result = fail(Fault::kDamaged, "a stored chunk decodes to " + std::to_string(bytes->size()) +
+                                         " bytes, which is not its shape");
+      return false;
+    }
+    std::vector<Shared> parts;
+    for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+      parts.push_back(share(stored[axis] * stored_shape[axis], stored_shape[axis],
+                            chunk[axis] * shown.chunk_shape[axis], shown.chunk_shape[axis]));
+    }
+    copy_part(*bytes, stored_shape, assembled, shown.chunk_shape, parts, item);
+    return true;
+  });
+  ZARRFS_CHECK(result);
+  return shown.show_elements(assembled);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,81 @@
+#include "core/view/reporter.h"
+
+#include <utility>
+
+namespace zarrfs {
+
+std::string_view name_of(ShownAs shown) {
+  switch (shown) {
+    case ShownAs::kVerbatim: return "verbatim";
+    case ShownAs::kTrim: return "trimmed";
+    case ShownAs::kRecontain: return "recontained";
+    case ShownAs::kDecode: return "decoded";
+    case ShownAs::kRechunk: return "rechunked";
+    case ShownAs::kHidden: return "hidden";
+    case ShownAs::kDamaged: return "damaged";
+  }
+  return "verbatim";
+}
+
+void Reporter::shown(const std::string& path, ShownAs as, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = nodes_.find(path);
+    if (found != nodes_.end()) {
+      if (found->second.as == as && found->second.reason == reason) return;
+      found->second = {as, reason};
+    } else if (nodes_.size() < kMaxFacts) {
+      nodes_.emplace(path, Shown{as, reason});
+    } else {
+      ++nodes_left_out_;
+      return;
+    }
+  }
+  if (as == ShownAs::kVerbatim) return;
+  const auto level =
+      as == ShownAs::kDamaged ? ViewOptions::Level::kError : ViewOptions::Level::kWarning;
+  log_(level, "/" + printable(path) + " is " + std::string(name_of(as)) +
+                  (reason.empty() ? "" : ": " + printable(reason, 1000)));
+}
+
+void Reporter::forget(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  nodes_.erase(path);
+}
+
+void Reporter::fault(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = faults_.find(error.message);
+    if (found != faults_.end()) {
+      ++found->second.times;
+      return;
+    }
+    if (faults_.size() >= kMaxFacts) {
+      ++faults_left_out_;
+      return;
+    }
+    faults_.emplace(error.message, Count{errno_of(error.fault), 1});
+  }
+  log_(ViewOptions::Level::kError, printable(error.message, 1000));
+}
+
+Json Reporter::render() const {
+  const std::lock_guard lock(mutex_);
+  Json nodes = Json::array();
+  for (const auto& [path, shown] : nodes_) {
+    Json node = {{"path", "/" + path}, {"shown", std::string(name_of(shown.as))}};
+    if (!shown.reason.empty()) node["reason"] = shown.reason;
+    nodes.push_back(std::move(node));
+  }
+  Json faults = Json::array();
+  for (const auto& [message, count] : faults_) {
+    faults.push_back({{"message", message}, {"errno", count.error_number}, {"times", count.times}});
+  }
+  return {{"nodes", std::move(nodes)},
+          {"faults", std::move(faults)},
+          {"nodes_left_out", nodes_left_out_},
+          {"faults_left_out", faults_left_out_}};
+}
+
+}  // namespace zarrfs

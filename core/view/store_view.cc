@@ -1,0 +1,236 @@
+#include "core/view/store_view.h"
+
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "core/view/chunk_lister.h"
+#include "core/view/open_files.h"
+#include "core/view/view_directory.h"
+
+namespace zarrfs {
+
+namespace {
+Error stale(const std::string& path) {
+  return {Fault::kStale, "/" + path + ": another version has taken its place"};
+}
+}  // namespace
+
+StoreView::StoreView(std::shared_ptr<Store> store, const ViewOptions& options, Profile profile)
+    : shared_(std::move(store), options, std::move(profile)),
+      nodes_(shared_),
+      chunks_(shared_),
+      consolidation_(shared_, nodes_),
+      read_ahead_(options.read_ahead),
+      front_statistics_([] { return std::string("{}"); }) {
+  ::clock_gettime(CLOCK_REALTIME, &started_);
+}
+
+Result<StoreView::Target> StoreView::resolve(NodeId node) {
+  if (node >= kFirstChunkNode) return resolve_part(node);
+  Target target;
+  target.named = table_.find(node);
+  if (!target.named) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
+  const NamedNode& named = *target.named;
+  switch (named.kind) {
+    case NamedNode::Kind::kDirectory: {
+      ZARRFS_TRY(target.state, nodes_.get(named.path));
+      const bool gone = target.state->kind == NodeState::Kind::kAbsent ||
+                        target.state->kind == NodeState::Kind::kHidden;
+      if (gone) return fail(stale(named.path));
+      break;
+    }
+    case NamedNode::Kind::kDocument: {
+      ZARRFS_TRY(target.state, nodes_.get(parent_path(named.path)));
+      break;
+    }
+    default: break;
+  }
+  return target;
+}
+
+Result<StoreView::Target> StoreView::resolve_part(NodeId node) {
+  const auto computed = shared_.numbers.find(node);
+  if (!computed) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
+  Target target;
+  ZARRFS_TRY(target.state, nodes_.get(computed->array_path));
+  if (target.state->kind != NodeState::Kind::kArray ||
+      target.state->generation != computed->generation) {
+    return fail(stale(computed->array_path));
+  }
+  target.part = target.state->names.part_of(computed->offset);
+  target.version = computed->version;
+  return target;
+}
+
+Result<NodeId> StoreView::id_of(const NodeState& array, const NamedPart& part,
+                                std::uint64_t version) {
+  NodeId first = array.first_node;
+  if (version != 0) {
+    ZARRFS_TRY(first, shared_.numbers.range_of(array.path, array.generation, version,
+                                               array.names.nodes()));
+  }
+  return first + array.names.number_of(part);
+}
+
+Found StoreView::found(NodeId id, const struct stat& status) const {
+  return {id, status, shared_.options.immutable};
+}
+
+Result<ShownChunk> StoreView::current_chunk(const Target& target) {
+  ZARRFS_TRY(auto chunk, chunks_.find(*target.state, target.part.coordinates));
+  if (!chunk || chunk->version != target.version) return fail(stale(target.state->path));
+  return std::move(*chunk);
+}
+
+Result<Found> StoreView::attributes(NodeId node) {
+  const auto answer = [&]() -> Result<Found> {
+    ZARRFS_TRY(const Target target, resolve(node));
+    if (target.named) return named_attributes(node, *target.named, target.state);
+    const NodeState& array = *target.state;
+    if (target.part.directory) {
+      const std::uint64_t number = array.names.number_of(target.part);
+      return found(node, directory_status(array.node.status, inode_of(array.path, number)));
+    }
+    ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
+    return found(node, chunk_status(array, target.part, chunk));
+  };
+  return reported(answer());
+}
+
+Result<Found> StoreView::named_attributes(NodeId id, const NamedNode& node, const StatePtr& state) {
+  switch (node.kind) {
+    case NamedNode::Kind::kDirectory: return found(id, status_of(*state));
+    case NamedNode::Kind::kDocument: {
+      ZARRFS_TRY(const auto text, document_text(*state, base_name(node.path)));
+      if (text == nullptr || digest_of(as_text(*text)) != node.version) {
+        return fail(stale(node.path));
+      }
+      return found(id, file_status(state->node.status, inode_of(node.path), text->size()));
+    }
+    case NamedNode::Kind::kForeign: {
+      ZARRFS_TRY(const auto status, shared_.store->status(node.path));
+      if (!status || file_version(*status) != node.version) return fail(stale(node.path));
+      return found(id, foreign_status(*status, node.path));
+    }
+    case NamedNode::Kind::kOwnFolder:
+    case NamedNode::Kind::kReport:
+    case NamedNode::Kind::kStatistics: break;
+  }
+  return Found{id, own_status(node), false};
+}
+
+Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
+  const auto answer = [&]() -> Result<std::shared_ptr<OpenFile>> {
+    ZARRFS_TRY(const Target target, resolve(node));
+    if (target.named) return open_named(*target.named, target.state);
+    if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
+    ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
+    if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
+    return chunks_.open(*target.state, target.part.coordinates, chunk);
+  };
+  return reported(answer());
+}
+
+Result<std::shared_ptr<OpenFile>> StoreView::open_named(const NamedNode& node,
+                                                        const StatePtr& state) {
+  const auto snapshot = [](const std::string& text) -> std::shared_ptr<OpenFile> {
+    constexpr bool kDirect = true;
+    return std::make_shared<BytesFile>(std::make_shared<const Bytes>(text.begin(), text.end()),
+                                       kDirect);
+  };
+  switch (node.kind) {
+    case NamedNode::Kind::kDocument: {
+      ZARRFS_TRY(auto text, document_text(*state, base_name(node.path)));
+      if (text == nullptr || digest_of(as_text(*text)) != node.version) {
+        return fail(stale(node.path));
+      }
+      return std::make_shared<BytesFile>(std::move(text));
+    }
+    case NamedNode::Kind::kForeign: {
+      ZARRFS_TRY(auto file, shared_.store->open(node.path));
+      if (file == nullptr || file_version(file->status()) != node.version) {
+        return fail(stale(node.path));
+      }
+      if (file->descriptor() < 0) {
+        return fail(Fault::kUnsupported, "/" + node.path + ": it has no descriptor to read from");
+      }
+      return std::make_shared<ForeignFile>(std::move(file), shared_.options.immutable);
+    }
+    case NamedNode::Kind::kReport: return snapshot(report());
+    case NamedNode::Kind::kStatistics: return snapshot(statistics());
+    case NamedNode::Kind::kDirectory:
+    case NamedNode::Kind::kOwnFolder: break;
+  }
+  return fail(Fault::kInvalid, "a directory is not opened as a file");
+}
+
+Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {
+  const auto answer = [&]() -> Result<std::shared_ptr<OpenDirectory>> {
+    ZARRFS_TRY(const Target target, resolve(node));
+    if (!target.named) {
+      if (!target.part.directory) return fail(Fault::kInvalid, "a chunk is not a directory");
+      return std::make_shared<ViewDirectory>(*this, target.state, target.part.coordinates);
+    }
+    if (target.named->kind == NamedNode::Kind::kOwnFolder) {
+      return std::make_shared<ViewDirectory>(*this);
+    }
+    if (target.named->kind != NamedNode::Kind::kDirectory) {
+      return fail(Fault::kInvalid, "/" + target.named->path + " is not a directory");
+    }
+    return std::make_shared<ViewDirectory>(*this, target.state);
+  };
+  return reported(answer());
+}
+
+void StoreView::forget(NodeId node, std::uint64_t lookups) {
+  if (node < kFirstChunkNode) table_.forget(node, lookups);
+}
+
+Result<std::vector<std::string>> StoreView::attribute_names(NodeId node) {
+  ZARRFS_TRY(const Target target, resolve(node));
+  std::vector<std::string> names;
+  if (target.named) {
+    if (target.state != nullptr && target.state->kind == NodeState::Kind::kArray &&
+        target.named->kind == NamedNode::Kind::kDirectory) {
+      names.emplace_back("user.zarrfs.presented");
+    }
+    return names;
+  }
+  if (target.part.directory) return names;
+  names = {"user.zarrfs.chunk", "user.zarrfs.presented"};
+  ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
+  if (chunk.bytes) {
+    names.insert(names.end(), {"user.zarrfs.shard", "user.zarrfs.offset", "user.zarrfs.nbytes"});
+  }
+  return names;
+}
+
+Result<std::string> StoreView::attribute(NodeId node, const std::string& name) {
+  ZARRFS_TRY(const Target target, resolve(node));
+  const auto none = fail(Fault::kNoData, "no attribute " + printable(name));
+  const bool on_array = target.named && target.named->kind == NamedNode::Kind::kDirectory &&
+                        target.state->kind == NodeState::Kind::kArray;
+  const bool on_chunk = !target.named && !target.part.directory;
+  if (!name.starts_with("user.zarrfs.") || (!on_array && !on_chunk)) return none;
+  const NodeState& array = *target.state;
+  if (name == "user.zarrfs.presented") {
+    return std::string(name_of(shown_as(array.presentation.rule)));
+  }
+  if (on_array) return none;
+  if (name == "user.zarrfs.chunk") {
+    return ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(target.part.coordinates);
+  }
+  ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
+  if (!chunk.bytes) return none;
+  if (name == "user.zarrfs.shard") {
+    return array.reader->cell_path(array.reader->layout().place_of(target.part.coordinates).cell);
+  }
+  if (name == "user.zarrfs.offset") return std::to_string(chunk.bytes->range.offset);
+  if (name == "user.zarrfs.nbytes") return std::to_string(chunk.bytes->range.length);
+  return none;
+}
+
+Result<struct statvfs> StoreView::space() { return shared_.store->space(); }
+
+}  // namespace zarrfs

@@ -1,0 +1,57 @@
+#include "core/view/view.h"
+
+#include <utility>
+
+#include "core/view/store_view.h"
+
+namespace zarrfs {
+
+namespace {
+/// Draft v3 stores of 2020 to 2022 keep metadata below meta/root and spell zarr_format as a URL.
+Result<bool> is_draft_store(Store& store) {
+  ZARRFS_TRY(const auto document, store.read_document("zarr.json", kMaxDocument));
+  if (document) {
+    const auto json = parse_json(document->text, "zarr.json");
+    return json && json->is_object() && json->contains("zarr_format") &&
+           (*json)["zarr_format"].is_string();
+  }
+  ZARRFS_TRY(const auto meta, store.status("meta/root"));
+  ZARRFS_TRY(const auto array, store.status("meta/root.array.json"));
+  ZARRFS_TRY(const auto group, store.status("meta/root.group.json"));
+  return meta || array || group;
+}
+}  // namespace
+
+Result<std::unique_ptr<View>> View::open(std::shared_ptr<Store> store, const ViewOptions& options) {
+  ZARRFS_TRY(Profile profile, choose_profile(options));
+  auto view = std::make_unique<StoreView>(std::move(store), options, std::move(profile));
+  ZARRFS_CHECK(view->check_source());
+  return view;
+}
+
+Result<void> StoreView::check_source() {
+  Store& store = *shared_.store;
+  ZARRFS_TRY(const auto root, store.status(""));
+  if (!root || !S_ISDIR(root->st_mode)) {
+    return fail(Fault::kInvalid, store.name() + " is not a directory");
+  }
+  ZARRFS_TRY(const bool draft, is_draft_store(store));
+  if (draft) {
+    return fail(Fault::kUnsupported,
+                store.name() +
+                    " is a store of the Zarr v3 draft of 2020 to 2022 (meta/root), "
+                    "which zarrfs does not read");
+  }
+  ZARRFS_TRY(const StatePtr state, nodes_.get(""));
+  if (state->kind == NodeState::Kind::kHidden) {
+    return fail(Fault::kUnsupported, store.name() + " cannot be shown: " + state->error.message);
+  }
+  if (state->kind == NodeState::Kind::kForeign || state->kind == NodeState::Kind::kAbsent) {
+    return fail(Fault::kInvalid, store.name() +
+                                     ": no Zarr v3 node (zarr.json) in it or in the "
+                                     "directories a few levels below");
+  }
+  return {};
+}
+
+}  // namespace zarrfs

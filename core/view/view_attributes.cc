@@ -1,0 +1,135 @@
+// What stat tells of the nodes of a view, and the documents about the view itself.
+#include <algorithm>
+
+#include "core/view/store_view.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr mode_t kPermissions = 0777;
+constexpr mode_t kReadable = 0444;
+constexpr mode_t kSearchable = 0555;
+constexpr blksize_t kBlockSize = 65536;
+constexpr std::uint64_t kSectorSize = 512;
+
+void set_size(struct stat& status, std::uint64_t size) {
+  status.st_size = static_cast<off_t>(size);
+  status.st_blocks = static_cast<blkcnt_t>(divide_up(size, kSectorSize));
+  status.st_blksize = kBlockSize;
+}
+
+struct stat like_status(const struct stat& like, std::uint64_t inode) {
+  struct stat status {};
+  status.st_ino = inode;
+  status.st_nlink = 1;  // of directories: "not counted", as on btrfs
+  status.st_uid = like.st_uid;
+  status.st_gid = like.st_gid;
+  status.st_atim = like.st_mtim;
+  status.st_mtim = like.st_mtim;
+  status.st_ctim = like.st_ctim;
+  return status;
+}
+}  // namespace
+
+std::string base_name(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view as_text(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::uint64_t file_version(const struct stat& status) {
+  return mix_numbers(status.st_dev, status.st_ino);
+}
+
+void StoreView::apply_owner(struct stat& status) const {
+  if (shared_.options.uid) status.st_uid = *shared_.options.uid;
+  if (shared_.options.gid) status.st_gid = *shared_.options.gid;
+}
+
+struct stat StoreView::directory_status(const struct stat& like, std::uint64_t inode) const {
+  struct stat status = like_status(like, inode);
+  status.st_mode = S_IFDIR | (kSearchable & ~shared_.options.umask);
+  set_size(status, 0);
+  apply_owner(status);
+  return status;
+}
+
+struct stat StoreView::file_status(const struct stat& like, std::uint64_t inode,
+                                   std::uint64_t size) const {
+  struct stat status = like_status(like, inode);
+  status.st_mode = S_IFREG | (kReadable & ~shared_.options.umask);
+  set_size(status, size);
+  apply_owner(status);
+  return status;
+}
+
+struct stat StoreView::status_of(const NodeState& directory) const {
+  if (directory.kind == NodeState::Kind::kForeign) {
+    return foreign_status(directory.node.status, directory.path);
+  }
+  return directory_status(directory.node.status, inode_of(directory.path));
+}
+
+struct stat StoreView::foreign_status(struct stat status, const std::string& path) const {
+  status.st_ino = inode_of(path);
+  status.st_nlink = 1;
+  status.st_mode = (status.st_mode & S_IFMT) | (status.st_mode & kPermissions);
+  apply_owner(status);
+  return status;
+}
+
+struct stat StoreView::chunk_status(const NodeState& array, const NamedPart& part,
+                                    const ShownChunk& chunk) const {
+  return file_status(chunk.stored, inode_of(array.path, array.names.number_of(part)), chunk.size);
+}
+
+struct stat StoreView::own_status(const NamedNode& node) {
+  struct stat like {};
+  like.st_uid = ::getuid();
+  like.st_gid = ::getgid();
+  like.st_mtim = started_;
+  like.st_ctim = started_;
+  const std::uint64_t inode = inode_of(node.path);
+  if (node.kind == NamedNode::Kind::kOwnFolder) return directory_status(like, inode);
+  const std::string text = node.kind == NamedNode::Kind::kReport ? report() : statistics();
+  return file_status(like, inode, text.size());
+}
+
+std::string StoreView::report() {
+  Json document = {{"source", shared_.store->name()},
+                   {"view", shared_.options.format == ViewFormat::kV2 ? "v2" : "v3"},
+                   {"profile", shared_.profile.name}};
+  document.update(shared_.reporter.render());
+  return dump_document(document);
+}
+
+std::string StoreView::statistics() {
+  std::function<std::string()> front;
+  {
+    const std::lock_guard lock(front_mutex_);
+    front = front_statistics_;
+  }
+  const ReadCounters& counters = *shared_.counters;
+  Json document = {{"index_reads", counters.index_reads.load()},
+                   {"index_hits", counters.index_hits.load()},
+                   {"chunk_reads", counters.range_reads.load()},
+                   {"chunk_bytes_read", counters.bytes.load()},
+                   {"whole_shards_decoded", counters.whole_shards.load()},
+                   {"index_cache_bytes", shared_.indexes->bytes()},
+                   {"named_nodes", table_.size()}};
+  if (const auto members = parse_json(front(), "front statistics");
+      members && members->is_object()) {
+    document.update(*members);
+  }
+  return dump_document(document);
+}
+
+void StoreView::set_front_statistics(std::function<std::string()> render_json_object) {
+  const std::lock_guard lock(front_mutex_);
+  front_statistics_ = std::move(render_json_object);
+}
+
+}  // namespace zarrfs

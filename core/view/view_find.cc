@@ -1,0 +1,155 @@
+// Names of a view -> nodes: StoreView's lookups, and what is shown in which directory.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/view/chunk_lister.h"
+#include "core/view/store_view.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr std::array<const char*, 4> kV2Documents = {".zgroup", ".zarray", ".zattrs", ".zmetadata"};
+constexpr const char* kV3Document = "zarr.json";
+constexpr const char* kConsolidated = ".zmetadata";
+
+bool is_v2_document(std::string_view name) {
+  return std::find(kV2Documents.begin(), kV2Documents.end(), name) != kV2Documents.end();
+}
+}  // namespace
+
+Result<std::optional<Found>> StoreView::find(NodeId parent, std::string_view name) {
+  const auto answer = [&]() -> Result<std::optional<Found>> {
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
+      return std::nullopt;
+    }
+    ZARRFS_TRY(const Target target, resolve(parent));
+    if (!target.named) {
+      if (!target.part.directory) return std::nullopt;
+      const auto part = target.state->names.in_prefix(target.part.coordinates, name);
+      if (!part) return std::nullopt;
+      return find_part(target.state, *part);
+    }
+    if (target.named->kind == NamedNode::Kind::kDirectory) {
+      return find_in_directory(target.state, std::string(name));
+    }
+    return find_own(*target.named, std::string(name));
+  };
+  return reported(answer());
+}
+
+Result<std::optional<Found>> StoreView::find_in_directory(const StatePtr& state,
+                                                          const std::string& name) {
+  if (state->path.empty() && name == kOwnFolder) {
+    const NamedNode own{NamedNode::Kind::kOwnFolder, kOwnFolder, 0};
+    return Found{table_.look_up(own), own_status(own), false};
+  }
+  const auto documents = document_names(*state);
+  if (std::find(documents.begin(), documents.end(), name) != documents.end()) {
+    return find_document(state, name);
+  }
+  if (state->kind == NodeState::Kind::kArray) {
+    if (const auto part = state->names.in_array(name)) return find_part(state, *part);
+  }
+  if (state->kind == NodeState::Kind::kDamaged &&
+      (looks_like_chunk(name) || is_v2_document(name))) {
+    return fail(state->error);
+  }
+  if (is_concealed(*state, name)) return std::nullopt;
+  return find_child(state, name);
+}
+
+bool StoreView::is_concealed(const NodeState& state, std::string_view name) const {
+  if (name.starts_with(kOwnFolder)) return true;
+  const bool v2 = shared_.options.format == ViewFormat::kV2;
+  if (v2 && name == kV3Document) return true;
+  if (!v2 && state.has_document() && is_v2_document(name)) return true;
+  const bool holds_chunks =
+      state.kind == NodeState::Kind::kArray || state.kind == NodeState::Kind::kDamaged;
+  return holds_chunks && looks_like_chunk(name);
+}
+
+std::vector<std::string> StoreView::document_names(const NodeState& state) const {
+  const bool v2 = shared_.options.format == ViewFormat::kV2;
+  if (state.kind == NodeState::Kind::kDamaged) {
+    return v2 ? std::vector<std::string>{".zarray", ".zattrs"}
+              : std::vector<std::string>{kV3Document};
+  }
+  std::vector<std::string> names;
+  for (const ShownDocument& document : state.documents) names.push_back(document.name);
+  if (v2 && state.kind == NodeState::Kind::kGroup) names.emplace_back(kConsolidated);
+  return names;
+}
+
+Result<std::shared_ptr<const Bytes>> StoreView::document_text(const NodeState& state,
+                                                              const std::string& name) {
+  if (state.kind == NodeState::Kind::kDamaged) return fail(state.error);
+  const bool v3_consolidated = shared_.options.format == ViewFormat::kV3 &&
+                               state.node.group != nullptr && state.node.group->consolidated;
+  if (state.kind == NodeState::Kind::kGroup && (name == kConsolidated || v3_consolidated)) {
+    return consolidation_.text(state);
+  }
+  const ShownDocument* document = state.document(name);
+  return document == nullptr ? nullptr : document->text;
+}
+
+Result<std::optional<Found>> StoreView::find_document(const StatePtr& state,
+                                                      const std::string& name) {
+  ZARRFS_TRY(const auto text, document_text(*state, name));
+  if (text == nullptr) return std::nullopt;
+  const std::string path = join_path(state->path, name);
+  const NodeId id = table_.look_up({NamedNode::Kind::kDocument, path, digest_of(as_text(*text))});
+  return found(id, file_status(state->node.status, inode_of(path), text->size()));
+}
+
+Result<std::optional<Found>> StoreView::find_part(const StatePtr& state, const NamedPart& part) {
+  const NodeState& array = *state;
+  if (part.directory) {
+    ZARRFS_TRY(const bool exists, ChunkLister(array, chunks_).prefix_exists(part.coordinates));
+    if (!exists) return std::nullopt;
+    ZARRFS_TRY(const NodeId id, id_of(array, part, 0));
+    const std::uint64_t inode = inode_of(array.path, array.names.number_of(part));
+    return found(id, directory_status(array.node.status, inode));
+  }
+  ZARRFS_TRY(const auto chunk, chunks_.find(array, part.coordinates));
+  if (!chunk) return std::nullopt;
+  ZARRFS_TRY(const NodeId id, id_of(array, part, chunk->version));
+  return found(id, chunk_status(array, part, *chunk));
+}
+
+Result<std::optional<Found>> StoreView::find_child(const StatePtr& state, const std::string& name) {
+  const std::string path = join_path(state->path, name);
+  ZARRFS_TRY(const auto status, shared_.store->status(path));
+  if (!status) return std::nullopt;
+  if (!S_ISDIR(status->st_mode)) {
+    const NodeId id = table_.look_up({NamedNode::Kind::kForeign, path, file_version(*status)});
+    return found(id, foreign_status(*status, path));
+  }
+  ZARRFS_TRY(const StatePtr child, shown_directory(path, state.get()));
+  if (child == nullptr) return std::nullopt;
+  const NodeId id = table_.look_up({NamedNode::Kind::kDirectory, path, 0});
+  return found(id, status_of(*child));
+}
+
+Result<StatePtr> StoreView::shown_directory(const std::string& path, const NodeState* parent) {
+  ZARRFS_TRY(StatePtr child, nodes_.get(path));
+  const bool gone =
+      child->kind == NodeState::Kind::kAbsent || child->kind == NodeState::Kind::kHidden;
+  const bool node_in_array =
+      parent != nullptr && parent->kind == NodeState::Kind::kArray && child->has_document();
+  if (gone || node_in_array) return nullptr;
+  return child;
+}
+
+Result<std::optional<Found>> StoreView::find_own(const NamedNode& parent, const std::string& name) {
+  if (parent.kind != NamedNode::Kind::kOwnFolder) return std::nullopt;
+  for (const auto& [kind, own_name] : {std::pair(NamedNode::Kind::kReport, kReportName),
+                                       std::pair(NamedNode::Kind::kStatistics, kStatisticsName)}) {
+    if (name != own_name) continue;
+    const NamedNode own{kind, join_path(kOwnFolder, own_name), 0};
+    return Found{table_.look_up(own), own_status(own), false};
+  }
+  return std::nullopt;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,93 @@
+// Node numbers, versions of shards, and the table of named nodes.
+#include <gtest/gtest.h>
+
+#include "core/view/node_id.h"
+#include "core/view/node_table.h"
+#include "core/view/shard_versions.h"
+
+namespace zarrfs {
+namespace {
+
+TEST(NodeNumbers, RangesOfTwoVersionsNeverMeet) {
+  NodeNumbers numbers;
+  const NodeId first = *numbers.range_of("a", 7, 0, 100);
+  const NodeId second = *numbers.range_of("a", 7, 1, 100);
+  EXPECT_GE(second, first + 100);
+  EXPECT_EQ(*numbers.range_of("a", 7, 0, 100), first);
+  const auto found = numbers.find(second + 99);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->array_path, "a");
+  EXPECT_EQ(found->version, 1U);
+  EXPECT_EQ(found->offset, 99U);
+}
+
+TEST(NodeNumbers, NumbersOutsideEveryRangeAreUnknown) {
+  NodeNumbers numbers;
+  EXPECT_FALSE(numbers.find(kFirstChunkNode));
+  const NodeId base = *numbers.range_of("a", 0, 0, 10);
+  EXPECT_FALSE(numbers.find(base - 1));
+  EXPECT_FALSE(numbers.find(base + 10));
+}
+
+TEST(NodeNumbers, ExhaustionIsAnErrorAndNotAWrap) {
+  NodeNumbers numbers;
+  ASSERT_TRUE(numbers.range_of("a", 0, 0, (NodeId{1} << 63U) - kFirstChunkNode - 2));
+  const auto more = numbers.range_of("b", 0, 0, 10);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().fault, Fault::kUnsupported);
+}
+
+TEST(Inodes, AreStableAndDistinct) {
+  EXPECT_EQ(inode_of(""), 1U);
+  EXPECT_EQ(inode_of("a/b"), inode_of("a/b"));
+  EXPECT_NE(inode_of("a/b"), inode_of("a/c"));
+  EXPECT_NE(inode_of("a", 0), inode_of("a", 1));
+  EXPECT_NE(inode_of("a", 0), inode_of("b", 0));
+}
+
+TEST(ShardVersions, AChangedShardGetsAnotherVersionAndOthersKeepTheirs) {
+  ShardVersions versions;
+  EXPECT_EQ(versions.version_of(1, 100), 0U);
+  EXPECT_EQ(versions.version_of(2, 200), 0U);
+  EXPECT_EQ(versions.version_of(1, 101), 1U);
+  EXPECT_EQ(versions.version_of(1, 101), 1U);
+  EXPECT_EQ(versions.version_of(2, 200), 0U);
+}
+
+TEST(ShardVersions, ForgettingNeverBringsAnOldVersionBack) {
+  ShardVersions versions(2);
+  versions.version_of(1, 100);
+  versions.version_of(1, 101);
+  versions.version_of(2, 200);
+  EXPECT_EQ(versions.version_of(3, 300), 2U);
+  EXPECT_EQ(versions.version_of(1, 100), 2U);
+}
+
+TEST(NodeTable, ANodeKeepsItsNumberUntilEveryLookupIsForgotten) {
+  NodeTable table;
+  const NamedNode node{NamedNode::Kind::kDocument, "a/.zarray", 5};
+  const NodeId id = table.look_up(node);
+  EXPECT_EQ(table.look_up(node), id);
+  table.forget(id, 1);
+  ASSERT_TRUE(table.find(id));
+  EXPECT_EQ(table.find(id)->path, "a/.zarray");
+  table.forget(id, 1);
+  EXPECT_FALSE(table.find(id));
+  EXPECT_NE(table.look_up(node), id);
+}
+
+TEST(NodeTable, OtherContentsAreAnotherNode) {
+  NodeTable table;
+  const NodeId id = table.look_up({NamedNode::Kind::kDocument, "a/.zarray", 5});
+  EXPECT_NE(table.look_up({NamedNode::Kind::kDocument, "a/.zarray", 6}), id);
+}
+
+TEST(NodeTable, TheRootStays) {
+  NodeTable table;
+  table.forget(kRootNode, 1000);
+  ASSERT_TRUE(table.find(kRootNode));
+  EXPECT_EQ(table.find(kRootNode)->path, "");
+}
+
+}  // namespace
+}  // namespace zarrfs

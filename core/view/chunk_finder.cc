@@ -154,11 +154,8 @@ Result<void> ChunkFinder::check_frame(const NodeState& array, const Coordinates&
 }
 
 std::string ChunkFinder::describe(const NodeState& array, const Coordinates& chunk) {
-  std::string name = "/" + array.path + " chunk ";
-  for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
-    name += (axis == 0 ? "" : ".") + std::to_string(chunk[axis]);
-  }
-  return name;
+  const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
+  return "/" + array.path + " chunk " + dotted.key(chunk);
 }
 
 }  // namespace zarrfs

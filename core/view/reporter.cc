@@ -34,8 +34,10 @@ void Reporter::shown(const std::string& path, ShownAs as, const std::string& rea
   if (as == ShownAs::kVerbatim) return;
   const auto level =
       as == ShownAs::kDamaged ? ViewOptions::Level::kError : ViewOptions::Level::kWarning;
-  log_(level, "/" + printable(path) + " is " + std::string(name_of(as)) +
-                  (reason.empty() ? "" : ": " + printable(reason, 1000)));
+  std::string line = "/";
+  line.append(printable(path)).append(" is ").append(name_of(as));
+  if (!reason.empty()) line.append(": ").append(printable(reason, 1000));
+  log_(level, line);
 }
 
 void Reporter::forget(const std::string& path) {

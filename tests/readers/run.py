@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+"""Random sharded arrays, mounted under each profile and read by the programs the profile is for.
+
+    tests/readers/run.py [--seed N] [--arrays M] [--readers NAME,...] [--keep DIRECTORY] DAEMON
+
+Prints one line for each reader: arrays read, equal, refused by the reader, hidden by zarrfs, wrong. Status 1 where a
+value is wrong, or where a reader refuses what its profile shows. The seed makes the same arrays again.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VENVS = os.environ.get("ZARRFS_VENVS", os.path.join(HERE, "..", "..", "build", "venvs"))
+DEBIAN = "/usr/bin/python3"
+
+# name, Python (environment or path), reader of read_store.py, mount options
+MATRIX = [
+    ("zarr-python 2.13", DEBIAN, "zarr2", "view=v2"),
+    ("zarr-python 2.13, '/'", DEBIAN, "zarr2", "view=v2,separator=/"),
+    ("zarr-python 2.18", "zarr2", "zarr2", "view=v2"),
+    ("zarr-python 2.13, rechunked", DEBIAN, "zarr2", "view=v2,rechunk=3"),
+    ("xarray 2023.01", DEBIAN, "xarray", "view=v2,profile=xarray"),
+    ("xarray 2025.01", "zarr2", "xarray", "view=v2,profile=xarray"),
+    ("GDAL 3.6", DEBIAN, "gdal", "view=v2,profile=gdal"),
+    ("netCDF 4.9.0", DEBIAN, "netcdf", "view=v2,profile=netcdf"),
+    ("zarr-python 2.13, profile ome", DEBIAN, "zarr2", "view=v2,profile=ome"),
+    ("TensorStore v2", "zarr3", "tensorstore2", "view=v2,profile=ome"),
+    ("zarr-python 3.1", "zarr3", "zarr3", "view=v3"),
+    ("TensorStore v3", "zarr3", "tensorstore3", "view=v3"),
+    ("zarrs", "zarr3", "zarrs", "view=v3"),
+    ("zarr-python 3.4", "zarr34", "zarr3", "view=v3"),
+]
+
+# What a reader cannot do whatever the view shows: part of its message.
+KNOWN_REFUSALS = {"gdal": ["compound type"]}
+
+
+def python_of(environment):
+    path = environment if environment.startswith("/") else os.path.join(VENVS, environment, "bin", "python")
+    return path if os.path.exists(path) else None
+
+
+def run_reader(python, reader, directory, truth):
+    """{array: verdict}. A reader that crashes is asked again array by array."""
+    done = subprocess.run([python, os.path.join(HERE, "read_store.py"), reader, directory, truth], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    verdicts = {}
+    for group in sorted(os.listdir(directory)):
+        if not os.path.isdir(os.path.join(directory, group)) or not os.path.exists(os.path.join(truth, f"{group}+a.npy")):
+            continue
+        one_truth = tempfile.mkdtemp(dir=os.path.dirname(truth))
+        shutil.copy(os.path.join(truth, f"{group}+a.npy"), os.path.join(one_truth, "a.npy"))
+        done = subprocess.run([python, os.path.join(HERE, "read_store.py"), reader, os.path.join(directory, group), one_truth],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        answer = json.loads(done.stdout) if done.returncode == 0 else {"a": f"error: the reader died, status {done.returncode}"}
+        verdicts.update({f"{group}/a": verdict for verdict in answer.values()})
+    return verdicts
+
+
+def hidden_reasons(mountpoint):
+    """{array path: reason} of what the report says is hidden."""
+    with open(os.path.join(mountpoint, ".zarrfs", "report.json")) as text:
+        nodes = json.load(text)["nodes"]
+    return {node["path"].strip("/"): node["reason"] for node in nodes if node["shown"] == "hidden"}
+
+
+def own_limits(python, reader, store, truth):
+    """Arrays that a v3 reader does not read rightly from the store itself, without zarrfs."""
+    if reader not in ("zarr3", "tensorstore3", "zarrs"):
+        return set()
+    return {name for name, verdict in run_reader(python, reader, store, truth).items() if verdict != "equal"}
+
+
+def judge(label, reader, verdicts, hidden, names, limits):
+    """Prints the line of one reader; how many failures it has."""
+    counts = {"equal": 0, "refused": 0, "hidden": 0, "wrong": 0, "not from the store either": 0}
+    details = []
+    failures = 0
+    for name in names:
+        verdict = verdicts.get(name)
+        if verdict == "equal":
+            counts["equal"] += 1
+        elif name in limits:
+            counts["not from the store either"] += 1
+        elif verdict is None:
+            counts["hidden"] += 1
+            if name not in hidden:
+                failures += 1
+            details.append((name, "hidden: " + hidden.get(name, "and not in the report")))
+        elif verdict.startswith("error"):
+            counts["refused"] += 1
+            failures += not any(part in verdict for part in KNOWN_REFUSALS.get(reader, []))
+            details.append((name, verdict))
+        else:
+            counts["wrong"] += 1
+            failures += 1
+            details.append((name, "WRONG: " + verdict))
+    print(f"{label:32} arrays {len(names):5}  " + "  ".join(f"{key} {value:4}" for key, value in counts.items()), flush=True)
+    seen = {}
+    for name, detail in details:
+        kind = "".join(c for c in detail if not c.isdigit())[:60]
+        seen.setdefault(kind, []).append((name, detail))
+    for group in seen.values():
+        print(f"    {len(group)} x {group[0][1][:220]}  ({', '.join(name for name, _ in group[:3])})", flush=True)
+    return failures
+
+
+def read_mounted(daemon, work, store, truth, names, row):
+    label, environment, reader, options = row
+    python = python_of(environment)
+    if python is None:
+        print(f"{label:32} not installed ({environment})")
+        return os.environ.get("ZARRFS_NO_SKIPS") == "1" and environment in ("zarr2", "zarr3")
+    mountpoint = tempfile.mkdtemp(dir=work)
+    log = os.path.join(work, "log")
+    mounted = subprocess.run([daemon, "mount", store, mountpoint, "-o", f"{options},log={log}"], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        print(f"{label:32} NOT MOUNTED: {mounted.stderr.strip()}")
+        return 1
+    try:
+        verdicts = run_reader(python, reader, mountpoint, truth)
+        hidden = hidden_reasons(mountpoint)
+        limits = own_limits(python, reader, store, truth)
+    finally:
+        subprocess.run([daemon, "umount", mountpoint], check=True)
+    return judge(label, reader, verdicts, hidden, names, limits)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--arrays", type=int, default=60)
+    parser.add_argument("--readers", default="")
+    parser.add_argument("--keep", help="where the arrays are written and left")
+    parser.add_argument("daemon")
+    options = parser.parse_args()
+    maker = python_of("zarr3")
+    if maker is None or not os.access("/dev/fuse", os.W_OK):
+        print("skipped: " + ("run packaging/install-test-readers" if maker is None else "/dev/fuse may not be opened"))
+        return 1 if os.environ.get("ZARRFS_NO_SKIPS") == "1" else 77
+    print(f"seed {options.seed}", flush=True)
+    work = options.keep or tempfile.mkdtemp(prefix="zarrfs-readers-")
+    os.makedirs(work, exist_ok=True)
+    store, truth = os.path.join(work, "store"), os.path.join(work, "truth")
+    try:
+        made = subprocess.run([maker, os.path.join(HERE, "make_random.py"), str(options.seed), str(options.arrays), store, truth],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if made.returncode != 0:
+            print(made.stderr)
+            return 1
+        print(made.stdout)
+        names = sorted(f"{group}/a" for group in os.listdir(store) if os.path.isdir(os.path.join(store, group)))
+        rows = [row for row in MATRIX if not options.readers or any(part in row[0] for part in options.readers.split(","))]
+        failures = sum(read_mounted(os.path.realpath(options.daemon), work, store, truth, names, row) for row in rows)
+    finally:
+        if not options.keep:
+            shutil.rmtree(work)
+    print(f"failures: {failures}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

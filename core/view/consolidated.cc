@@ -23,7 +23,7 @@ std::string ConsolidatedText::finish() && {
 
 Json inline_consolidated(std::vector<std::pair<std::string, Json>> nodes) {
   Json metadata = Json::object();
-  for (auto& [path, document] : nodes) metadata[path] = std::move(document);
+  for (auto& node : nodes) metadata[node.first] = std::move(node.second);
   Json consolidated = Json::object();
   consolidated["kind"] = "inline";
   consolidated["must_understand"] = false;

@@ -86,17 +86,27 @@ Names split_names(const std::string& text) {
 }
 
 /// Replaces what "*" stands for where the table asks for names that can be looked at one by one.
-Names expand(Names names, const Names& all) { return names == kAll ? all : std::move(names); }
+Names expand(Names names, const Names& all) {
+  if (names == kAll) return all;
+  return names;
+}
+
+/// Adds `name` to a list for a message.
+void list_name(std::string& list, const std::string& name) {
+  if (!list.empty()) list += ", ";
+  list += name;
+}
 
 Result<void> check_known(const Names& names, const Names& known, const std::string& column) {
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string list;
-    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-    return fail(Fault::kInvalid,
-                "option " + column + ": \"" + name + "\" is not one of " + list + " or *");
-  }
-  return {};
+  const auto is_known = [&](const std::string& name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
+  };
+  const auto unknown = std::find_if_not(names.begin(), names.end(), is_known);
+  if (unknown == names.end()) return {};
+  std::string list;
+  for (const std::string& one : known) list_name(list, one);
+  return fail(Fault::kInvalid,
+              "option " + column + ": \"" + *unknown + "\" is not one of " + list + " or *");
 }
 
 Result<bool> parse_flag(const std::string& column, const std::string& value) {
@@ -184,7 +194,7 @@ Result<Profile> find_profile(const std::string& name) {
   std::string list;
   for (const Profile& profile : profiles()) {
     if (profile.name == name) return profile;
-    list += (list.empty() ? "" : ", ") + profile.name;
+    list_name(list, profile.name);
   }
   return fail(Fault::kInvalid, "option profile: \"" + name + "\" is not one of " + list);
 }

@@ -22,7 +22,8 @@ std::string numcodecs_id(const std::string& name) {
 Json member(const CodecSpec& spec, const char* name, Json otherwise) {
   if (!spec.configuration.is_object()) return otherwise;
   const auto found = spec.configuration.find(name);
-  return found == spec.configuration.end() ? std::move(otherwise) : *found;
+  if (found == spec.configuration.end()) return otherwise;
+  return *found;
 }
 
 std::string text_member(const CodecSpec& spec, const char* name, const std::string& otherwise) {

@@ -3,6 +3,7 @@
 `tests/mounted/run DAEMON` starts pytest with ZARRFS_DAEMON set. Nothing here sleeps: `zarrfs mount` returns when the
 mount answers, and `zarrfs umount` when the daemon is gone.
 """
+import glob
 import json
 import os
 import re
@@ -51,12 +52,13 @@ def read_all(reader, directory, truth=None):
 class Mount:
     """A mounted store. `damaged=True` where the test expects error lines in the log."""
 
-    def __init__(self, source, mountpoint, log, options="", damaged=False, environment=None):
+    def __init__(self, source, mountpoint, log, options="", damaged=False):
         self.source, self.path, self.log, self.damaged = str(source), str(mountpoint), str(log), damaged
         os.makedirs(self.path, exist_ok=True)
         every = ",".join(part for part in (f"log={self.log}", options) if part)
         self.command = [DAEMON, "mount", self.source, self.path, "-o", every]
-        done = subprocess.run(self.command, capture_output=True, text=True, timeout=60, env=environment)
+        sanitizers = {f"{name}_OPTIONS": f"log_path={self.log}.sanitizer:print_stacktrace=1" for name in ("ASAN", "UBSAN", "TSAN", "LSAN")}
+        done = subprocess.run(self.command, capture_output=True, text=True, timeout=60, env={**os.environ, **sanitizers})
         assert done.returncode == 0, f"{self.command}: status {done.returncode}: {done.stderr}"
         assert os.path.ismount(self.path)
 
@@ -99,8 +101,11 @@ class Mount:
         assert not os.path.ismount(self.path)
 
     def check_log(self):
+        for report in glob.glob(self.log + ".sanitizer*"):
+            with open(report, errors="replace") as text:
+                pytest.fail(text.read()[:4000])
         lines = self.log_text().splitlines()
-        assert not [line for line in lines if "internal error" in line.lower() or "Sanitizer" in line], lines[-20:]
+        assert not [line for line in lines if "internal error" in line.lower()], lines[-20:]
         if not self.damaged:
             assert not [line for line in lines if re.search(r"\] (error|critical): ", line)], lines[-20:]
 
@@ -125,9 +130,9 @@ def mount(tmp_path):
     """mount(source, options="", damaged=False) -> Mount; unmounted and its log checked when the test ends."""
     mounts = []
 
-    def make(source, options="", damaged=False, **more):
+    def make(source, options="", damaged=False):
         number = len(mounts)
-        mounts.append(Mount(source, tmp_path / f"mnt{number}", tmp_path / f"log{number}", options, damaged, **more))
+        mounts.append(Mount(source, tmp_path / f"mnt{number}", tmp_path / f"log{number}", options, damaged))
         return mounts[-1]
 
     yield make

@@ -7,9 +7,11 @@ directory of PATH.npy files ("/" in PATH is written "+"): then each array is "eq
 
 Runs in any Python that has the reader: Debian's own, or one of packaging/install-test-readers.
 """
+import base64
 import hashlib
 import json
 import os
+import subprocess
 import sys
 import warnings
 
@@ -159,7 +161,21 @@ def read_ome(path):
     return np.asarray(node.data[datasets.index(name)])
 
 
+def read_zarrita(path):
+    """With zarrita.js, in the folder named by ZARRFS_ZARRITA."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_zarrita.mjs")
+    done = subprocess.run(["node", script, path], capture_output=True, text=True, cwd=os.environ["ZARRFS_ZARRITA"])
+    if done.returncode != 0:
+        raise ValueError(next((line for line in done.stderr.splitlines() if "Error" in line), done.stderr))
+    answer = json.loads(done.stdout)
+    dtype = np.dtype(answer["dtype"])
+    flat = np.frombuffer(base64.b64decode(answer["bytes"]), dtype)
+    strides = [step * dtype.itemsize for step in answer["stride"]]
+    return np.lib.stride_tricks.as_strided(flat, answer["shape"], strides)
+
+
 READERS = {
+    "zarrita": (read_zarrita, ".zarray"),
     "zarr2": (read_zarr2, ".zarray"),
     "xarray": (read_xarray, ".zarray"),
     "gdal": (read_gdal, ".zarray"),

@@ -35,13 +35,17 @@ MATRIX = [
     ("TensorStore v3", "zarr3", "tensorstore3", "view=v3"),
     ("zarrs", "zarr3", "zarrs", "view=v3"),
     ("zarr-python 3.4", "zarr34", "zarr3", "view=v3"),
+    ("zarrita.js", "zarrita", "zarrita", "view=v2,profile=ome"),
 ]
 
 # What a reader cannot do whatever the view shows: part of its message.
-KNOWN_REFUSALS = {"gdal": ["compound type"]}
+KNOWN_REFUSALS = {"gdal": ["compound type"], "zarrita": ["not read by this test"]}
 
 
 def python_of(environment):
+    if environment == "zarrita":
+        os.environ["ZARRFS_ZARRITA"] = os.path.join(VENVS, environment)
+        return DEBIAN if os.path.isdir(os.path.join(VENVS, environment, "node_modules")) else None
     path = environment if environment.startswith("/") else os.path.join(VENVS, environment, "bin", "python")
     return path if os.path.exists(path) else None
 

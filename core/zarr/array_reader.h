@@ -1,5 +1,6 @@
-// Reads the stored objects of one array: opens shards, loads and caches their indexes, and says where each chunk
-// lies. Life of a read: chunk coordinates -> Layout::place_of -> shard file -> index entry (one per level) -> range.
+// Reads the stored objects of one array: opens shards, loads and caches their indexes, and says
+// where each chunk lies. Life of a read: chunk coordinates -> Layout::place_of -> shard file ->
+// index entry (one per level) -> range.
 //
 // The first chunk of a shard costs two ranged reads (index, bytes), each next one: one.
 // Thread-safe. No lock is held across I/O.
@@ -23,7 +24,8 @@ struct ReadCounters {
   std::atomic<std::uint64_t> index_hits{0};
   std::atomic<std::uint64_t> range_reads{0};  ///< Reads of chunk bytes.
   std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> whole_shards{0};  ///< Shards decoded as a whole (codecs around sharding).
+  std::atomic<std::uint64_t> whole_shards{
+      0};  ///< Shards decoded as a whole (codecs around sharding).
 };
 
 /// The index of one open shard, or the whole of it where codecs around sharding hide the ranges.
@@ -35,13 +37,15 @@ class Shard {
   [[nodiscard]] virtual std::size_t memory() const = 0;
 };
 
-/// Least recently used shards, by bytes. Thread-safe.
+/// Shards of one store, the most recently used ones, by bytes: at most `max_bytes`, but the newest
+/// one is always kept. Thread-safe.
 class IndexCache {
  public:
   explicit IndexCache(std::size_t max_bytes);
   ~IndexCache();
   std::shared_ptr<const Shard> find(const std::string& path, const FileIdentity& identity);
   void insert(const std::string& path, std::shared_ptr<const Shard> shard);
+  /// Forgets the shard at `path` and the shards within it.
   void drop(const std::string& path);
   [[nodiscard]] std::size_t bytes() const;
 
@@ -75,26 +79,32 @@ class ArrayReader {
   /// The store path of the object at `cell`.
   [[nodiscard]] std::string cell_path(std::span<const std::uint64_t> cell) const;
 
-  /// Where a chunk's bytes are (chunk coordinates in array axes); nothing where the chunk is proven absent.
-  /// kDamaged, with shard, entry and numbers in the message, where index or entry cannot be trusted.
+  /// Where a chunk's bytes are (chunk coordinates in array axes); nothing where the chunk is proven
+  /// absent. kDamaged, with shard, entry and numbers in the message, where index or entry cannot be
+  /// trusted.
   Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk);
 
   /// The state of the stored object at `cell`: its status, nothing where it is absent.
   Result<std::optional<struct stat>> cell_status(std::span<const std::uint64_t> cell);
 
-  /// Calls `visit` for each chunk that the shard at `cell` lists, in C order of the shard's chunks, from the `first`-th
-  /// chunk place of the shard on; stops when `visit` returns false. Chunks outside the array are left out.
-  /// An entry that is damaged is visited too (`damage` not empty). An Error is about the shard as a whole.
+  /// Calls `visit` for each chunk that the shard at `cell` lists, by number, from number `first`
+  /// on; stops when `visit` returns false. Chunks outside the array are left out. An entry that is
+  /// damaged is visited too (`damage` not empty), and so are all chunks of an inner shard whose
+  /// index is damaged. An Error is about the shard as a whole.
   struct Visited {
-    std::uint64_t number;                  ///< C-order number of the chunk within the shard, all levels together.
-    std::vector<std::uint64_t> chunk;      ///< Chunk coordinates in array axes.
-    ByteRange range;                       ///< Within the stored object (of the decoded shard where codecs are around it).
+    /// C-order number of the entry; where shards are nested, the chunks of entry 0 come before
+    /// those of entry 1.
+    std::uint64_t number;
+    std::vector<std::uint64_t> chunk;  ///< Chunk coordinates in array axes.
+    ByteRange
+        range;  ///< Within the stored object (of the decoded shard where codecs are around it).
     std::string damage;
   };
   Result<void> visit_cell(std::span<const std::uint64_t> cell, std::uint64_t first,
                           const std::function<bool(const Visited&)>& visit);
 
-  /// Decodes the elements of one chunk (full chunk shape, C order, little-endian): the fill value where it is absent.
+  /// Decodes the elements of one chunk (full chunk shape, C order, little-endian): the fill value
+  /// where it is absent.
   Result<Bytes> read_elements(std::span<const std::uint64_t> chunk);
 
  private:

@@ -2,6 +2,7 @@
 // Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,19 +27,32 @@ struct Node {
   Kind kind = Kind::kAbsent;
   std::shared_ptr<const GroupMetadata> group;
   std::shared_ptr<const ArrayMetadata> array;
-  std::shared_ptr<const Layout> layout;  ///< Of arrays; null where `error` says why there is none (then kUnsupported or kDamaged).
+  std::shared_ptr<const Layout> layout;  ///< Of arrays; null where `error` says why there is none
+                                         ///< (then kUnsupported or kDamaged).
   FileIdentity document;                 ///< Of zarr.json.
-  struct stat status {};                 ///< Of zarr.json, or of the file or directory where there is none.
+  struct stat status {};  ///< Of zarr.json, or of the file or directory where there is none.
   Error error;
 };
 
-/// Loads the node at `path`. An Error is one of the storage only.
+/// Loads the node at `path`. An Error says that the storage cannot answer for `path` at all; a
+/// zarr.json that is there but cannot be read makes a kDamaged node.
 Result<Node> load_node(Store& store, const std::string& path);
 
-/// Visits every node below `path` (itself included), parents before children, siblings by name (bytewise). Arrays are not
-/// descended into; plain directories are. `visit` returns false to leave out a subtree. At most 64 levels deep.
-Result<void> walk_nodes(Store& store, const std::string& path,
-                        const std::function<bool(const std::string& path, const Node& node)>& visit);
+/// The directories that walk_nodes enters below the first: a circle of links must end somewhere.
+inline constexpr std::size_t kMaxDepth = 64;
+
+/// Visits every node below `path` (itself included), parents before children, siblings by name
+/// (bytewise). Arrays are not descended into; plain directories are, except below damaged and
+/// unsupported nodes, where they hold chunks. `visit` returns false to leave out a subtree.
+/// What cannot be entered (kMaxDepth, a link that leads back, no permission to list it) is visited
+/// as a kDamaged node; only a lack of memory or descriptors ends the walk with an Error.
+Result<void> walk_nodes(
+    Store& store, const std::string& path,
+    const std::function<bool(const std::string& path, const Node& node)>& visit);
+
+/// Whether `path` is the root of a store of the v3 draft of 2020 to 2022, with its `meta/root`,
+/// which zarrfs does not read.
+Result<bool> is_draft_v3(Store& store, const std::string& path);
 
 /// "a" + "b" -> "a/b"; "" + "b" -> "b".
 std::string join_path(const std::string& parent, const std::string& name);

@@ -1,0 +1,15 @@
+#include "fs/commands.h"
+
+#include "fs/mount_command.h"
+#include "fs/umount_command.h"
+
+namespace zarrfs {
+
+Commands mount_commands() {
+  Commands commands;
+  commands.push_back(std::make_unique<MountCommand>());
+  commands.push_back(std::make_unique<UmountCommand>());
+  return commands;
+}
+
+}  // namespace zarrfs

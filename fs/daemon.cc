@@ -1,0 +1,232 @@
+#include "fs/daemon.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "core/base/fd.h"
+#include "core/base/json.h"
+#include "core/store/store.h"
+#include "core/view/view.h"
+#include "fs/front_end.h"
+#include "fs/mount_table.h"
+#include "fs/mountpoint.h"
+#include "fs/process.h"
+#include "fs/session.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kCouldNot = 3;
+constexpr int kPatience = 5000;  // Milliseconds from the unmount to the end of the connection.
+
+LogLevel log_level(ViewOptions::Level level) {
+  switch (level) {
+    case ViewOptions::Level::kInfo: return LogLevel::kInfo;
+    case ViewOptions::Level::kWarning: return LogLevel::kWarning;
+    case ViewOptions::Level::kError: return LogLevel::kError;
+  }
+  return LogLevel::kError;
+}
+
+/// What the serving threads tell the main thread: bytes in a pipe.
+class Notes {
+ public:
+  enum Note : char { kReady = 'r', kEnded = 'e' };
+
+  static Result<std::unique_ptr<Notes>> make() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return fail(system_error(errno, "making a pipe"));
+    return std::unique_ptr<Notes>(new Notes(Fd(ends[0]), Fd(ends[1])));
+  }
+  void leave(Note note) const {
+    while (::write(to_.get(), &note, 1) < 0 && errno == EINTR) {
+    }
+  }
+  [[nodiscard]] Note take() const {
+    Note note = kEnded;
+    while (::read(from_.get(), &note, 1) < 0 && errno == EINTR) {
+    }
+    return note;
+  }
+  [[nodiscard]] const Fd& descriptor() const { return from_; }
+
+ private:
+  Notes(Fd from, Fd to) : from_(std::move(from)), to_(std::move(to)) {}
+  Fd from_;
+  Fd to_;
+};
+
+class Daemon {
+ public:
+  Daemon(const MountRequest& request, Readiness readiness, std::ostream& err)
+      : request_(request), readiness_(std::move(readiness)), err_(err) {}
+
+  Result<void> run() {
+    ZARRFS_TRY(signals_, take_signals());
+    ZARRFS_TRY(notes_, Notes::make());
+    ZARRFS_CHECK(prepare_places());
+    ZARRFS_CHECK(open_log());
+    ZARRFS_CHECK(open_view());
+    ZARRFS_CHECK(mount());
+    return serve();
+  }
+
+ private:
+  Result<void> prepare_places() {
+    ZARRFS_TRY(source_, local_path(request_.source));
+    ZARRFS_TRY(mountpoint_, prepare_mountpoint(request_.mountpoint));
+    return check_apart(source_, mountpoint_);
+  }
+
+  Result<void> open_log() {
+    const MountSettings& settings = request_.settings;
+    LogTarget target = request_.foreground ? LogTarget::kStandardError : LogTarget::kSystem;
+    if (!settings.log_file.empty()) target = LogTarget::kFile;
+    ZARRFS_TRY(log_, Log::open(target, settings.log_level, settings.log_file));
+    return {};
+  }
+
+  Result<void> open_view() {
+    const MountSettings& settings = request_.settings;
+    ViewOptions options = settings.view;
+    options.log = [log = log_](ViewOptions::Level level, const std::string& message) {
+      log->write(log_level(level), message);
+    };
+    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(request_.source, settings.links));
+    ZARRFS_TRY(view_, View::open(std::move(store), options));
+    if (settings.access == MountSettings::Access::kReadWrite) {
+      say("this version only reads: " + printable(request_.source) + " is mounted read-only");
+    }
+    return {};
+  }
+
+  Result<void> mount() {
+    FrontEndSettings settings;
+    settings.timeout = request_.settings.timeout;
+    settings.immutable = request_.settings.view.immutable;
+    settings.complain = [log = log_](const std::string& line) {
+      log->write(LogLevel::kError, line);
+    };
+    settings.ready = [notes = notes_.get()] { notes->leave(Notes::kReady); };
+    front_ = std::make_unique<FrontEnd>(*view_, std::move(settings));
+    ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options()));
+    ZARRFS_CHECK(session_->mount(mountpoint_));
+    ZARRFS_TRY(mounted_, mount_at(mountpoint_));
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> kernel_options() const {
+    const MountSettings& settings = request_.settings;
+    std::vector<std::string> options = settings.kernel_options;
+    options.emplace_back("ro");
+    if (settings.allow_other) {
+      options.emplace_back("allow_other");
+      options.emplace_back("default_permissions");
+    }
+    if (settings.allow_root) options.emplace_back("allow_root");
+    return options;
+  }
+
+  Result<void> serve() {
+    auto started = session_->start(request_.settings.threads,
+                                   [notes = notes_.get()] { notes->leave(Notes::kEnded); });
+    if (!started) {
+      unmount_own();
+      return started;
+    }
+    bool answers = false;
+    for (;;) {
+      std::array<pollfd, 2> ready = {
+          {{signals_.get(), POLLIN, 0}, {notes_->descriptor().get(), POLLIN, 0}}};
+      if (::poll(ready.data(), ready.size(), -1) < 0) continue;
+      if (ready[0].revents != 0) {
+        end_by_signal(next_signal(signals_));
+        break;
+      }
+      if (notes_->take() == Notes::kEnded) break;
+      answers = true;
+      tell_ready();
+    }
+    session_->stop();
+    log_->write(LogLevel::kInfo, "unmounted " + mountpoint_);
+    if (!answers)
+      return fail(Fault::kIo, "the mount on " + mountpoint_ + " ended before it answered");
+    return {};
+  }
+
+  void tell_ready() {
+    log_->write(LogLevel::kInfo, "mounted " + source_ + " on " + mountpoint_);
+    ::sd_notifyf(0, "READY=1\nMAINPID=%d", static_cast<int>(::getpid()));
+    if (!readiness_.awaited()) return;
+    let_go_of_terminal();
+    readiness_.tell();
+  }
+
+  void end_by_signal(int number) {
+    log_->write(LogLevel::kInfo, std::string("ending: ") + ::strsignal(number));
+    ::sd_notify(0, "STOPPING=1");
+    if (!unmount_own()) return;
+    // The connection ends as soon as the kernel has let go of it; another mount namespace may keep
+    // it.
+    pollfd ready = {notes_->descriptor().get(), POLLIN, 0};
+    ::poll(&ready, 1, kPatience);
+  }
+
+  /// Unmounts if the mountpoint still shows this mount. Not lazily: an empty directory under the
+  /// eyes of a reader would look like chunks full of the fill value, while a mount without its
+  /// daemon is an error.
+  bool unmount_own() {
+    const auto now = mount_at(mountpoint_);
+    if (!now || !*now || !mounted_ || (*now)->device != mounted_->device) return false;
+    const auto done = unmount(mountpoint_, false);
+    if (!done)
+      log_->write(LogLevel::kWarning, done.error().message + "; what is open there will fail");
+    return done.has_value();
+  }
+
+  /// A line for the user who waits for the mount, and for the log.
+  void say(const std::string& line) {
+    if (readiness_.awaited()) err_ << "zarrfs: " << line << std::endl;
+    log_->write(LogLevel::kInfo, line);
+  }
+
+  const MountRequest& request_;
+  Readiness readiness_;
+  std::ostream& err_;
+  Fd signals_;
+  std::unique_ptr<Notes> notes_;
+  std::string source_;
+  std::string mountpoint_;
+  std::shared_ptr<Log> log_;
+  std::unique_ptr<View> view_;
+  std::unique_ptr<FrontEnd> front_;
+  std::unique_ptr<Session> session_;
+  std::optional<MountEntry> mounted_;
+};
+
+int serve_mount(const MountRequest& request, Readiness readiness, std::ostream& err) {
+  raise_file_limit();
+  const auto done = Daemon(request, std::move(readiness), err).run();
+  if (done) return 0;
+  err << "zarrfs: " << done.error().message << std::endl;
+  return kCouldNot;
+}
+
+}  // namespace
+
+int run_mount(const MountRequest& request, std::ostream& err) {
+  fill_standard_descriptors();
+  if (request.foreground) return serve_mount(request, Readiness(), err);
+  return run_in_background(
+      [&](Readiness readiness) { return serve_mount(request, std::move(readiness), err); }, err);
+}
+
+}  // namespace zarrfs

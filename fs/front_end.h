@@ -1,0 +1,94 @@
+// From requests of the kernel to questions to the View, and back: one short function per FUSE
+// operation. Thread-safe, as the View is.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/view/view.h"
+#include "fs/fuse.h"
+#include "fs/recently_opened.h"
+#include "fs/reply.h"
+#include "fs/statistics.h"
+
+namespace zarrfs {
+
+/// The most that is read or listed by one request, in bytes: what the kernel is told, and a bound
+/// whatever it asks.
+inline constexpr std::size_t kLargestRequest = std::size_t{1} << 20U;
+
+/// Extended attribute of the mount's root, not listed: the id of the process that serves it, as
+/// text.
+inline constexpr std::string_view kProcessAttribute = "user.zarrfs.process";
+
+struct FrontEndSettings {
+  /// How long the kernel may keep names and attributes, in seconds; names proven absent too.
+  double timeout = 1.0;
+  /// The store never changes and nothing is written: the kernel need not tell about open and close,
+  /// and may keep everything.
+  bool immutable = false;
+  /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is
+  /// to blame for.
+  std::function<void(const std::string&)> complain = [](const std::string&) {};
+  /// Called once, when the kernel and this side have agreed on the protocol: from then on the mount
+  /// answers.
+  std::function<void()> ready = [] {};
+};
+
+class FrontEnd {
+ public:
+  FrontEnd(View& view, FrontEndSettings settings);
+
+  /// The table for fuse_session_new, whose user data is the FrontEnd.
+  static const fuse_lowlevel_ops& operations();
+
+  Statistics& statistics() { return statistics_; }
+
+  void agree(fuse_conn_info& connection);
+
+  void lookup(Reply& reply, NodeId parent, const char* name);
+  void forget(Reply& reply, NodeId node, std::uint64_t lookups);
+  void forget_multi(Reply& reply, std::span<const fuse_forget_data> forgotten);
+  void getattr(Reply& reply, NodeId node);
+  void access(Reply& reply, NodeId node, int mask);
+  void open(Reply& reply, NodeId node, const fuse_file_info& asked);
+  void read(Reply& reply, NodeId node, std::size_t size, off_t offset, const fuse_file_info* info);
+  void release(Reply& reply, const fuse_file_info& info);
+  void opendir(Reply& reply, NodeId node, const fuse_file_info& asked);
+  void readdir(Reply& reply, NodeId node, std::size_t size, off_t offset,
+               const fuse_file_info* info);
+  void readdirplus(Reply& reply, NodeId node, std::size_t size, off_t offset,
+                   const fuse_file_info* info);
+  void releasedir(Reply& reply, const fuse_file_info& info);
+  void statfs(Reply& reply);
+  void getxattr(Reply& reply, NodeId node, const char* name, std::size_t size);
+  void listxattr(Reply& reply, NodeId node, std::size_t size);
+
+  /// For what is caught at the border: a line in the log, nothing thrown.
+  void internal_error(Operation operation, const char* what) noexcept;
+
+ private:
+  [[nodiscard]] double timeout_of(const Found& found) const;
+  [[nodiscard]] fuse_entry_param entry_of(const Found& found) const;
+  void refuse(Reply& reply, const Error& error);
+  Result<std::shared_ptr<OpenFile>> file_of(NodeId node, const fuse_file_info* info);
+  Result<std::shared_ptr<OpenDirectory>> directory_of(NodeId node, const fuse_file_info* info);
+  /// Adds one entry with attributes to `listing`; whether it fitted. A lookup it counts is noted in
+  /// `counted`.
+  bool add_with_attributes(fuse_req_t request, NodeId parent, const Listed& listed, Bytes& listing,
+                           std::size_t size, std::vector<NodeId>& counted);
+  void answer_text(Reply& reply, const std::string& text, std::size_t size);
+
+  View& view_;
+  const FrontEndSettings settings_;
+  Statistics statistics_;
+  bool without_open_ = false;     ///< Agreed with the kernel, before the first other request.
+  bool without_opendir_ = false;  ///< The same.
+  RecentlyOpened<OpenFile> files_;
+  RecentlyOpened<OpenDirectory> directories_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,77 @@
+#include "fs/mountpoint.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "core/base/json.h"
+#include "fs/mount_table.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kMostDeadMounts = 16;
+
+bool contains(const std::string& outer, const std::string& inner) {
+  const std::string prefix = outer == "/" ? outer : outer + "/";
+  return outer == inner || inner.starts_with(prefix);
+}
+
+Result<bool> is_own_mount(const std::string& path) {
+  ZARRFS_TRY(const auto mount, mount_at(path));
+  return mount && mount->type == kOwnType;
+}
+
+/// Whether a file system whose daemon has died stands at `path`.
+bool is_dead(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
+Result<void> detach_dead_mounts(const std::string& path) {
+  for (int i = 0; i < kMostDeadMounts && is_dead(path); ++i) {
+    ZARRFS_TRY(const bool own, is_own_mount(path));
+    if (!own) {
+      return fail(
+          Fault::kBusy,
+          "mountpoint " + path + ": another file system there is not connected; unmount it first");
+    }
+    ZARRFS_CHECK(unmount(path, true));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> prepare_mountpoint(const std::string& path) {
+  ZARRFS_TRY(std::string place, canonical_mountpoint(path));
+  ZARRFS_CHECK(detach_dead_mounts(place));
+  struct stat status {};
+  if (::stat(place.c_str(), &status) != 0) {
+    return fail(system_error(errno, "mountpoint " + printable(place)));
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return fail(Fault::kInvalid, "mountpoint " + printable(place) + " is not a directory");
+  }
+  ZARRFS_TRY(const bool own, is_own_mount(place));
+  if (own) return fail(Fault::kBusy, "zarrfs is mounted on " + printable(place) + " already");
+  return place;
+}
+
+Result<void> check_apart(const std::string& source, const std::string& mountpoint) {
+  std::error_code problem;
+  const std::string canonical = std::filesystem::weakly_canonical(source, problem).string();
+  if (problem) return fail(system_error(problem.value(), "source " + printable(source)));
+  if (contains(canonical, mountpoint)) {
+    return fail(Fault::kInvalid, "mountpoint " + printable(mountpoint) +
+                                     " lies within the source " + printable(canonical));
+  }
+  if (contains(mountpoint, canonical)) {
+    return fail(Fault::kInvalid, "source " + printable(canonical) + " lies within the mountpoint " +
+                                     printable(mountpoint));
+  }
+  return {};
+}
+
+}  // namespace zarrfs

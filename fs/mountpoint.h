@@ -1,0 +1,19 @@
+// Where a mount may be put. One thread at a time.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+/// The canonical path of a directory on which zarrfs can be mounted now. A zarrfs mount there whose
+/// daemon has died is detached first; one that lives is kBusy. kInvalid, with the reason, where
+/// `path` is no directory.
+Result<std::string> prepare_mountpoint(const std::string& path);
+
+/// kInvalid where one of the two paths lies within the other: a mount must not show itself or hide
+/// its source.
+Result<void> check_apart(const std::string& source, const std::string& mountpoint);
+
+}  // namespace zarrfs

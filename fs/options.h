@@ -1,0 +1,65 @@
+// The options of a mount: one table from which the parser, `zarrfs mount --help` and the reference
+// documents are made. The table is immutable; thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/view/view_options.h"
+#include "fs/log.h"
+
+namespace zarrfs {
+
+/// What `-o` chose.
+struct MountSettings {
+  enum class Access { kUnsaid, kReadOnly, kReadWrite };
+
+  ViewOptions view;
+  LinkPolicy links = LinkPolicy::kInside;
+  Access access = Access::kUnsaid;
+  double timeout = 1.0;  ///< Seconds.
+  unsigned threads = 8;
+  bool allow_other = false;
+  bool allow_root = false;
+  LogLevel log_level = LogLevel::kInfo;
+  std::string log_file;  ///< Empty: standard error in the foreground, the system's log otherwise.
+  /// Options of the mount itself, handed on to the kernel: "noexec", "noatime", ...
+  std::vector<std::string> kernel_options;
+};
+
+struct MountOption {
+  enum class Group { kAccess, kView, kProfile, kCaching, kDaemon, kMount };
+
+  std::string name;
+  std::string argument;       ///< What follows "=", e.g. "SIZE" or "v2|v3"; empty: a flag.
+  std::string default_value;  ///< As text; empty where there is none to name.
+  std::string help;           ///< One phrase, with the unit.
+  Group group;
+  std::function<Result<void>(MountSettings&, const std::string& value)> set;
+};
+
+/// In the order in which they are documented.
+const std::vector<MountOption>& mount_options();
+
+/// The group's title in documents.
+const char* mount_option_group_title(MountOption::Group group);
+
+/// Options of mount(8) and fstab that say nothing about the mount itself: accepted and dropped.
+bool is_for_mount_program(std::string_view option);
+
+/// Applies one `-o` argument, e.g. "ro,profile=gdal,index_cache=128M". kInvalid, naming option and
+/// value.
+Result<void> apply_mount_options(MountSettings& settings, std::string_view list);
+
+/// What one option alone cannot tell: an unknown profile, options that contradict each other.
+/// kInvalid.
+Result<void> check_settings(const MountSettings& settings);
+
+/// The table as text for `--help`.
+std::string mount_options_help();
+
+}  // namespace zarrfs

@@ -1,0 +1,45 @@
+// What a daemon does to its own process, and how a process started in the background tells the one
+// that started it. One thread; before any other thread is started.
+#pragma once
+
+#include <functional>
+#include <ostream>
+
+#include "core/base/fd.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+/// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed, so that nothing else
+/// gets these numbers.
+void fill_standard_descriptors();
+/// Standard input, output and error lead to /dev/null from now on; the working directory is "/".
+void let_go_of_terminal();
+/// The soft limit of open files becomes the hard one.
+void raise_file_limit();
+/// Ignores SIGPIPE and SIGXFSZ; blocks SIGTERM, SIGINT and SIGHUP, which the descriptor tells of
+/// from now on.
+Result<Fd> take_signals();
+/// The signal that `signals` (readable) tells of.
+int next_signal(const Fd& signals);
+
+/// How a background process says that it is ready.
+class Readiness {
+ public:
+  Readiness() = default;
+  explicit Readiness(Fd to_parent) : to_parent_(std::move(to_parent)) {}
+  /// Whether somebody waits.
+  [[nodiscard]] bool awaited() const { return to_parent_.valid(); }
+  /// The process that waits exits now, with status 0. Only the first call does anything.
+  void tell();
+
+ private:
+  Fd to_parent_;
+};
+
+/// Runs `body` in a new process with a session of its own, and waits until it tells that it is
+/// ready or ends. In the new process returns what `body` returns; in the calling one 0, or the new
+/// one's exit status.
+int run_in_background(const std::function<int(Readiness)>& body, std::ostream& err);
+
+}  // namespace zarrfs

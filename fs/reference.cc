@@ -1,0 +1,66 @@
+#include "core/base/json.h"
+#include "core/view/profile.h"
+#include "fs/options.h"
+#include "fs/program.h"
+
+namespace zarrfs {
+namespace {
+
+Json describe(const CLI::Option& option) {
+  Json object = Json::object();
+  object["name"] =
+      option.get_positional() ? option.get_name(true, false) : option.get_name(false, true);
+  object["argument"] = option.get_type_size() == 0 ? "" : option.get_type_name();
+  object["help"] = option.get_description();
+  object["default"] = option.get_default_str();
+  object["positional"] = option.get_positional();
+  object["required"] = option.get_required();
+  return object;
+}
+
+Json describe(const CLI::App& command) {
+  Json object = Json::object();
+  object["name"] = command.get_name();
+  object["summary"] = command.get_description();
+  object["options"] = Json::array();
+  for (const CLI::Option* option : command.get_options()) {
+    object["options"].push_back(describe(*option));
+  }
+  return object;
+}
+
+Json describe(const MountOption& option) {
+  Json object = Json::object();
+  object["name"] = option.name;
+  object["argument"] = option.argument;
+  object["default"] = option.default_value;
+  object["help"] = option.help;
+  object["group"] = mount_option_group_title(option.group);
+  return object;
+}
+
+}  // namespace
+
+std::string reference_json(const CLI::App& program) {
+  Json document = Json::object();
+  document["version"] = ZARRFS_VERSION;
+  document["summary"] = program.get_description();
+  document["commands"] = Json::array();
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    document["commands"].push_back(describe(*command));
+  }
+  document["mount_options"] = Json::array();
+  for (const MountOption& option : mount_options()) {
+    document["mount_options"].push_back(describe(option));
+  }
+  document["profiles"] = Json::array();
+  for (const Profile& profile : profiles()) {
+    Json object = Json::object();
+    object["name"] = profile.name;
+    object["summary"] = profile.summary;
+    document["profiles"].push_back(std::move(object));
+  }
+  return dump_document(document);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,68 @@
+// Counts of what the kernel asked and what it was answered, for `.zarrfs/stats.json`.
+// Thread-safe; counting takes no lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zarrfs {
+
+enum class Operation : std::uint8_t {
+  kLookup,
+  kForget,
+  kGetattr,
+  kAccess,
+  kOpen,
+  kRead,
+  kRelease,
+  kOpendir,
+  kReaddir,
+  kReaddirplus,
+  kReleasedir,
+  kStatfs,
+  kGetxattr,
+  kListxattr,
+  kRefused,  ///< Anything that writes.
+};
+inline constexpr std::size_t kOperationCount = static_cast<std::size_t>(Operation::kRefused) + 1;
+
+/// The operation's name in statistics and log lines, e.g. "lookup".
+std::string_view operation_name(Operation operation);
+
+class Statistics {
+ public:
+  void count_request(Operation operation) { add(requests_[index(operation)], 1); }
+  /// An answer that is an errno.
+  void count_error(Operation operation) { add(errors_[index(operation)], 1); }
+  void count_bytes_read(std::uint64_t bytes) { add(bytes_read_, bytes); }
+
+  [[nodiscard]] std::uint64_t requests(Operation operation) const {
+    return requests_[index(operation)].load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t errors(Operation operation) const {
+    return errors_[index(operation)].load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t bytes_read() const {
+    return bytes_read_.load(std::memory_order_relaxed);
+  }
+
+  /// A JSON object: {"process": PID, "bytes_read": N, "requests": {"lookup": N, ...}, "errors":
+  /// {...}}.
+  [[nodiscard]] std::string render() const;
+
+ private:
+  using Counter = std::atomic<std::uint64_t>;
+  static std::size_t index(Operation operation) { return static_cast<std::size_t>(operation); }
+  static void add(Counter& counter, std::uint64_t by) {
+    counter.fetch_add(by, std::memory_order_relaxed);
+  }
+
+  std::array<Counter, kOperationCount> requests_{};
+  std::array<Counter, kOperationCount> errors_{};
+  Counter bytes_read_{0};
+};
+
+}  // namespace zarrfs

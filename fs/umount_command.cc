@@ -1,0 +1,71 @@
+#include "fs/umount_command.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "core/base/fd.h"
+#include "core/base/json.h"
+#include "fs/front_end.h"
+#include "fs/mount_table.h"
+#include "fs/option_values.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kCouldNot = 3;
+constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
+
+/// A descriptor that becomes readable when the daemon behind the mount ends. None where the mount
+/// does not answer or belongs to somebody who does not let this process in.
+Fd watch_daemon(const std::string& mountpoint) {
+  std::array<char, 32> text{};
+  const ssize_t size = ::getxattr(mountpoint.c_str(), std::string(kProcessAttribute).c_str(),
+                                  text.data(), text.size());
+  if (size <= 0) return {};
+  const auto process =
+      parse_number({text.data(), static_cast<std::size_t>(size)}, 1, kHighestProcess);
+  if (!process) return {};
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(*process), 0)));
+}
+
+void wait_for_end(const Fd& daemon) {
+  pollfd ended = {daemon.get(), POLLIN, 0};
+  while (daemon.valid() && ::poll(&ended, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+Result<void> unmount_and_wait(const std::string& mountpoint) {
+  ZARRFS_TRY(const std::string place, canonical_mountpoint(mountpoint));
+  ZARRFS_TRY(const auto mount, mount_at(place));
+  if (!mount) return fail(Fault::kInvalid, "nothing is mounted on " + printable(place));
+  if (mount->type != kOwnType) {
+    return fail(Fault::kInvalid, "what is mounted on " + printable(place) + " is not zarrfs but " +
+                                     printable(mount->type));
+  }
+  const Fd daemon = watch_daemon(place);
+  ZARRFS_CHECK(unmount(place, false));
+  wait_for_end(daemon);
+  return {};
+}
+
+void UmountCommand::declare(CLI::App& app) {
+  app.add_option("mountpoint", mountpoint_, "Where a store is mounted")
+      ->type_name("MOUNTPOINT")
+      ->required();
+}
+
+int UmountCommand::run(const Streams& streams) {
+  const auto done = unmount_and_wait(mountpoint_);
+  if (done) return 0;
+  streams.err << "zarrfs: " << done.error().message << "\n";
+  return kCouldNot;
+}
+
+}  // namespace zarrfs

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/zarr/chunk_key.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {

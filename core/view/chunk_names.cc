@@ -1,10 +1,10 @@
 #include "core/view/chunk_names.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
+#include "core/zarr/chunk_key.h"
 #include "core/zarr/grid.h"
 #include "core/zarr/layout.h"
 
@@ -87,16 +87,6 @@ NamedPart ChunkNames::part_of(std::uint64_t number) const {
   const auto after = std::upper_bound(first_of_depth_.begin(), first_of_depth_.end() - 1, number);
   const auto depth = static_cast<std::size_t>(after - first_of_depth_.begin()) - 1;
   return {true, coordinates_of(number - first_of_depth_[depth], first(counts_, depth))};
-}
-
-std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64_t limit) {
-  if (text.empty() || (text.front() == '0' && text.size() > 1)) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number >= limit) {
-    return std::nullopt;
-  }
-  return number;
 }
 
 bool looks_like_chunk(std::string_view name) {

@@ -67,9 +67,6 @@ class ChunkNames {
       1, 1};  // first number of the directories of each depth
 };
 
-/// A number as keys have it: decimal, without leading zeros or sign, below `limit`.
-std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64_t limit);
-
 /// Whether `name` could be a chunk or prefix directory of some array: "0", "1.22", "c", "c.0.1".
 bool looks_like_chunk(std::string_view name);
 

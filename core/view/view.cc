@@ -6,22 +6,6 @@
 
 namespace zarrfs {
 
-namespace {
-/// Draft v3 stores of 2020 to 2022 keep metadata below meta/root and spell zarr_format as a URL.
-Result<bool> is_draft_store(Store& store) {
-  ZARRFS_TRY(const auto document, store.read_document("zarr.json", kMaxDocument));
-  if (document) {
-    const auto json = parse_json(document->text, "zarr.json");
-    return json && json->is_object() && json->contains("zarr_format") &&
-           (*json)["zarr_format"].is_string();
-  }
-  ZARRFS_TRY(const auto meta, store.status("meta/root"));
-  ZARRFS_TRY(const auto array, store.status("meta/root.array.json"));
-  ZARRFS_TRY(const auto group, store.status("meta/root.group.json"));
-  return meta || array || group;
-}
-}  // namespace
-
 Result<std::unique_ptr<View>> View::open(std::shared_ptr<Store> store, const ViewOptions& options) {
   ZARRFS_TRY(Profile profile, choose_profile(options));
   auto view = std::make_unique<StoreView>(std::move(store), options, std::move(profile));
@@ -35,7 +19,7 @@ Result<void> StoreView::check_source() {
   if (!root || !S_ISDIR(root->st_mode)) {
     return fail(Fault::kInvalid, store.name() + " is not a directory");
   }
-  ZARRFS_TRY(const bool draft, is_draft_store(store));
+  ZARRFS_TRY(const bool draft, is_draft_v3(store, ""));
   if (draft) {
     return fail(Fault::kUnsupported,
                 store.name() +

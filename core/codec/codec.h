@@ -2,9 +2,9 @@
 // Source: Zarr v3 core ("Codecs") and zarr-extensions (codecs/), numcodecs for `numcodecs.*`.
 //
 // Elements in memory are in C order of the shape and little-endian. Variable-length types (string,
-// variable-length bytes) are held in the wire format of vlen-utf8/vlen-bytes: uint32 count, then each
-// item as uint32 length and bytes.
-// Codecs and chains are immutable; all functions are thread-safe.
+// variable-length bytes) are held in the wire format of vlen-utf8/vlen-bytes: uint32 count, then
+// each item as uint32 length and bytes. Codecs and chains are immutable; all functions are
+// thread-safe.
 #pragma once
 
 #include <functional>
@@ -68,8 +68,9 @@ class Codec {
 /// kUnsupported for unknown names; kDamaged for malformed configurations.
 Result<std::unique_ptr<Codec>> make_codec(const CodecSpec& spec, const Elements& decoded);
 
-/// The name by which the table knows a codec: "endian" -> "bytes", "https://codec.zarrs.dev/array_to_bytes/vlen_v2" ->
-/// "vlen-bytes" or so; the name itself where it has no alias.
+/// The name by which the table knows a codec: "endian" -> "bytes",
+/// "https://codec.zarrs.dev/array_to_bytes/vlen_v2" -> "vlen-bytes" or so; the name itself where it
+/// has no alias.
 std::string canonical_codec_name(const std::string& name);
 
 /// All names the table knows, sorted: for documentation and tests.
@@ -81,11 +82,13 @@ class CodecChain {
   struct Step {
     CodecSpec spec;
     CodecStage stage = CodecStage::kBytesToBytes;
-    Elements decoded;  ///< The elements before this step encodes (of the last array, for bytes steps).
+    Elements
+        decoded;  ///< The elements before this step encodes (of the last array, for bytes steps).
     std::shared_ptr<const Codec> codec;
   };
 
-  /// Builds the chain for chunks of `decoded`. Codecs that are not known and need not be understood are left out.
+  /// Builds the chain for chunks of `decoded`. Codecs that are not known and need not be understood
+  /// are left out.
   static Result<CodecChain> make(const std::vector<CodecSpec>& specs, const Elements& decoded);
   /// Only bytes to bytes codecs (after sharding, or of an index behind `bytes`).
   static Result<CodecChain> make_bytes_only(const std::vector<CodecSpec>& specs);
@@ -95,7 +98,8 @@ class CodecChain {
   /// The bytes of a whole chunk, in memory order (see above).
   [[nodiscard]] Result<Bytes> decode(ByteView stored) const;
   [[nodiscard]] Result<Bytes> encode(ByteView elements) const;
-  /// Undoes only the last bytes to bytes steps, down to (not including) step `first`; for views that show the rest.
+  /// Undoes only the last bytes to bytes steps, down to (not including) step `first`; for views
+  /// that show the rest.
   [[nodiscard]] Result<Bytes> decode_bytes_from(std::size_t first, ByteView stored) const;
   [[nodiscard]] Result<void> check_whole(ByteView stored) const;
 

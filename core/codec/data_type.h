@@ -36,17 +36,17 @@ struct Field;
 
 struct DataType {
   TypeKind kind = TypeKind::kUint;
-  std::string name;              ///< Canonical v3 name: "int32", "bfloat16", "r16", "string", ...
-  std::uint32_t size = 0;        ///< Bytes of one element in memory; 0 for variable-length types.
-  std::string unit;              ///< Of datetimes: "ns", "us", "D", ..., "generic".
+  std::string name;                ///< Canonical v3 name: "int32", "bfloat16", "r16", "string", ...
+  std::uint32_t size = 0;          ///< Bytes of one element in memory; 0 for variable-length types.
+  std::string unit;                ///< Of datetimes: "ns", "us", "D", ..., "generic".
   std::uint64_t scale_factor = 1;  ///< Of datetimes.
-  std::vector<Field> fields;     ///< Of structs, packed in this order.
-  bool legacy_struct = false;    ///< Spelled "structured" (fields as pairs) rather than "struct".
-  Json spelled;                  ///< As the metadata has it (3.0 form: core types as strings).
+  std::vector<Field> fields;       ///< Of structs, packed in this order.
+  bool legacy_struct = false;      ///< Spelled "structured" (fields as pairs) rather than "struct".
+  Json spelled;                    ///< As the metadata has it (3.0 form: core types as strings).
 
   [[nodiscard]] bool variable_length() const { return size == 0; }
-  /// Bytes that byte order turns round as one unit: 8 for complex128, 4 for fixed_length_utf32, 1 where order
-  /// does not matter. For structs: 1 if no field has an order.
+  /// Bytes that byte order turns round as one unit: 8 for complex128, 4 for fixed_length_utf32, 1
+  /// where order does not matter. For structs: 1 if no field has an order.
   [[nodiscard]] std::uint32_t swap_unit() const;
 };
 
@@ -62,15 +62,17 @@ Result<DataType> parse_data_type(const Json& spelled);
 /// Turns the byte order of elements round, in place (fields of structs each by their own size).
 void swap_elements(const DataType& type, MutableByteView elements);
 
-/// The element that a v3 `fill_value` stands for: type.size bytes, little-endian; the bytes of the value itself for
-/// variable-length types. `order_is_big` tells the byte order of base64 fills of "structured" types (the bytes codec's).
+/// The element that a v3 `fill_value` stands for: type.size bytes, little-endian; the bytes of the
+/// value itself for variable-length types. `order_is_big` tells the byte order of base64 fills of
+/// "structured" types (the bytes codec's).
 Result<Bytes> parse_fill_value(const DataType& type, const Json& fill_value, bool order_is_big);
 
-/// The v3 `fill_value` of an element (the inverse of parse_fill_value; hexadecimal where a NaN's payload asks for it).
+/// The v3 `fill_value` of an element (the inverse of parse_fill_value; hexadecimal where a NaN's
+/// payload asks for it).
 Json render_fill_value(const DataType& type, ByteView element, bool order_is_big);
 
-/// The numpy type that holds every value of `type`: bfloat16 -> float32, int4 -> int8, ...; `type` itself where
-/// numpy has it.
+/// The numpy type that holds every value of `type`: bfloat16 -> float32, int4 -> int8, ...; `type`
+/// itself where numpy has it.
 DataType widened(const DataType& type);
 
 /// Elements of `type` as elements of widened(type). Exact.
@@ -83,7 +85,8 @@ Result<Bytes> narrow(const DataType& type, ByteView widened_elements);
 /// Not for structs (see v2_dtype in core/view) and not for types that numpy lacks.
 std::string numpy_typestr(const DataType& type, bool big_endian);
 
-/// The type of a numpy typestr or bare name ("<i4", "int32", "|u1"), with its byte order. kUnsupported for others.
+/// The type of a numpy typestr or bare name ("<i4", "int32", "|u1"), with its byte order.
+/// kUnsupported for others.
 struct NumpyType {
   DataType type;
   bool big_endian = false;

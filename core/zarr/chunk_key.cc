@@ -1,49 +1,77 @@
 #include "core/zarr/chunk_key.h"
 
 #include <charconv>
+#include <string>
+
+#include "core/zarr/json_fields.h"
 
 namespace zarrfs {
 
-std::string ChunkKeyEncoding::key(std::span<const std::uint64_t> coordinates) const {
-  std::string key = kind == Kind::kDefault ? "c" : "";
-  for (const std::uint64_t coordinate : coordinates) {
-    if (!key.empty()) key.push_back(separator);
-    key += std::to_string(coordinate);
+Result<ChunkKeyEncoding> parse_chunk_key_encoding(const Json& spelled) {
+  ZARRFS_TRY(const Extension extension, parse_extension(spelled, "chunk_key_encoding"));
+  ChunkKeyEncoding encoding;
+  if (extension.name == "v2") {
+    encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
+  } else if (extension.name != "default") {
+    return fail(Fault::kUnsupported, "the chunk key encoding \"" + printable(extension.name) +
+                                         "\" is not one that zarrfs knows (default, v2)");
   }
-  return key.empty() ? "0" : key;
+  const Json* separator = find_member(extension.configuration, "separator");
+  if (separator == nullptr) return encoding;
+  if (*separator != "/" && *separator != ".") {
+    return fail(Fault::kDamaged, "chunk_key_encoding.configuration.separator is " +
+                                     brief(*separator) + ", neither \"/\" nor \".\"");
+  }
+  encoding.separator = separator->get_ref<const std::string&>()[0];
+  return encoding;
+}
+
+Json render_chunk_key_encoding(const ChunkKeyEncoding& encoding) {
+  Json rendered = Json::object();
+  rendered["name"] = encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default";
+  rendered["configuration"]["separator"] = std::string(1, encoding.separator);
+  return rendered;
+}
+
+std::string ChunkKeyEncoding::key(std::span<const std::uint64_t> coordinates) const {
+  std::string text = kind == Kind::kDefault ? "c" : "";
+  if (coordinates.empty() && kind == Kind::kV2) return "0";
+  for (const std::uint64_t coordinate : coordinates) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(coordinate);
+  }
+  return text;
 }
 
 std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64_t limit) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool canonical = !text.empty() && error == std::errc() &&
-                         end == text.data() + text.size() && (text[0] != '0' || text.size() == 1) &&
-                         text[0] != '-';
-  if (!canonical || value >= limit) return std::nullopt;
-  return value;
+  if (text.empty() || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number >= limit) return std::nullopt;
+  return number;
 }
 
 std::optional<std::vector<std::uint64_t>> parse_chunk_key(std::string_view key,
                                                           const ChunkKeyEncoding& encoding,
                                                           std::span<const std::uint64_t> counts) {
+  if (counts.empty()) {
+    if (key != encoding.key({})) return std::nullopt;
+    return std::vector<std::uint64_t>{};
+  }
   if (encoding.kind == ChunkKeyEncoding::Kind::kDefault) {
-    if (key.empty() || key[0] != 'c') return std::nullopt;
-    if (counts.empty())
-      return key == "c" ? std::optional(std::vector<std::uint64_t>{}) : std::nullopt;
-    if (key.size() < 2 || key[1] != encoding.separator) return std::nullopt;
+    if (key.size() < 2 || key[0] != 'c' || key[1] != encoding.separator) return std::nullopt;
     key.remove_prefix(2);
-  } else if (counts.empty()) {
-    return key == "0" ? std::optional(std::vector<std::uint64_t>{}) : std::nullopt;
   }
   std::vector<std::uint64_t> coordinates;
   for (std::size_t axis = 0; axis < counts.size(); ++axis) {
     const bool last = axis + 1 == counts.size();
-    const auto end = last ? key.size() : key.find(encoding.separator);
+    const std::size_t end = last ? key.size() : key.find(encoding.separator);
     if (end == std::string_view::npos) return std::nullopt;
     const auto coordinate = parse_coordinate(key.substr(0, end), counts[axis]);
     if (!coordinate) return std::nullopt;
     coordinates.push_back(*coordinate);
-    key.remove_prefix(last ? end : end + 1);
+    if (!last) key.remove_prefix(end + 1);
   }
   return coordinates;
 }

@@ -1,80 +1,117 @@
 #include "core/zarr/grid.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/zarr/json_fields.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::uint64_t kMaxExtent = (std::uint64_t{1} << 63U) - 1;
-
-std::string axis_name(std::size_t axis) { return "chunk_grid: axis " + std::to_string(axis); }
-
-Result<std::uint64_t> parse_edge(const Json& value, std::size_t axis, bool zero_is_one) {
-  if (!value.is_number_integer() || (value.is_number_integer() && value < 0)) {
-    return fail(Fault::kDamaged, axis_name(axis) + " has the edge " + dump_json(value) +
-                                     ", which is not a whole number");
+/// One item of an axis' list of edges: an edge, or [size, count].
+Result<EdgeRun> parse_run(const Json& item, const std::string& field) {
+  EdgeRun run;
+  if (item.is_array()) {
+    if (item.size() != 2) {
+      return fail(Fault::kDamaged, field + " is " + brief(item) + ", not [size, count]");
+    }
+    ZARRFS_TRY(run.size, parse_size(item[0], field + "[0]"));
+    ZARRFS_TRY(run.count, parse_size(item[1], field + "[1]"));
+  } else {
+    ZARRFS_TRY(run.size, parse_size(item, field));
   }
-  const auto edge = value.get<std::uint64_t>();
-  if (edge == 0 && zero_is_one) return 1;
-  if (edge == 0 || edge > kMaxExtent) {
-    return fail(Fault::kDamaged, axis_name(axis) + " has the edge " + dump_json(value));
+  if (run.size == 0 || run.count == 0) {
+    return fail(Fault::kDamaged,
+                field + " is " + brief(item) + ": edges and counts are at least 1");
   }
-  return edge;
+  return run;
 }
 
-/// One item of a list of edges: a size, or [size, count].
-Result<EdgeRun> parse_run(const Json& item, std::size_t axis) {
-  if (!item.is_array()) {
-    ZARRFS_TRY(const std::uint64_t edge, parse_edge(item, axis, false));
-    return EdgeRun{edge, 1};
-  }
-  if (item.size() != 2) {
-    return fail(Fault::kDamaged, axis_name(axis) + " has the run " + dump_json(item) +
-                                     ", which is not [size, count]");
-  }
-  ZARRFS_TRY(const std::uint64_t edge, parse_edge(item[0], axis, false));
-  ZARRFS_TRY(const std::uint64_t count, parse_edge(item[1], axis, false));
-  return EdgeRun{edge, count};
-}
-
-Result<AxisGrid> parse_axis(const Json& edges, std::uint64_t extent, std::size_t axis) {
-  if (!edges.is_array()) {
-    ZARRFS_TRY(const std::uint64_t edge, parse_edge(edges, axis, true));
-    return AxisGrid::regular(extent, edge);
-  }
-  std::vector<EdgeRun> runs;
+/// Whether runs reach `extent`; a sum that does not fit 64 bits does.
+bool reaches(const std::vector<EdgeRun>& runs, std::uint64_t extent) {
   std::uint64_t sum = 0;
-  for (const Json& item : edges) {
-    ZARRFS_TRY(const EdgeRun run, parse_run(item, axis));
+  for (const EdgeRun& run : runs) {
     const auto length = checked_multiply(run.size, run.count);
     const auto next = length ? checked_add(sum, *length) : std::nullopt;
-    if (!next || *next > kMaxExtent) {
-      return fail(Fault::kDamaged, axis_name(axis) + ": the edges' sum does not fit 63 bits");
-    }
+    if (!next || *next >= extent) return true;
     sum = *next;
-    if (!runs.empty() && runs.back().size == run.size) {
-      runs.back().count += run.count;
-    } else {
-      runs.push_back(run);
-    }
   }
-  if (sum < extent) {
-    return fail(Fault::kDamaged, axis_name(axis) + ": the edges' sum, " + std::to_string(sum) +
-                                     ", is less than the extent, " + std::to_string(extent));
+  return sum >= extent;
+}
+
+/// An axis as a list of edges and runs.
+Result<AxisGrid> parse_edges(const Json& list, std::uint64_t extent, const std::string& field) {
+  if (list.empty()) return fail(Fault::kDamaged, field + " is an empty list of edges");
+  std::vector<EdgeRun> runs;
+  for (const Json& item : list) {
+    ZARRFS_TRY(const EdgeRun run, parse_run(item, field + "[" + std::to_string(runs.size()) + "]"));
+    runs.push_back(run);
+  }
+  if (!reaches(runs, extent)) {
+    return fail(Fault::kDamaged,
+                field + ": the edges end before the axis, " + std::to_string(extent));
   }
   return AxisGrid::of_runs(extent, std::move(runs));
 }
 
-Result<Grid> parse_axes(const Json& shapes, std::span<const std::uint64_t> shape) {
-  if (!shapes.is_array() || shapes.size() != shape.size()) {
-    return fail(Fault::kDamaged, "chunk_grid: " + dump_json(shapes) +
-                                     " does not have one entry for each of the " +
-                                     std::to_string(shape.size()) + " dimensions");
+Result<void> check_rank(const Json& shapes, std::size_t rank, const std::string& field) {
+  if (!shapes.is_array()) {
+    return fail(Fault::kDamaged, field + " is " + brief(shapes) + ", not a list");
   }
+  if (shapes.size() != rank) {
+    return fail(Fault::kDamaged, field + " has " + std::to_string(shapes.size()) +
+                                     " axes, but the shape has " + std::to_string(rank));
+  }
+  return {};
+}
+
+/// `regular`. zarr-python 3.2 wrote rectilinear grids under this name, with lists among the sizes.
+Result<Grid> parse_regular(const Json& configuration, std::span<const std::uint64_t> shape) {
+  const std::string field = "chunk_grid.configuration.chunk_shape";
+  const Json* sizes = find_member(configuration, "chunk_shape");
+  if (sizes == nullptr) return fail(Fault::kDamaged, field + " is missing");
+  ZARRFS_CHECK(check_rank(*sizes, shape.size(), field));
   Grid grid;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    ZARRFS_TRY(AxisGrid parsed, parse_axis(shapes[axis], shape[axis], axis));
-    grid.axes.push_back(std::move(parsed));
+    const Json& spelled = (*sizes)[axis];
+    const std::string name = field + "[" + std::to_string(axis) + "]";
+    if (spelled.is_array()) {
+      ZARRFS_TRY(AxisGrid edges, parse_edges(spelled, shape[axis], name));
+      grid.axes.push_back(std::move(edges));
+      continue;
+    }
+    ZARRFS_TRY(const std::uint64_t edge, parse_size(spelled, name));
+    // Writers store 0 for the chunk size of an axis without elements.
+    grid.axes.push_back(AxisGrid::regular(shape[axis], std::max<std::uint64_t>(edge, 1)));
+  }
+  return grid;
+}
+
+Result<Grid> parse_rectilinear(const Json& configuration, std::span<const std::uint64_t> shape) {
+  const Json* kind = find_member(configuration, "kind");
+  if (kind == nullptr || !kind->is_string()) {
+    return fail(Fault::kDamaged, "chunk_grid.configuration.kind of a rectilinear grid is missing");
+  }
+  if (kind->get_ref<const std::string&>() != "inline") {
+    return fail(Fault::kUnsupported,
+                "chunk_grid.configuration.kind is " + brief(*kind) + "; zarrfs knows \"inline\"");
+  }
+  const std::string field = "chunk_grid.configuration.chunk_shapes";
+  const Json* shapes = find_member(configuration, "chunk_shapes");
+  if (shapes == nullptr) return fail(Fault::kDamaged, field + " is missing");
+  ZARRFS_CHECK(check_rank(*shapes, shape.size(), field));
+  Grid grid;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const Json& spelled = (*shapes)[axis];
+    const std::string name = field + "[" + std::to_string(axis) + "]";
+    if (spelled.is_array()) {
+      ZARRFS_TRY(AxisGrid edges, parse_edges(spelled, shape[axis], name));
+      grid.axes.push_back(std::move(edges));
+      continue;
+    }
+    ZARRFS_TRY(const EdgeRun run, parse_run(spelled, name));
+    grid.axes.push_back(AxisGrid::regular(shape[axis], run.size));
   }
   return grid;
 }
@@ -82,57 +119,58 @@ Result<Grid> parse_axes(const Json& shapes, std::span<const std::uint64_t> shape
 }  // namespace
 
 AxisGrid AxisGrid::regular(std::uint64_t extent, std::uint64_t edge) {
-  AxisGrid axis;
-  axis.extent_ = extent;
-  axis.count_ = divide_up(extent, edge);
-  axis.runs_ = {{edge, axis.count_}};
-  axis.run_begin_ = {0};
-  axis.run_first_index_ = {0};
-  return axis;
+  const std::uint64_t objects = divide_up(extent, edge);
+  return of_runs(extent, {EdgeRun{edge, std::max<std::uint64_t>(objects, 1)}});
 }
 
 AxisGrid AxisGrid::of_runs(std::uint64_t extent, std::vector<EdgeRun> runs) {
   AxisGrid axis;
   axis.extent_ = extent;
+  axis.runs_ = std::move(runs);
   std::uint64_t begin = 0;
-  for (const EdgeRun& run : runs) {
+  for (const EdgeRun& run : axis.runs_) {
+    if (begin >= extent) break;
     axis.run_begin_.push_back(begin);
     axis.run_first_index_.push_back(axis.count_);
-    if (begin < extent) axis.count_ += std::min(run.count, divide_up(extent - begin, run.size));
-    begin += run.size * run.count;
+    const std::uint64_t needed = divide_up(extent - begin, run.size);
+    axis.count_ += std::min(needed, run.count);
+    if (needed <= run.count) break;
+    begin += run.size * run.count;  // less than the extent, as more than `count` edges are needed
   }
-  axis.runs_ = std::move(runs);
   return axis;
 }
 
-namespace {
-
-/// The last position of `starts` whose value is at most `value`; starts[0] is 0.
-std::size_t run_of(const std::vector<std::uint64_t>& starts, std::uint64_t value) {
-  return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), value) -
-                                  starts.begin()) -
-         1;
-}
-
-}  // namespace
-
 std::uint64_t AxisGrid::begin(std::uint64_t index) const {
-  const std::size_t run = run_of(run_first_index_, index);
+  const auto after = std::upper_bound(run_first_index_.begin(), run_first_index_.end(), index);
+  const auto run = static_cast<std::size_t>(after - run_first_index_.begin()) - 1;
   return run_begin_[run] + (index - run_first_index_[run]) * runs_[run].size;
 }
 
 std::uint64_t AxisGrid::edge(std::uint64_t index) const {
-  return runs_[run_of(run_first_index_, index)].size;
+  const auto after = std::upper_bound(run_first_index_.begin(), run_first_index_.end(), index);
+  return runs_[static_cast<std::size_t>(after - run_first_index_.begin()) - 1].size;
 }
 
 std::uint64_t AxisGrid::find(std::uint64_t position) const {
-  const std::size_t run = run_of(run_begin_, position);
+  const auto after = std::upper_bound(run_begin_.begin(), run_begin_.end(), position);
+  const auto run = static_cast<std::size_t>(after - run_begin_.begin()) - 1;
   return run_first_index_[run] + (position - run_begin_[run]) / runs_[run].size;
 }
 
 std::optional<std::uint64_t> AxisGrid::regular_edge() const {
-  if (runs_.size() != 1) return std::nullopt;
+  if (runs_.empty()) return std::nullopt;
+  for (std::size_t run = 1; run < run_begin_.size(); ++run) {
+    if (runs_[run].size != runs_[0].size) return std::nullopt;
+  }
   return runs_[0].size;
+}
+
+std::uint64_t AxisGrid::largest_edge() const {
+  std::uint64_t largest = runs_.empty() ? 1 : runs_[0].size;
+  for (std::size_t run = 0; run < run_begin_.size(); ++run) {
+    largest = std::max(largest, runs_[run].size);
+  }
+  return largest;
 }
 
 bool AxisGrid::divisible_by(std::uint64_t inner) const {
@@ -145,49 +183,34 @@ bool Grid::regular() const {
                      [](const AxisGrid& axis) { return axis.regular_edge().has_value(); });
 }
 
-std::optional<std::uint64_t> Grid::count() const { return checked_product(counts()); }
+std::optional<std::uint64_t> Grid::count() const { return cell_count(counts()); }
 
 std::vector<std::uint64_t> Grid::counts() const {
-  std::vector<std::uint64_t> counts;
-  counts.reserve(axes.size());
-  for (const AxisGrid& axis : axes) counts.push_back(axis.count());
-  return counts;
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(axes.size());
+  for (const AxisGrid& axis : axes) numbers.push_back(axis.count());
+  return numbers;
 }
 
 Result<Grid> parse_grid(const Json& chunk_grid, std::span<const std::uint64_t> shape) {
-  if (!chunk_grid.is_object() || !chunk_grid.contains("name") || !chunk_grid["name"].is_string()) {
-    return fail(Fault::kDamaged, "chunk_grid: " + dump_json(chunk_grid) + " has no name");
-  }
-  const auto name = chunk_grid["name"].get<std::string>();
-  const Json empty = Json::object();
-  const Json& configuration =
-      chunk_grid.contains("configuration") ? chunk_grid["configuration"] : empty;
-  if (!configuration.is_object()) {
-    return fail(Fault::kDamaged, "chunk_grid: the configuration is " + dump_json(configuration));
-  }
-  if (name == "regular") {
-    if (!configuration.contains("chunk_shape"))
-      return fail(Fault::kDamaged, "chunk_grid: there is no chunk_shape");
-    return parse_axes(configuration["chunk_shape"], shape);
-  }
-  if (name == "rectilinear") {
-    if (!configuration.contains("kind") || configuration["kind"] != "inline") {
-      return fail(Fault::kUnsupported, "chunk_grid rectilinear of kind " +
-                                           dump_json(configuration.value("kind", Json())));
-    }
-    if (!configuration.contains("chunk_shapes"))
-      return fail(Fault::kDamaged, "chunk_grid: there are no chunk_shapes");
-    return parse_axes(configuration["chunk_shapes"], shape);
-  }
-  return fail(Fault::kUnsupported, "chunk_grid " + printable(name));
+  ZARRFS_TRY(const Extension extension, parse_extension(chunk_grid, "chunk_grid"));
+  if (extension.name == "regular") return parse_regular(extension.configuration, shape);
+  if (extension.name == "rectilinear") return parse_rectilinear(extension.configuration, shape);
+  return fail(Fault::kUnsupported, "the chunk grid \"" + printable(extension.name) +
+                                       "\" is not one that zarrfs knows (regular, rectilinear)");
+}
+
+std::optional<std::uint64_t> cell_count(std::span<const std::uint64_t> counts) {
+  if (std::find(counts.begin(), counts.end(), 0) != counts.end()) return 0;
+  return checked_product(counts);
 }
 
 std::vector<std::uint64_t> coordinates_of(std::uint64_t linear,
                                           std::span<const std::uint64_t> counts) {
   std::vector<std::uint64_t> coordinates(counts.size());
-  for (std::size_t axis = counts.size(); axis > 0; --axis) {
-    coordinates[axis - 1] = linear % counts[axis - 1];
-    linear /= counts[axis - 1];
+  for (std::size_t axis = counts.size(); axis-- > 0;) {
+    coordinates[axis] = linear % counts[axis];
+    linear /= counts[axis];
   }
   return coordinates;
 }

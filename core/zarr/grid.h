@@ -39,9 +39,11 @@ class AxisGrid {
   [[nodiscard]] std::uint64_t edge(std::uint64_t index) const;
   /// The object that holds element `position` (position < extent()).
   [[nodiscard]] std::uint64_t find(std::uint64_t position) const;
-  /// The one edge length of a regular axis.
+  /// The one edge length of a regular axis: of all objects within the extent.
   [[nodiscard]] std::optional<std::uint64_t> regular_edge() const;
-  /// Whether every edge is a multiple of `inner`.
+  /// The longest edge of an object; of an axis without elements, the first edge declared.
+  [[nodiscard]] std::uint64_t largest_edge() const;
+  /// Whether every edge declared is a multiple of `inner` (at least 1).
   [[nodiscard]] bool divisible_by(std::uint64_t inner) const;
   [[nodiscard]] const std::vector<EdgeRun>& runs() const { return runs_; }
 
@@ -61,8 +63,12 @@ struct Grid {
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
 };
 
-/// Parses `chunk_grid` of an array of `shape`. A stored edge of 0 is read as 1.
+/// Parses `chunk_grid` of an array of `shape`. An edge of 0 in a regular grid is read as 1.
+/// kDamaged: a malformed grid, or edges that end before the shape. kUnsupported: other grids.
 Result<Grid> parse_grid(const Json& chunk_grid, std::span<const std::uint64_t> shape);
+
+/// The product of `counts` (0 where one is 0), or nothing where that does not fit 64 bits.
+std::optional<std::uint64_t> cell_count(std::span<const std::uint64_t> counts);
 
 /// Coordinates of the `linear`-th cell in C order of `counts`, and back.
 std::vector<std::uint64_t> coordinates_of(std::uint64_t linear,

@@ -2,119 +2,88 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <utility>
+
+#include "core/zarr/json_fields.h"
+#include "core/zarr/sharding_config.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMaxLevels = 16;
-using Shape = std::vector<std::uint64_t>;
+using Sizes = std::vector<std::uint64_t>;
 
-std::string text(const Shape& shape) { return dump_json(Json(shape)); }
+/// A shape as messages write it: "[10, 20]".
+std::string text_of(const Sizes& shape) { return dump_json(Json(shape)); }
 
-/// A transpose's order, for any spelling: axis k of the output is axis order[k] of the input.
-Result<Shape> transpose_order(const Json& configuration, std::size_t rank) {
-  Shape order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  const Json spelled = configuration.value("order", Json());
-  if (spelled == "C") return order;
-  if (spelled == "F") {
-    std::reverse(order.begin(), order.end());
-    return order;
-  }
-  Shape seen(rank, 0);
-  if (!spelled.is_array() || spelled.size() != rank) {
-    return fail(Fault::kDamaged, "codec transpose: order " + dump_json(spelled) +
-                                     " is no permutation of " + std::to_string(rank) + " axes");
-  }
-  for (std::size_t k = 0; k < rank; ++k) {
-    if (!spelled[k].is_number_unsigned() || spelled[k].get<std::uint64_t>() >= rank ||
-        seen[spelled[k].get<std::uint64_t>()]++ != 0) {
-      return fail(Fault::kDamaged,
-                  "codec transpose: order " + dump_json(spelled) + " is no permutation");
-    }
-    order[k] = spelled[k].get<std::uint64_t>();
-  }
-  return order;
-}
-
-bool is_sharding(const CodecSpec& spec) { return spec.name == "sharding_indexed"; }
-
-Result<Shape> parse_chunk_shape(const Json& configuration, std::size_t rank) {
-  const Json spelled = configuration.value("chunk_shape", Json());
-  if (!spelled.is_array() || spelled.size() != rank) {
-    return fail(Fault::kDamaged, "codec sharding_indexed: chunk_shape " + dump_json(spelled) +
-                                     " does not have one entry for each of the " +
-                                     std::to_string(rank) + " dimensions");
-  }
-  Shape shape;
-  for (const Json& edge : spelled) {
-    if (!edge.is_number_unsigned() || edge.get<std::uint64_t>() >> 63U != 0) {
-      return fail(Fault::kDamaged, "codec sharding_indexed: chunk_shape " + dump_json(spelled));
-    }
-    shape.push_back(std::max<std::uint64_t>(edge.get<std::uint64_t>(), 1));
-  }
-  return shape;
-}
-
-Result<std::vector<CodecSpec>> parse_codec_list(const Json& configuration, const char* member) {
-  const Json spelled = configuration.value(member, Json());
-  if (!spelled.is_array() || spelled.empty()) {
-    return fail(Fault::kDamaged,
-                std::string("codec sharding_indexed: ") + member + " is " + dump_json(spelled));
-  }
-  std::vector<CodecSpec> specs;
-  for (const Json& one : spelled) {
-    ZARRFS_TRY(CodecSpec spec, parse_codec_spec(one));
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
-
-/// One codec chain of the array taken apart at its sharding codec.
-struct Parts {
-  Shape order;  // the transposes before, composed
-  const CodecSpec* sharding = nullptr;
-  std::vector<CodecSpec> around;  // bytes to bytes, after sharding
-};
-
-Result<Parts> take_apart(const std::vector<CodecSpec>& specs, std::size_t rank) {
-  Parts parts;
-  parts.order.resize(rank);
-  std::iota(parts.order.begin(), parts.order.end(), 0);
-  const auto sharding = std::find_if(specs.begin(), specs.end(), is_sharding);
-  if (sharding == specs.end()) return parts;
-  for (auto spec = specs.begin(); spec != sharding; ++spec) {
-    if (spec->name != "transpose") {
-      const auto known = codec_names();
-      if (!spec->must_understand &&
-          std::find(known.begin(), known.end(), spec->name) == known.end())
-        continue;
-      return fail(Fault::kUnsupported,
-                  "codec " + printable(spec->name) + " before sharding_indexed");
-    }
-    ZARRFS_TRY(const Shape order, transpose_order(spec->configuration, rank));
-    Shape composed(rank);
-    for (std::size_t k = 0; k < rank; ++k) composed[k] = parts.order[order[k]];
-    parts.order = composed;
-  }
-  parts.sharding = &*sharding;
-  parts.around.assign(sharding + 1, specs.end());
-  return parts;
-}
-
-bool identity(const Shape& order) {
+bool is_identity(const Sizes& order) {
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (order[k] != k) return false;
   }
   return true;
 }
 
-CodecSpec transpose_of(const Shape& order) { return {"transpose", Json{{"order", order}}, true}; }
+/// A shape in array axes, in the order of a level's axes, and back.
+Sizes to_level_axes(const Sizes& array, const Sizes& order) {
+  Sizes level(array.size());
+  for (std::size_t k = 0; k < order.size(); ++k) level[k] = array[order[k]];
+  return level;
+}
+Sizes to_array_axes(const Sizes& level, const Sizes& order) {
+  Sizes array(level.size());
+  for (std::size_t k = 0; k < order.size(); ++k) array[order[k]] = level[k];
+  return array;
+}
 
-Shape permuted(const Shape& in, const Shape& order) {
-  Shape out(in.size());
-  for (std::size_t k = 0; k < in.size(); ++k) out[k] = in[order[k]];
-  return out;
+bool is_known(const std::string& codec) {
+  const auto names = codec_names();
+  return std::find(names.begin(), names.end(), codec) != names.end();
+}
+
+/// `order` after the transposes in front of a sharding codec. Other codecs there leave no chunk's
+/// bytes as they are in the shard: kUnsupported.
+Result<Sizes> compose_transposes(std::span<const CodecSpec> specs, Sizes order) {
+  for (const CodecSpec& spec : specs) {
+    if (spec.name == "transpose") {
+      ZARRFS_TRY(const Sizes axes, parse_transpose_order(spec, order.size()));
+      order = to_level_axes(order, axes);
+      continue;
+    }
+    if (!spec.must_understand && !is_known(spec.name)) continue;
+    return fail(Fault::kUnsupported, "codecs: \"" + printable(spec.name) +
+                                         "\" before sharding_indexed is not supported; only "
+                                         "transpose is");
+  }
+  return order;
+}
+
+/// Entries of a shard of `shard` elements; kDamaged where chunks do not divide it.
+Result<Sizes> divide_shape(const Sizes& shard, const Sizes& chunk) {
+  Sizes counts(shard.size());
+  for (std::size_t k = 0; k < shard.size(); ++k) {
+    if (shard[k] % chunk[k] != 0) {
+      return fail(Fault::kDamaged, "sharding_indexed: chunk_shape " + text_of(chunk) +
+                                       " does not divide the shard " + text_of(shard));
+    }
+    counts[k] = shard[k] / chunk[k];
+  }
+  return counts;
+}
+
+Sizes longest_edges(const Grid& grid) {
+  Sizes edges;
+  for (const AxisGrid& axis : grid.axes) edges.push_back(axis.largest_edge());
+  return edges;
+}
+
+/// Every size that a chunk of `shape` has fits 63 bits.
+Result<void> check_chunk_bytes(const Sizes& shape, const DataType& type) {
+  const auto elements = checked_product(shape);
+  const auto bytes =
+      elements ? checked_multiply(*elements, std::max<std::uint32_t>(type.size, 1)) : std::nullopt;
+  if (bytes && *bytes <= kMaxSize) return {};
+  return fail(Fault::kUnsupported,
+              "a chunk of " + text_of(shape) + " elements has more than 2^63 - 1 bytes");
 }
 
 }  // namespace
@@ -123,119 +92,165 @@ Result<Layout> Layout::make(const ArrayMetadata& array) {
   Layout layout;
   layout.grid_ = array.grid;
   layout.type_ = array.type;
-  const std::size_t rank = array.shape.size();
-  layout.order_.resize(rank);
+  layout.order_.resize(array.shape.size());
   std::iota(layout.order_.begin(), layout.order_.end(), 0);
-
-  // Outer objects in the order of stored axes; nothing where edges differ.
-  std::optional<Shape> object;
-  if (array.grid.regular()) {
-    object.emplace();
-    for (const AxisGrid& axis : array.grid.axes) object->push_back(*axis.regular_edge());
-  }
-  std::vector<CodecSpec> specs = array.codecs;
-  for (;;) {
-    ZARRFS_TRY(const Parts parts, take_apart(specs, rank));
-    if (parts.sharding == nullptr) break;
-    if (layout.levels_.size() == kMaxLevels)
-      return fail(Fault::kUnsupported, "sharding nested more than 16 times");
-    layout.order_ = permuted(layout.order_, parts.order);
-    if (object) object = permuted(*object, parts.order);
-    // Levels above are kept in the axes of the level they belong to; a transpose between levels is
-    // rare enough to refuse.
-    if (!layout.levels_.empty() && !identity(parts.order)) {
-      return fail(Fault::kUnsupported, "codec transpose between nested sharding_indexed codecs");
-    }
-    ShardLevel level;
-    const Json& configuration = parts.sharding->configuration;
-    ZARRFS_TRY(level.chunk_shape, parse_chunk_shape(configuration, rank));
-    for (std::size_t k = 0; k < rank; ++k) {
-      const bool divides =
-          layout.levels_.empty()
-              ? array.grid.axes[layout.order_[k]].divisible_by(level.chunk_shape[k])
-              : (*object)[k] % level.chunk_shape[k] == 0;
-      if (!divides) {
-        return fail(Fault::kDamaged, "codec sharding_indexed: the inner chunk shape " +
-                                         text(level.chunk_shape) + " does not divide the shard" +
-                                         (object ? " shape " + text(*object) : "s"));
-      }
-    }
-    const Json location = configuration.value("index_location", Json("end"));
-    if (location != "end" && location != "start") {
-      return fail(Fault::kDamaged,
-                  "codec sharding_indexed: index_location is " + dump_json(location));
-    }
-    level.index_at_start = location == "start";
-    ZARRFS_TRY(level.index_codecs, parse_codec_list(configuration, "index_codecs"));
-    ZARRFS_TRY(level.around, CodecChain::make_bytes_only(parts.around));
-    if (object) {
-      for (std::size_t k = 0; k < rank; ++k)
-        level.counts.push_back((*object)[k] / level.chunk_shape[k]);
-    } else {  // rectilinear: the largest shard stands for all
-      for (std::size_t k = 0; k < rank; ++k) {
-        std::uint64_t most = 1;
-        for (const EdgeRun& run : array.grid.axes[layout.order_[k]].runs())
-          most = std::max(most, run.size);
-        level.counts.push_back(most / level.chunk_shape[k]);
-      }
-    }
-    ZARRFS_TRY(const IndexFormat format,
-               IndexFormat::make(level.index_codecs, level.counts, level.index_at_start));
-    if (format.encoded_size() > kMaxIndexBytes) {
-      return fail(Fault::kUnsupported, "a shard index of " + std::to_string(format.encoded_size()) +
-                                           " bytes (at most " + std::to_string(kMaxIndexBytes) +
-                                           ")");
-    }
-    layout.formats_.push_back(format);
-    ZARRFS_TRY(specs, parse_codec_list(configuration, "codecs"));
-    object = level.chunk_shape;
-    layout.levels_.push_back(std::move(level));
-  }
-
-  layout.chunk_specs_ = std::move(specs);
-  if (layout.sharded() && !identity(layout.order_)) {
-    layout.chunk_specs_.insert(layout.chunk_specs_.begin(), transpose_of(layout.order_));
-  }
-  layout.regular_ = object.has_value();
-  if (layout.regular_) {
-    layout.chunk_shape_.resize(rank);
-    for (std::size_t k = 0; k < rank; ++k) {
-      layout.chunk_shape_[layout.sharded() ? layout.order_[k] : k] = (*object)[k];
-    }
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      layout.chunk_counts_.push_back(divide_up(array.shape[axis], layout.chunk_shape_[axis]));
-    }
-    if (!checked_product(layout.chunk_shape_)) {
-      return fail(Fault::kDamaged, "the chunk shape " + text(layout.chunk_shape_) +
-                                       " has more elements than 64 bits count");
-    }
-    ZARRFS_TRY(layout.chunk_chain_,
-               CodecChain::make(layout.chunk_specs_, {array.type, layout.chunk_shape_}));
-  } else {
-    layout.chunk_counts_ = array.grid.counts();
-  }
-  const auto count = checked_product(layout.chunk_counts_);
-  if (!count || *count > kMaxChunks) {
-    return fail(Fault::kUnsupported,
-                "an array of more than 2^48 chunks (" + text(layout.chunk_counts_) + ")");
-  }
-  layout.chunk_count_ = *count;
+  ZARRFS_CHECK(layout.take_levels(array.codecs));
+  ZARRFS_CHECK(layout.count_chunks());
+  ZARRFS_CHECK(layout.make_chunk_chain());
   return layout;
+}
+
+/// Takes the chain apart from the outermost level inwards; what remains is the inner chain.
+Result<void> Layout::take_levels(std::vector<CodecSpec> specs) {
+  Sizes order = order_;
+  while (const auto at = find_sharding(specs)) {
+    if (levels_.size() == kMaxShardLevels) {
+      return fail(Fault::kUnsupported, "sharding_indexed is nested deeper than " +
+                                           std::to_string(kMaxShardLevels) + " levels");
+    }
+    ZARRFS_TRY(order, compose_transposes(std::span(specs).first(*at), std::move(order)));
+    ZARRFS_TRY(ShardingConfig sharding, parse_sharding(specs[*at]));
+    const auto behind = specs.begin() + static_cast<std::ptrdiff_t>(*at) + 1;
+    ZARRFS_CHECK(add_level(sharding, order, std::vector<CodecSpec>(behind, specs.end())));
+    specs = std::move(sharding.codecs);
+  }
+  if (!levels_.empty()) order_ = levels_.front().order;
+  if (!is_identity(order)) specs.insert(specs.begin(), transpose_spec(order));
+  chunk_specs_ = std::move(specs);
+  return {};
+}
+
+Result<void> Layout::add_level(const ShardingConfig& sharding, Sizes order,
+                               const std::vector<CodecSpec>& around) {
+  const Sizes& chunk = sharding.chunk_shape;
+  if (chunk.size() != order.size()) {
+    return fail(Fault::kDamaged, "sharding_indexed: chunk_shape " + text_of(chunk) + " has not " +
+                                     std::to_string(order.size()) + " axes, as the array");
+  }
+  const bool outermost = levels_.empty();
+  Sizes shard = longest_edges(grid_);
+  if (!outermost) shard = to_array_axes(levels_.back().chunk_shape, levels_.back().order);
+  shard = to_level_axes(shard, order);
+  ShardLevel level;
+  ZARRFS_TRY(level.counts, divide_shape(shard, chunk));
+  for (std::size_t k = 0; outermost && k < order.size(); ++k) {
+    if (!grid_.axes[order[k]].divisible_by(chunk[k])) {
+      return fail(Fault::kDamaged, "sharding_indexed: chunk_shape " + text_of(chunk) +
+                                       " does not divide every edge of grid axis " +
+                                       std::to_string(order[k]));
+    }
+  }
+  ZARRFS_TRY(IndexFormat format,
+             IndexFormat::make(sharding.index_codecs, level.counts, sharding.index_at_start));
+  ZARRFS_TRY(level.around, CodecChain::make_bytes_only(around));
+  const auto chunks = checked_multiply(chunks_per_shard_, format.entries());
+  if (!chunks || *chunks > kMaxChunks) {
+    return fail(Fault::kUnsupported, "a shard has more than 2^48 chunks");
+  }
+  chunks_per_shard_ = *chunks;
+  level.chunk_shape = chunk;
+  level.order = std::move(order);
+  level.index_at_start = sharding.index_at_start;
+  level.index_codecs = sharding.index_codecs;
+  levels_.push_back(std::move(level));
+  formats_.push_back(std::move(format));
+  return {};
+}
+
+Result<void> Layout::count_chunks() {
+  regular_ = sharded() || grid_.regular();
+  if (!regular_) {
+    chunk_counts_ = grid_.counts();
+  } else {
+    chunk_shape_ = sharded() ? to_array_axes(levels_.back().chunk_shape, levels_.back().order)
+                             : longest_edges(grid_);
+    for (std::size_t axis = 0; axis < grid_.axes.size(); ++axis) {
+      chunk_counts_.push_back(divide_up(grid_.axes[axis].extent(), chunk_shape_[axis]));
+    }
+  }
+  const auto count = cell_count(chunk_counts_);
+  if (!count || *count > kMaxChunks) {
+    return fail(Fault::kUnsupported, "the array has " + text_of(chunk_counts_) +
+                                         " chunks along its axes, more than 2^48 in all");
+  }
+  chunk_count_ = *count;
+  return {};
+}
+
+Result<void> Layout::make_chunk_chain() {
+  const Sizes shape = regular_ ? chunk_shape_ : longest_edges(grid_);
+  ZARRFS_CHECK(check_chunk_bytes(shape, type_));
+  ZARRFS_TRY(chunk_chain_, CodecChain::make(chunk_specs_, Elements{type_, shape}));
+  return {};
 }
 
 Result<CodecChain> Layout::chain_of(std::span<const std::uint64_t> cell) const {
   if (regular_) return chunk_chain_;
-  Shape shape;
-  for (std::size_t axis = 0; axis < cell.size(); ++axis)
-    shape.push_back(grid_.axes[axis].edge(cell[axis]));
-  return CodecChain::make(chunk_specs_, {type_, std::move(shape)});
+  Sizes shape(cell.size());
+  for (std::size_t axis = 0; axis < cell.size(); ++axis) {
+    shape[axis] = grid_.axes[axis].edge(cell[axis]);
+  }
+  return CodecChain::make(chunk_specs_, Elements{type_, shape});
+}
+
+ChunkPlace Layout::place_of(std::span<const std::uint64_t> chunk) const {
+  ChunkPlace place;
+  place.cell.assign(chunk.begin(), chunk.end());
+  if (!sharded()) return place;
+  Sizes rest(chunk.size());  // from the start of the shard of a level, in array axes
+  for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+    const std::uint64_t first = chunk[axis] * chunk_shape_[axis];
+    place.cell[axis] = grid_.axes[axis].find(first);
+    rest[axis] = first - grid_.axes[axis].begin(place.cell[axis]);
+  }
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const ShardLevel& level = levels_[i];
+    Sizes entry(chunk.size());
+    for (std::size_t k = 0; k < entry.size(); ++k) {
+      std::uint64_t& offset = rest[level.order[k]];
+      entry[k] = offset / level.chunk_shape[k];
+      offset %= level.chunk_shape[k];
+    }
+    place.entries.push_back(linear_of(entry, i == 0 ? shard_counts(place.cell) : level.counts));
+  }
+  return place;
+}
+
+std::optional<std::vector<std::uint64_t>> Layout::chunk_at(const ChunkPlace& place) const {
+  const std::size_t rank = grid_.axes.size();
+  if (place.cell.size() != rank || place.entries.size() != levels_.size()) return std::nullopt;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (place.cell[axis] >= grid_.axes[axis].count()) return std::nullopt;
+  }
+  if (!sharded()) return place.cell;
+  Sizes first(rank);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    first[axis] = grid_.axes[axis].begin(place.cell[axis]);
+  }
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const ShardLevel& level = levels_[i];
+    const Sizes counts = i == 0 ? shard_counts(place.cell) : level.counts;
+    if (place.entries[i] >= cell_count(counts)) return std::nullopt;
+    const Sizes entry = coordinates_of(place.entries[i], counts);
+    // Below the end of the cell, which is less than 2^64: the extent and one edge.
+    for (std::size_t k = 0; k < rank; ++k) {
+      first[level.order[k]] += entry[k] * level.chunk_shape[k];
+    }
+  }
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (first[axis] >= grid_.axes[axis].extent()) return std::nullopt;
+    first[axis] /= chunk_shape_[axis];
+  }
+  return first;
 }
 
 std::vector<std::uint64_t> Layout::shard_counts(std::span<const std::uint64_t> cell) const {
-  Shape counts;
-  for (std::size_t k = 0; k < order_.size(); ++k) {
-    const std::size_t axis = order_[k];
-    counts.push_back(grid_.axes[axis].edge(cell[axis]) / levels_[0].chunk_shape[k]);
+  if (!sharded()) return Sizes(cell.size(), 1);
+  const ShardLevel& level = levels_.front();
+  Sizes counts(cell.size());
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const std::uint64_t axis = level.order[k];
+    counts[k] = grid_.axes[axis].edge(cell[axis]) / level.chunk_shape[k];
   }
   return counts;
 }
@@ -243,60 +258,10 @@ std::vector<std::uint64_t> Layout::shard_counts(std::span<const std::uint64_t> c
 const IndexFormat& Layout::index_format(std::size_t level) const { return formats_[level]; }
 
 Result<IndexFormat> Layout::index_format_of(std::span<const std::uint64_t> cell) const {
-  if (grid_.regular()) return formats_[0];
-  return IndexFormat::make(levels_[0].index_codecs, shard_counts(cell), levels_[0].index_at_start);
-}
-
-std::uint64_t Layout::chunks_per_shard() const {
-  std::uint64_t chunks = 1;
-  for (const ShardLevel& level : levels_) chunks *= checked_product(level.counts).value_or(0);
-  return chunks;
-}
-
-ChunkPlace Layout::place_of(std::span<const std::uint64_t> chunk) const {
-  ChunkPlace place;
-  if (!sharded()) {
-    place.cell.assign(chunk.begin(), chunk.end());
-    return place;
-  }
-  const std::size_t rank = chunk.size();
-  Shape within(rank);  // first element of the chunk in its shard, stored axes
-  place.cell.resize(rank);
-  for (std::size_t k = 0; k < rank; ++k) {
-    const std::size_t axis = order_[k];
-    const std::uint64_t position = chunk[axis] * chunk_shape_[axis];
-    place.cell[axis] = grid_.axes[axis].find(position);
-    within[k] = position - grid_.axes[axis].begin(place.cell[axis]);
-  }
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    const Shape counts = level == 0 ? shard_counts(place.cell) : levels_[level].counts;
-    std::uint64_t entry = 0;
-    for (std::size_t k = 0; k < rank; ++k) {
-      const std::uint64_t edge = levels_[level].chunk_shape[k];
-      entry = entry * counts[k] + within[k] / edge;
-      within[k] %= edge;
-    }
-    place.entries.push_back(entry);
-  }
-  return place;
-}
-
-std::optional<std::vector<std::uint64_t>> Layout::chunk_at(const ChunkPlace& place) const {
-  if (!sharded()) return place.cell;
-  const std::size_t rank = order_.size();
-  Shape within(rank, 0);
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    const Shape counts = level == 0 ? shard_counts(place.cell) : levels_[level].counts;
-    const Shape entry = coordinates_of(place.entries[level], counts);
-    for (std::size_t k = 0; k < rank; ++k) within[k] += entry[k] * levels_[level].chunk_shape[k];
-  }
-  Shape chunk(rank);
-  for (std::size_t k = 0; k < rank; ++k) {
-    const std::size_t axis = order_[k];
-    chunk[axis] = (grid_.axes[axis].begin(place.cell[axis]) + within[k]) / chunk_shape_[axis];
-    if (chunk[axis] >= chunk_counts_[axis]) return std::nullopt;
-  }
-  return chunk;
+  Sizes counts = shard_counts(cell);
+  if (counts == levels_.front().counts) return formats_.front();
+  return IndexFormat::make(levels_.front().index_codecs, std::move(counts),
+                           levels_.front().index_at_start);
 }
 
 }  // namespace zarrfs

@@ -17,13 +17,15 @@ namespace zarrfs {
 
 /// One level of sharding. Levels are listed from the outermost (the file) inwards.
 struct ShardLevel {
-  std::vector<std::uint64_t> chunk_shape;  ///< Of the level's entries, in the order of stored axes.
+  std::vector<std::uint64_t> chunk_shape;  ///< Of the level's entries, in the order of its axes.
+  /// Axis k of this level is array axis order[k]: the transposes before it, composed.
+  std::vector<std::uint64_t> order;
   bool index_at_start = false;
   std::vector<CodecSpec> index_codecs;
   /// Bytes to bytes codecs around the whole shard of this level; empty nearly always.
   CodecChain around;
-  /// Entries along each stored axis; fixed, except at level 0 of a rectilinear grid, where see
-  /// shard_counts().
+  /// Entries along each axis of the level. At level 0 of a rectilinear grid those of the longest
+  /// edges; see shard_counts().
   std::vector<std::uint64_t> counts;
 };
 
@@ -33,6 +35,8 @@ struct ChunkPlace {
   std::vector<std::uint64_t> entries;  ///< Linear entry number at each level; empty if not sharded.
 };
 
+struct ShardingConfig;
+
 class Layout {
  public:
   /// kUnsupported where the chain cannot be taken apart (e.g. delta before sharding) - the reason
@@ -41,8 +45,8 @@ class Layout {
 
   [[nodiscard]] bool sharded() const { return !levels_.empty(); }
   [[nodiscard]] const std::vector<ShardLevel>& levels() const { return levels_; }
-  /// Stored axis k is array axis order()[k] (the transposes before sharding, composed). Identity
-  /// where there is none.
+  /// Stored axis k is array axis order()[k]: the transposes before the outermost level, composed.
+  /// Identity where there is none. Transposes between levels show in each level's `order`.
   [[nodiscard]] const std::vector<std::uint64_t>& order() const { return order_; }
   /// Bytes to bytes codecs around a stored object that is not sharded are part of chunk_chain(),
   /// not here.
@@ -52,13 +56,14 @@ class Layout {
   [[nodiscard]] bool regular() const { return regular_; }
   /// Shape of an inner chunk in array axes. Only where regular().
   [[nodiscard]] const std::vector<std::uint64_t>& chunk_shape() const { return chunk_shape_; }
-  /// Inner chunks along each array axis that hold an element of the array.
+  /// Inner chunks along each array axis that hold an element of the array; the cells of the grid
+  /// where it is not regular.
   [[nodiscard]] const std::vector<std::uint64_t>& chunk_counts() const { return chunk_counts_; }
   /// Inner chunks in all; at most 2^48 (more is kUnsupported).
   [[nodiscard]] std::uint64_t chunk_count() const { return chunk_count_; }
   /// The chain of one inner chunk: what decodes its bytes to elements *in array axes order*
-  /// (transposes before sharding are put in front of the inner chain). For grids that are not
-  /// regular: of cell `place.cell` see chain_of().
+  /// (transposes before sharding are put in front of the inner chain). Where not regular(): the
+  /// chain of a chunk of the longest edges; see chain_of() for that of one cell.
   [[nodiscard]] const CodecChain& chunk_chain() const { return chunk_chain_; }
   [[nodiscard]] Result<CodecChain> chain_of(std::span<const std::uint64_t> cell) const;
 
@@ -70,15 +75,24 @@ class Layout {
 
   /// Entries along each stored axis of the outermost level, for the shard at `cell`.
   [[nodiscard]] std::vector<std::uint64_t> shard_counts(std::span<const std::uint64_t> cell) const;
-  /// Format of the index of `level` (for level 0: of the shard at `cell`).
+  /// Format of the index of `level`. At level 0 of a rectilinear grid the index differs from shard
+  /// to shard; see index_format_of().
   [[nodiscard]] const IndexFormat& index_format(std::size_t level) const;
+  /// Format of the index of the outermost level, for the shard at `cell`. Only where sharded().
   [[nodiscard]] Result<IndexFormat> index_format_of(std::span<const std::uint64_t> cell) const;
-  /// Chunks in one whole shard (product of entries over all levels), regular grids only.
-  [[nodiscard]] std::uint64_t chunks_per_shard() const;
+  /// Chunks in one whole shard (product of entries over all levels; of the largest shard where
+  /// shards differ); 1 where not sharded.
+  [[nodiscard]] std::uint64_t chunks_per_shard() const { return chunks_per_shard_; }
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
 
  private:
+  Result<void> take_levels(std::vector<CodecSpec> specs);
+  Result<void> add_level(const ShardingConfig& sharding, std::vector<std::uint64_t> order,
+                         const std::vector<CodecSpec>& around);
+  Result<void> count_chunks();
+  Result<void> make_chunk_chain();
+
   Grid grid_;
   std::vector<std::uint64_t> order_;
   std::vector<ShardLevel> levels_;
@@ -87,6 +101,7 @@ class Layout {
   std::vector<std::uint64_t> chunk_shape_;
   std::vector<std::uint64_t> chunk_counts_;
   std::uint64_t chunk_count_ = 0;
+  std::uint64_t chunks_per_shard_ = 1;
   CodecChain chunk_chain_;
   std::vector<CodecSpec> chunk_specs_;
   DataType type_;
@@ -94,7 +109,7 @@ class Layout {
 
 /// The largest number of chunks an array may have: what node numbers have room for.
 inline constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 48U;
-/// Indexes larger than this (encoded bytes) are refused by name: 4 Mi chunks in one shard.
-inline constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{64} << 20U;
+/// The largest number of nested shard levels; deeper ones are kUnsupported.
+inline constexpr std::size_t kMaxShardLevels = 16;
 
 }  // namespace zarrfs

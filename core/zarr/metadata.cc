@@ -2,258 +2,205 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <utility>
+
+#include "core/zarr/chunk_key.h"
+#include "core/zarr/document_text.h"
+#include "core/zarr/json_fields.h"
+#include "core/zarr/sharding_config.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMaxRank = 32;
-constexpr std::size_t kMaxCodecs = 16;
+constexpr const char* kConsolidated = "consolidated_metadata";
 
-std::string at(const std::string& path, const std::string& what) {
-  return printable(path.empty() ? "the root" : path) + "/zarr.json: " + what;
+/// Members that zarrfs knows, of groups and arrays.
+constexpr std::array<std::string_view, 3> kCommonMembers{"zarr_format", "node_type", "attributes"};
+constexpr std::array<std::string_view, 8> kArrayMembers{
+    "shape",      "data_type", "chunk_grid",           "chunk_key_encoding",
+    "fill_value", "codecs",    "storage_transformers", "dimension_names"};
+
+bool contains(std::span<const std::string_view> names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Error located(const std::string& path, Error error) {
-  error.message = at(path, error.message);
-  return error;
+/// Whether an unknown member may be passed over: an object that says so.
+bool ignorable(const Json& value) {
+  const Json* must_understand = find_member(value, "must_understand");
+  return must_understand != nullptr && *must_understand == false;
 }
 
-/// Members that a document of this kind may have; others must be objects that need not be
-/// understood.
-Result<void> check_members(const Json& document, const std::set<std::string>& known,
-                           const std::string& path) {
-  for (const auto& [name, value] : document.items()) {
-    if (known.contains(name)) continue;
-    const bool ignorable =
-        value.is_object() && value.contains("must_understand") && value["must_understand"] == false;
-    if (!ignorable) {
-      return fail(Fault::kUnsupported,
-                  at(path, "member " + printable(name) + " is not known and must be understood"));
+Result<void> check_members(const Json& document, std::span<const std::string_view> known) {
+  for (const auto& member : document.items()) {
+    const std::string& name = member.key();
+    if (contains(kCommonMembers, name) || contains(known, name) || ignorable(member.value())) {
+      continue;
     }
+    return fail(Fault::kUnsupported, "the member \"" + printable(name) + "\" (" +
+                                         brief(member.value()) +
+                                         ") is unknown and must be understood");
   }
   return {};
 }
 
-Result<std::vector<std::uint64_t>> parse_shape(const Json& document, const std::string& path) {
-  const Json spelled = document.value("shape", Json());
-  if (!spelled.is_array()) return fail(Fault::kDamaged, at(path, "shape is " + dump_json(spelled)));
-  if (spelled.size() > kMaxRank) {
-    return fail(Fault::kUnsupported, at(path, "an array of " + std::to_string(spelled.size()) +
-                                                  " dimensions (at most 32)"));
+/// Checks zarr_format and returns node_type.
+Result<std::string> parse_head(const Json& document) {
+  if (!document.is_object()) {
+    return fail(Fault::kDamaged, "the document is " + brief(document) + ", not an object");
   }
-  std::vector<std::uint64_t> shape;
-  for (const Json& extent : spelled) {
-    if (!extent.is_number_integer() || extent < 0 || extent.get<std::uint64_t>() >> 63U != 0) {
-      return fail(Fault::kDamaged,
-                  at(path, "shape " + dump_json(spelled) + " holds " + dump_json(extent)));
-    }
-    shape.push_back(extent.get<std::uint64_t>());
+  const Json* format = find_member(document, "zarr_format");
+  if (format == nullptr) return fail(Fault::kDamaged, "zarr_format is missing");
+  if (format->is_string()) {
+    return fail(Fault::kUnsupported, "zarr_format is " + brief(*format) +
+                                         ": a store of the Zarr v3 drafts of 2020 to 2022, which "
+                                         "differ from Zarr v3");
   }
-  return shape;
-}
-
-/// {"name": ..., "configuration": {...}} or just "name".
-struct Named {
-  std::string name;
-  Json configuration = Json::object();
-};
-
-Result<Named> parse_named(const Json& document, const char* member, const std::string& path) {
-  const Json spelled = document.value(member, Json());
-  if (spelled.is_string()) return Named{spelled.get<std::string>(), Json::object()};
-  if (!spelled.is_object() || !spelled.contains("name") || !spelled["name"].is_string()) {
-    return fail(Fault::kDamaged, at(path, std::string(member) + " is " + dump_json(spelled)));
+  ZARRFS_TRY(const std::uint64_t number, parse_size(*format, "zarr_format"));
+  if (number != 3) {
+    return fail(Fault::kUnsupported, "zarr_format is " + std::to_string(number) + ", not 3");
   }
-  Named named{spelled["name"].get<std::string>(), spelled.value("configuration", Json::object())};
-  if (!named.configuration.is_object()) {
-    return fail(Fault::kDamaged, at(path, std::string(member) + ": the configuration is " +
-                                              dump_json(named.configuration)));
-  }
-  return named;
-}
-
-Result<ChunkKeyEncoding> parse_key_encoding(const Json& document, const std::string& path) {
-  ZARRFS_TRY(const Named named, parse_named(document, "chunk_key_encoding", path));
-  ChunkKeyEncoding encoding;
-  if (named.name == "v2") {
-    encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
-  } else if (named.name != "default") {
-    return fail(Fault::kUnsupported, at(path, "chunk_key_encoding " + printable(named.name)));
-  }
-  const Json separator = named.configuration.value("separator", Json());
-  if (separator == "/" || separator == ".") {
-    encoding.separator = separator.get<std::string>()[0];
-  } else if (!separator.is_null()) {
+  const Json* type = find_member(document, "node_type");
+  if (type == nullptr) return fail(Fault::kDamaged, "node_type is missing");
+  if (*type != "array" && *type != "group") {
     return fail(Fault::kDamaged,
-                at(path, "chunk_key_encoding: the separator is " + dump_json(separator)));
+                "node_type is " + brief(*type) + ", neither \"array\" nor \"group\"");
   }
-  return encoding;
+  return type->get<std::string>();
 }
 
-Result<std::vector<CodecSpec>> parse_codecs(const Json& document, const std::string& path) {
-  const Json spelled = document.value("codecs", Json());
-  if (!spelled.is_array() || spelled.empty() || spelled.size() > kMaxCodecs) {
-    return fail(Fault::kDamaged, at(path, "codecs is " + printable(dump_json(spelled))));
+Result<Json> parse_attributes(const Json& document) {
+  const Json* attributes = find_member(document, "attributes");
+  if (attributes == nullptr || attributes->is_null()) return Json::object();
+  if (!attributes->is_object()) {
+    return fail(Fault::kDamaged, "attributes is " + brief(*attributes) + ", not an object");
   }
-  std::vector<CodecSpec> specs;
-  for (const Json& one : spelled) {
-    auto spec = parse_codec_spec(one);
-    if (!spec) return fail(located(path, spec.error()));
-    specs.push_back(std::move(*spec));
-  }
-  return specs;
+  return *attributes;
+}
+
+Result<const Json*> required(const Json& document, const char* name) {
+  const Json* member = find_member(document, name);
+  if (member == nullptr) return fail(Fault::kDamaged, std::string(name) + " is missing");
+  return member;
 }
 
 Result<std::vector<std::optional<std::string>>> parse_dimension_names(const Json& document,
-                                                                      std::size_t rank,
-                                                                      const std::string& path) {
-  const Json spelled = document.value("dimension_names", Json());
+                                                                      std::size_t rank) {
   std::vector<std::optional<std::string>> names;
-  if (spelled.is_null()) return names;
-  const bool valid = spelled.is_array() && spelled.size() == rank &&
-                     std::all_of(spelled.begin(), spelled.end(), [](const Json& name) {
-                       return name.is_null() || name.is_string();
-                     });
-  if (!valid) {
-    return fail(Fault::kDamaged, at(path, "dimension_names " + printable(dump_json(spelled)) +
-                                              " does not have one name or null for each of the " +
-                                              std::to_string(rank) + " dimensions"));
+  const Json* list = find_member(document, "dimension_names");
+  if (list == nullptr || list->is_null()) return names;
+  if (!list->is_array() || list->size() != rank) {
+    return fail(Fault::kDamaged, "dimension_names is " + brief(*list) + ", not a list of " +
+                                     std::to_string(rank) + " names");
   }
-  for (const Json& name : spelled)
-    names.push_back(name.is_null() ? std::nullopt : std::optional(name.get<std::string>()));
+  for (const Json& name : *list) {
+    if (!name.is_string() && !name.is_null()) {
+      return fail(Fault::kDamaged, "dimension_names[" + std::to_string(names.size()) + "] is " +
+                                       brief(name) + ", neither a name nor null");
+    }
+    names.push_back(name.is_string() ? std::optional(name.get<std::string>()) : std::nullopt);
+  }
   return names;
 }
 
-/// Whether the bytes codec that the elements reach, inside all sharding, is big-endian.
-bool stored_big_endian(const std::vector<CodecSpec>& codecs, int depth = 0) {
-  for (const CodecSpec& spec : codecs) {
-    if (spec.name == "bytes") return spec.configuration.value("endian", Json()) == "big";
-    if (spec.name != "sharding_indexed" || depth > 16) continue;
-    const Json inner = spec.configuration.value("codecs", Json());
-    if (!inner.is_array()) return false;
-    std::vector<CodecSpec> specs;
-    for (const Json& one : inner) {
-      if (auto parsed = parse_codec_spec(one)) specs.push_back(std::move(*parsed));
-    }
-    return stored_big_endian(specs, depth + 1);
+Result<void> check_storage_transformers(const Json& document) {
+  const Json* list = find_member(document, "storage_transformers");
+  if (list == nullptr) return {};
+  if (!list->is_array()) {
+    return fail(Fault::kDamaged, "storage_transformers is " + brief(*list) + ", not a list");
   }
-  return false;
+  if (list->empty()) return {};
+  const auto first = parse_extension(list->front(), "storage_transformers[0]");
+  return fail(Fault::kUnsupported,
+              "storage_transformers: zarrfs knows none" +
+                  (first ? ", nor \"" + printable(first->name) + "\"" : std::string()));
 }
 
-Result<Json> parse_attributes(const Json& document, const std::string& path) {
-  Json attributes = document.value("attributes", Json::object());
-  if (!attributes.is_object()) return fail(Fault::kDamaged, at(path, "attributes is no object"));
-  return attributes;
+/// The byte order of the `bytes` codec at the end of the array to array codecs, within shards too.
+Result<bool> is_big_endian(std::vector<CodecSpec> specs) {
+  while (const auto at = find_sharding(specs)) {
+    ZARRFS_TRY(ShardingConfig sharding, parse_sharding(specs[*at]));
+    specs = std::move(sharding.codecs);
+  }
+  const auto bytes = std::find_if(specs.begin(), specs.end(),
+                                  [](const CodecSpec& spec) { return spec.name == "bytes"; });
+  if (bytes == specs.end()) return false;
+  const Json* endian = find_member(bytes->configuration, "endian");
+  return endian != nullptr && *endian == "big";
 }
 
-Result<GroupMetadata> parse_group(Json document, const std::string& path) {
-  ZARRFS_CHECK(check_members(
-      document, {"zarr_format", "node_type", "attributes", "consolidated_metadata"}, path));
+/// The members that only arrays have, each an extension point or a list.
+Result<ArrayMetadata> parse_array_members(const Json& document) {
+  ArrayMetadata array;
+  ZARRFS_CHECK(check_members(document, kArrayMembers));
+  ZARRFS_CHECK(check_storage_transformers(document));
+  ZARRFS_TRY(const Json* shape, required(document, "shape"));
+  ZARRFS_TRY(array.shape, parse_sizes(*shape, "shape"));
+  ZARRFS_TRY(const Json* type, required(document, "data_type"));
+  ZARRFS_TRY(array.type, parse_data_type(*type));
+  ZARRFS_TRY(const Json* grid, required(document, "chunk_grid"));
+  ZARRFS_TRY(array.grid, parse_grid(*grid, array.shape));
+  ZARRFS_TRY(const Json* encoding, required(document, "chunk_key_encoding"));
+  ZARRFS_TRY(array.key_encoding, parse_chunk_key_encoding(*encoding));
+  ZARRFS_TRY(const Json* codecs, required(document, "codecs"));
+  ZARRFS_TRY(array.codecs, parse_codec_list(*codecs, "codecs"));
+  ZARRFS_TRY(array.big_endian, is_big_endian(array.codecs));
+  ZARRFS_TRY(const Json* fill, required(document, "fill_value"));
+  array.fill_value = *fill;
+  ZARRFS_TRY(array.fill, parse_fill_value(array.type, *fill, array.big_endian));
+  ZARRFS_TRY(array.dimension_names, parse_dimension_names(document, array.shape.size()));
+  ZARRFS_TRY(array.attributes, parse_attributes(document));
+  array.document = document;
+  return array;
+}
+
+Result<GroupMetadata> parse_group(Json document, bool consolidated) {
+  ZARRFS_CHECK(check_members(document, {}));
   GroupMetadata group;
-  ZARRFS_TRY(group.attributes, parse_attributes(document, path));
-  if (document.contains("consolidated_metadata")) {
-    group.consolidated = !document["consolidated_metadata"].is_null();
-    document.erase("consolidated_metadata");
-  }
+  ZARRFS_TRY(group.attributes, parse_attributes(document));
+  group.consolidated = consolidated;
   group.document = std::move(document);
   return group;
 }
 
-/// Where the value of the top-level member "consolidated_metadata" lies in `text`; nothing where
-/// there is none. It looks only at quotes and brackets, so that a large value costs no memory; what
-/// is left is parsed properly afterwards.
-std::optional<std::pair<std::size_t, std::size_t>> find_consolidated(std::string_view text) {
-  constexpr std::string_view kMember = "\"consolidated_metadata\"";
-  std::size_t depth = 0;
-  std::optional<std::size_t> value;  // where it begins, once its name was met
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      const bool named = depth == 1 && !value && text.substr(i).starts_with(kMember);
-      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
-      if (named) {
-        const auto colon = text.find_first_not_of(" \t\r\n", i + 1);
-        if (colon != std::string_view::npos && text[colon] == ':') value = i = colon + 0;
-      }
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      if (value && depth == 1) return std::pair{*value + 1, i};
-      if (depth > 0) --depth;
-    } else if (c == ',' && depth == 1 && value) {
-      return std::pair{*value + 1, i};
-    }
-  }
-  return std::nullopt;
+/// What messages call the document of the node at `path`.
+std::string document_name(const std::string& path) {
+  return path.empty() ? "zarr.json" : printable(path) + "/zarr.json";
+}
+
+/// `result` with the name of the document in front of its error's message.
+template <class T>
+Result<T> named(Result<T> result, const std::string& path) {
+  if (!result) result.error().message = document_name(path) + ": " + result.error().message;
+  return result;
 }
 
 }  // namespace
 
 Result<ArrayMetadata> parse_array(const Json& document, const std::string& path) {
-  ZARRFS_CHECK(check_members(
-      document,
-      {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding",
-       "fill_value", "codecs", "attributes", "storage_transformers", "dimension_names"},
-      path));
-  ArrayMetadata array;
-  ZARRFS_TRY(array.shape, parse_shape(document, path));
-  auto type = parse_data_type(document.value("data_type", Json()));
-  if (!type) return fail(located(path, type.error()));
-  array.type = std::move(*type);
-  auto grid = parse_grid(document.value("chunk_grid", Json()), array.shape);
-  if (!grid) return fail(located(path, grid.error()));
-  array.grid = std::move(*grid);
-  ZARRFS_TRY(array.key_encoding, parse_key_encoding(document, path));
-  ZARRFS_TRY(array.codecs, parse_codecs(document, path));
-  if (const Json transformers = document.value("storage_transformers", Json::array());
-      !transformers.empty()) {
-    return fail(Fault::kUnsupported,
-                at(path, "storage_transformers " + printable(dump_json(transformers))));
+  const auto type = named(parse_head(document), path);
+  if (!type) return fail(type.error());
+  if (*type != "array") {
+    return fail(Fault::kDamaged, document_name(path) + ": node_type is \"group\", not \"array\"");
   }
-  array.big_endian = stored_big_endian(array.codecs);
-  if (!document.contains("fill_value"))
-    return fail(Fault::kDamaged, at(path, "there is no fill_value"));
-  array.fill_value = document["fill_value"];
-  auto fill = parse_fill_value(array.type, array.fill_value, array.big_endian);
-  if (!fill) return fail(located(path, fill.error()));
-  array.fill = std::move(*fill);
-  ZARRFS_TRY(array.dimension_names, parse_dimension_names(document, array.shape.size(), path));
-  ZARRFS_TRY(array.attributes, parse_attributes(document, path));
-  array.document = document;
-  return array;
+  return named(parse_array_members(document), path);
 }
 
 Result<NodeMetadata> parse_node(std::string_view text, const std::string& path) {
-  std::string shortened;
-  if (text.size() > 4096) {
-    if (const auto range = find_consolidated(text)) {
-      shortened = std::string(text.substr(0, range->first)) + "{}" +
-                  std::string(text.substr(range->second));
-      text = shortened;
-    }
+  if (text.size() > kMaxDocument) {
+    return fail(Fault::kDamaged, document_name(path) + ": " + std::to_string(text.size()) +
+                                     " bytes are more than a zarr.json may have, " +
+                                     std::to_string(kMaxDocument));
   }
-  ZARRFS_TRY(Json document,
-             parse_json(text, printable(path.empty() ? "the root" : path) + "/zarr.json"));
-  if (!document.is_object()) return fail(Fault::kDamaged, at(path, "it is no object"));
-  const Json format = document.value("zarr_format", Json());
-  if (format.is_string()) {
-    return fail(Fault::kUnsupported, at(path, "zarr_format " + dump_json(format) +
-                                                  ": a draft of Zarr v3 from 2020 to 2022"));
-  }
-  if (format != 3)
-    return fail(Fault::kDamaged, at(path, "zarr_format is " + dump_json(format) + ", not 3"));
-  const Json type = document.value("node_type", Json());
-  if (type == "group") {
-    ZARRFS_TRY(GroupMetadata group, parse_group(std::move(document), path));
-    return group;
-  }
+  const CutText cut = cut_member(text, kConsolidated);
+  ZARRFS_TRY(Json document, parse_json(cut.text, document_name(path)));
+  if (document.is_object()) document.erase(kConsolidated);
+  ZARRFS_TRY(const std::string type, named(parse_head(document), path));
   if (type == "array") {
     ZARRFS_TRY(ArrayMetadata array, parse_array(document, path));
     return array;
   }
-  return fail(Fault::kDamaged,
-              at(path, "node_type is " + dump_json(type) + ", neither group nor array"));
+  ZARRFS_TRY(GroupMetadata group, named(parse_group(std::move(document), cut.had_value), path));
+  return group;
 }
 
 }  // namespace zarrfs

@@ -52,7 +52,7 @@ struct GroupMetadata {
 
 using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 
-/// Parses the text of a `zarr.json` found at `path` (for messages).
+/// Parses the text of the `zarr.json` of the node at `path` (for messages).
 /// The contents of an inline consolidated_metadata are skipped, whatever their size.
 Result<NodeMetadata> parse_node(std::string_view text, const std::string& path);
 

@@ -13,7 +13,7 @@ Json render_codec(const CodecSpec& spec);
 
 /// The array's zarr.json with its inner chunks as chunks: chunk grid, codecs and key encoding of
 /// the unsharded array; codecs that need not be understood and are not known are left out. A grid
-/// that is not regular stays as it is.
+/// that is not regular stays rectilinear. Unknown members that need not be understood are kept.
 Json render_unsharded(const ArrayMetadata& array, const Layout& layout);
 
 }  // namespace zarrfs

@@ -13,11 +13,15 @@
 
 namespace zarrfs {
 
+/// Indexes larger than this (64 MiB, 4 Mi chunks in one shard) are refused by name.
+inline constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{64} << 20U;
+
 /// How the index of a shard of `entries` inner chunks is stored.
 class IndexFormat {
  public:
   /// `specs` are the index_codecs: bytes (either order), then checksums of fixed size; a transpose
-  /// of the index array is understood too. Any other chain is kUnsupported.
+  /// of the index array is understood too. Any other chain is kUnsupported, as is an index of more
+  /// than kMaxIndexBytes. `counts` are the entries along each stored axis.
   static Result<IndexFormat> make(const std::vector<CodecSpec>& specs,
                                   std::vector<std::uint64_t> counts, bool at_start);
   [[nodiscard]] std::uint64_t entries() const { return entries_; }
@@ -53,6 +57,7 @@ class ShardIndex {
 
   [[nodiscard]] std::uint64_t size() const { return offsets_.size() / 2; }
   [[nodiscard]] IndexEntry entry(std::uint64_t linear) const;
+  /// Says that the chunk lies at `range`; the shard is taken to reach at least that far.
   void set(std::uint64_t linear, ByteRange range);
   void clear(std::uint64_t linear);
   /// Number of chunks present (kPresent or kDamaged).

@@ -1,1 +1,33 @@
+# What is installed, and the Debian package. meson.build installs the same files.
 install(TARGETS zarrfs RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(PROGRAMS packaging/mount.zarrfs DESTINATION ${CMAKE_INSTALL_SBINDIR})
+
+file(GLOB MAN1 ${CMAKE_SOURCE_DIR}/packaging/man/*.1)
+install(FILES ${MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES packaging/man/mount.zarrfs.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+
+install(FILES packaging/completions/zarrfs.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME zarrfs)
+install(FILES packaging/completions/_zarrfs DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES packaging/completions/zarrfs.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+install(FILES packaging/systemd/zarrfs@.service DESTINATION lib/systemd/system)
+install(FILES packaging/examples/fstab packaging/examples/automount README.md CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs RENAME copyright)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME zarrfs)
+set(CPACK_PACKAGE_VENDOR "the zarrfs developers")
+set(CPACK_PACKAGE_CONTACT "the zarrfs developers <developers@zarrfs.invalid>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS fuse3)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "sharded Zarr v3 stores as one file per chunk
+ Mounts a store of arrays in Zarr v3's sharding codec and shows it as an
+ unsharded Zarr v2 or v3 tree, with one file for each inner chunk, so that
+ programs that have never heard of sharding read it.")
+include(CPack)

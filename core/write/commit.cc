@@ -1,0 +1,249 @@
+#include "core/write/commit.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/write/shard_builder.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kMaxRounds = 8;
+
+/// The shard file as it stands, and its chunks.
+struct Base {
+  FileIdentity identity;
+  std::optional<struct stat> status;
+  ChunkSources chunks;
+};
+
+using Drafts = std::map<std::uint64_t, Draft>;
+
+/// Drafts that a commit publishes: all that are not held.
+Drafts publishable(const DirtyShard& shard) {
+  const std::lock_guard lock(shard.state_mutex);
+  Drafts drafts;
+  for (const auto& [number, draft] : shard.drafts) {
+    if (!draft.held) drafts.emplace(number, draft);
+  }
+  return drafts;
+}
+
+Error shard_changed(const std::string& path) {
+  return {Fault::kStale, "shard " + path + " was replaced while its chunks were collected"};
+}
+
+/// Reads where the chunks of the present shard lie. kStale where another program replaces it
+/// meanwhile: try again.
+Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& drafts) {
+  Base base;
+  ZARRFS_TRY(base.status, store.status(shard.shard_path));
+  if (!base.status) return base;
+  base.identity = identity_of(*base.status);
+  Error problem;
+  bool failed = false;
+  const auto give_up = [&](Error error) {
+    problem = std::move(error);
+    failed = true;
+    return false;
+  };
+  const auto collect = [&](const ArrayReader::Visited& visited) {
+    if (drafts.contains(visited.number)) return true;
+    if (!visited.damage.empty()) return give_up({Fault::kDamaged, visited.damage});
+    auto found = shard.array->find_chunk(visited.chunk);
+    if (!found) return give_up(found.error());
+    if (!*found || (*found)->shard != base.identity)
+      return give_up(shard_changed(shard.shard_path));
+    base.chunks[visited.number] = {(*found)->file, (*found)->memory, (*found)->range};
+    return true;
+  };
+  ZARRFS_CHECK(shard.array->visit_cell(shard.cell, 0, collect));
+  if (failed) return fail(std::move(problem));
+  return base;
+}
+
+/// Whether the successor itself can become the shard: its layout is chunks and one index, and it
+/// has no dead space.
+bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
+  if (!shard.file) return false;
+  const Layout& layout = shard.array->layout();
+  const std::lock_guard lock(shard.state_mutex);
+  if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
+  if (!layout.sharded()) return true;
+  return layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
+}
+
+/// Completes the successor: unchanged chunks behind the new ones, then the index. Returns bytes
+/// written.
+Result<std::uint64_t> complete(DirtyShard& shard, const Drafts& drafts, const Base& base) {
+  if (!shard.array->layout().sharded()) return 0;
+  ZARRFS_TRY(const IndexFormat format, shard.array->layout().index_format_of(shard.cell));
+  ShardIndex index = ShardIndex::empty(format.entries());
+  for (const auto& [number, draft] : drafts) {
+    if (!draft.removed) index.set(number, draft.range);
+  }
+  std::uint64_t end = shard.end;
+  for (const auto& [number, source] : base.chunks) {
+    ZARRFS_CHECK(copy_source(*shard.file, source, end));
+    index.set(number, {end, source.range.length});
+    end += source.range.length;
+  }
+  ZARRFS_TRY(const Bytes encoded, index.encode(format));
+  ZARRFS_CHECK(shard.file->write_at(format.at_start() ? 0 : end, encoded));
+  if (!format.at_start()) end += encoded.size();
+  ZARRFS_CHECK(shard.file->truncate(end));
+  return end - shard.end;
+}
+
+/// The new shard file: either the successor, or one laid out anew beside it.
+struct Next {
+  std::string path;
+  std::unique_ptr<NewFile> own;  // null: the successor
+  NewFile* file = nullptr;
+  std::uint64_t bytes_written = 0;
+};
+
+Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base) {
+  Next next;
+  if (can_complete(shard, drafts)) {
+    next.path = shard.successor_path;
+    next.file = shard.file.get();
+    auto written = complete(shard, drafts, base);
+    if (!written) return fail(written.error());
+    next.bytes_written = *written;
+    return next;
+  }
+  ChunkSources chunks = base.chunks;
+  for (const auto& [number, draft] : drafts) {
+    if (!draft.removed) chunks[number] = {shard.reader, nullptr, draft.range};
+  }
+  next.path = new_successor_path(shard.shard_path);
+  ZARRFS_TRY(next.own, store.create(next.path, 0666));
+  next.file = next.own.get();
+  auto built = build_shard(*next.file, shard.array->layout(), shard.cell, chunks);
+  if (!built) {
+    static_cast<void>(store.remove(next.path));  // the first error is the one to tell
+    return fail(built.error());
+  }
+  next.bytes_written = *built;
+  return next;
+}
+
+/// Gives the new file the mode and owner of the one it replaces, as far as we may.
+void keep_ownership(const NewFile& file, const Base& base) {
+  if (!base.status || file.descriptor() < 0) return;
+  const bool moded = ::fchmod(file.descriptor(), base.status->st_mode & 07777U) == 0;
+  if (moded && ::geteuid() == 0 &&
+      ::fchown(file.descriptor(), base.status->st_uid, base.status->st_gid) != 0) {
+    return;  // a file system without owners: the new file is as good as the old one was
+  }
+}
+
+std::string parent_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/// The chunks that appear and disappear, in coordinates of the array.
+ChunkChanges changes_of(const DirtyShard& shard, const Drafts& drafts, bool removals) {
+  ChunkChanges changes{shard.array_path, {}, {}};
+  const Layout& layout = shard.array->layout();
+  for (const auto& [number, draft] : drafts) {
+    if (draft.removed != removals) continue;
+    const auto chunk = layout.chunk_at({shard.cell, entries_of(layout, shard.cell, number)});
+    if (chunk) (removals ? changes.removed : changes.added).push_back(*chunk);
+  }
+  return changes;
+}
+
+Result<void> tell(const DirtyShard& shard, const Drafts& drafts, const CommitHooks& hooks,
+                  bool removals) {
+  if (!hooks.changed) return {};
+  const ChunkChanges changes = changes_of(shard, drafts, removals);
+  if (changes.added.empty() && changes.removed.empty()) return {};
+  return hooks.changed(changes);
+}
+
+/// No chunk is left: the shard's file goes, and the empty directories above it.
+Result<void> delete_shard(Store& store, const DirtyShard& shard) {
+  ZARRFS_CHECK(store.remove(shard.shard_path));
+  std::string directory = parent_of(shard.shard_path);
+  ZARRFS_CHECK(store.sync_directory(directory));
+  while (directory.size() > shard.array_path.size()) {
+    if (!store.remove_directory(directory)) break;  // it still holds something
+    directory = parent_of(directory);
+  }
+  return {};
+}
+
+Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& drafts,
+                              const CommitHooks& hooks) {
+  ZARRFS_TRY(const Base base, read_base(store, shard, drafts));
+  CommitOutcome outcome;
+  outcome.before = base.identity;
+  const bool anything =
+      !base.chunks.empty() || std::any_of(drafts.begin(), drafts.end(),
+                                          [](const auto& item) { return !item.second.removed; });
+  Next next;
+  if (anything) {
+    ZARRFS_TRY(next, make_next(store, shard, drafts, base));
+    keep_ownership(*next.file, base);
+  }
+  const auto discard = [&](Error error) -> Result<CommitOutcome> {
+    if (next.own) static_cast<void>(store.remove(next.path));
+    return fail(std::move(error));
+  };
+  if (anything) {
+    if (auto synced = next.file->sync(); !synced)
+      return discard(synced.error());  // 1 its bytes are on disk
+  }
+  auto now = store.status(shard.shard_path);  // 2 it still replaces what was merged
+  if (!now) return discard(now.error());
+  if ((*now ? identity_of(**now) : FileIdentity{}) != base.identity) {
+    return discard(shard_changed(shard.shard_path));
+  }
+  if (auto told = tell(shard, drafts, hooks, false); !told) return discard(told.error());
+  if (!next.own) {
+    if (auto told = hooks.before_publish(); !told) return discard(told.error());  // 3 the log knows
+  }
+  if (anything) {
+    if (auto moved = store.rename(next.path, shard.shard_path); !moved)
+      return discard(moved.error());  // 4 the name moves
+    ZARRFS_TRY(const auto status, next.file->status());
+    outcome.after = identity_of(status);
+    if (!next.own) shard.file.reset();
+    ZARRFS_CHECK(store.sync_directory(parent_of(shard.shard_path)));  // 5 the name is on disk
+  } else {
+    ZARRFS_CHECK(delete_shard(store, shard));
+  }
+  outcome.bytes_written = next.bytes_written;
+  for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
+  ZARRFS_CHECK(tell(shard, drafts, hooks, true));
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::uint64_t> reserved_at_start(const ArrayReader& array,
+                                        std::span<const std::uint64_t> cell) {
+  const Layout& layout = array.layout();
+  if (!layout.sharded() || layout.levels().size() != 1) return 0;
+  ZARRFS_TRY(const IndexFormat format, layout.index_format_of(cell));
+  return format.at_start() ? format.encoded_size() : 0;
+}
+
+Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks) {
+  const Drafts drafts = publishable(shard);
+  if (drafts.empty()) return CommitOutcome{};
+  for (int round = 1;; ++round) {
+    auto outcome = publish(store, shard, drafts, hooks);
+    const bool again = !outcome && outcome.error().fault == Fault::kStale && round < kMaxRounds;
+    if (!outcome && shard.file) {
+      static_cast<void>(shard.file->truncate(shard.end));  // what was copied behind the drafts
+    }
+    if (!again) return outcome;
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,47 @@
+// Publishing a shard: from its drafts and the present shard file to the next one. The order of
+// steps is what makes it safe; JOURNAL.md has the argument.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/write/successor.h"
+#include "core/zarr/array_reader.h"
+
+namespace zarrfs {
+
+/// What a commit changes, for keeping attributes that list chunks true.
+struct ChunkChanges {
+  std::string array_path;
+  std::vector<std::vector<std::uint64_t>> added;  ///< Chunk coordinates in array axes.
+  std::vector<std::vector<std::uint64_t>> removed;
+};
+
+/// What a commit tells its surroundings.
+struct CommitHooks {
+  /// Just before the shard's name moves: the successor is complete and durable.
+  std::function<Result<void>()> before_publish = [] { return Result<void>{}; };
+  /// Called with additions before the name moves, with removals after. May be empty.
+  std::function<Result<void>(const ChunkChanges&)> changed;
+};
+
+struct CommitOutcome {
+  FileIdentity before;              ///< Of the shard that was replaced; zeros where there was none.
+  FileIdentity after;               ///< Of the new shard; zeros where the shard was deleted.
+  std::uint64_t bytes_written = 0;  ///< Bytes copied or added by this commit.
+  std::vector<std::uint64_t> published;  ///< Numbers of the drafts that are now in the shard.
+};
+
+/// Publishes all drafts of `shard` that are not held. The caller holds shard.commit_mutex.
+/// On an error nothing has changed for readers, and the drafts are all still there.
+Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks);
+
+/// Bytes at the front of a successor of `array` that are kept free for an index at the start.
+Result<std::uint64_t> reserved_at_start(const ArrayReader& array,
+                                        std::span<const std::uint64_t> cell);
+
+}  // namespace zarrfs

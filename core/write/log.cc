@@ -1,0 +1,251 @@
+#include "core/write/log.h"
+
+#include <algorithm>
+
+namespace zarrfs {
+namespace {
+
+// A record: magic, payload length, CRC-32C of all after these 12 bytes up to the payload's end;
+// then epoch, durable size, sequence, and the payload, padded to 8 bytes.
+constexpr std::uint32_t kMagic = 0x3146525A;  // "ZRF1"
+constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kPrefix = 12;
+constexpr std::size_t kHeader = kPrefix + 4 + 3 * 8;
+constexpr std::uint32_t kMaxPayload = 1U << 16U;
+constexpr std::size_t kMaxLog = std::size_t{1} << 30U;
+
+void append_text(Bytes& out, const std::string& text) {
+  append_little<std::uint32_t>(out, static_cast<std::uint32_t>(text.size()));
+  out.insert(out.end(), text.begin(), text.end());
+}
+
+Bytes encode_payload(const LogRecord& record) {
+  Bytes out;
+  out.push_back(static_cast<std::uint8_t>(record.kind));
+  out.push_back(record.held ? 1 : 0);
+  append_little(out, record.successor);
+  append_little(out, record.number);
+  append_little(out, record.range.offset);
+  append_little(out, record.range.length);
+  append_little(out, record.checksum);
+  append_text(out, record.array_path);
+  append_text(out, record.successor_path);
+  append_little<std::uint32_t>(out, static_cast<std::uint32_t>(record.cell.size()));
+  for (const std::uint64_t coordinate : record.cell) append_little(out, coordinate);
+  return out;
+}
+
+/// Takes values off the front of bytes; `ok` turns false when there are too few.
+struct Cursor {
+  ByteView rest;
+  bool ok = true;
+
+  template <class T>
+  T take() {
+    if (rest.size() < sizeof(T)) ok = false;
+    if (!ok) return T{};
+    const T value = load_little<T>(rest);
+    rest = rest.subspan(sizeof(T));
+    return value;
+  }
+  std::string take_text() {
+    const auto length = take<std::uint32_t>();
+    if (rest.size() < length) ok = false;
+    if (!ok) return {};
+    std::string text(reinterpret_cast<const char*>(rest.data()), length);
+    rest = rest.subspan(length);
+    return text;
+  }
+};
+
+std::optional<LogRecord> decode_payload(ByteView payload) {
+  Cursor cursor{payload};
+  LogRecord record;
+  const auto kind = cursor.take<std::uint8_t>();
+  record.held = cursor.take<std::uint8_t>() != 0;
+  record.successor = cursor.take<std::uint64_t>();
+  record.number = cursor.take<std::uint64_t>();
+  record.range.offset = cursor.take<std::uint64_t>();
+  record.range.length = cursor.take<std::uint64_t>();
+  record.checksum = cursor.take<std::uint32_t>();
+  record.array_path = cursor.take_text();
+  record.successor_path = cursor.take_text();
+  const auto rank = cursor.take<std::uint32_t>();
+  if (rank > cursor.rest.size() / 8) return std::nullopt;
+  for (std::uint32_t i = 0; i < rank; ++i) record.cell.push_back(cursor.take<std::uint64_t>());
+  if (!cursor.ok || kind < 1 || kind > 5) return std::nullopt;
+  record.kind = static_cast<LogRecord::Kind>(kind);
+  return record;
+}
+
+struct Frame {
+  std::uint64_t epoch = 0;
+  std::uint64_t durable_size = 0;
+  LogRecord record;
+  std::size_t length = 0;
+};
+
+Bytes encode_frame(const LogRecord& record, std::uint64_t epoch, std::uint64_t durable_size) {
+  const Bytes payload = encode_payload(record);
+  Bytes body;
+  append_little<std::uint32_t>(body, 0);
+  append_little(body, epoch);
+  append_little(body, durable_size);
+  append_little(body, record.sequence);
+  body.insert(body.end(), payload.begin(), payload.end());
+  Bytes out;
+  append_little(out, kMagic);
+  append_little(out, static_cast<std::uint32_t>(payload.size()));
+  append_little(out, crc32c(body));
+  out.insert(out.end(), body.begin(), body.end());
+  out.resize(divide_up(out.size(), kAlignment) * kAlignment);
+  return out;
+}
+
+std::optional<Frame> decode_frame(ByteView bytes) {
+  if (bytes.size() < kHeader || load_little<std::uint32_t>(bytes) != kMagic) return std::nullopt;
+  const auto payload = load_little<std::uint32_t>(bytes.subspan(4));
+  if (payload > kMaxPayload || bytes.size() - kHeader < payload) return std::nullopt;
+  const ByteView body = bytes.subspan(kPrefix, kHeader - kPrefix + payload);
+  if (crc32c(body) != load_little<std::uint32_t>(bytes.subspan(8))) return std::nullopt;
+  Frame frame;
+  frame.epoch = load_little<std::uint64_t>(bytes.subspan(16));
+  frame.durable_size = load_little<std::uint64_t>(bytes.subspan(24));
+  auto record = decode_payload(bytes.subspan(kHeader, payload));
+  if (!record) return std::nullopt;
+  frame.record = std::move(*record);
+  frame.record.sequence = load_little<std::uint64_t>(bytes.subspan(32));
+  frame.length = divide_up(kHeader + payload, kAlignment) * kAlignment;
+  return frame;
+}
+
+/// Whether a later record (of `epoch`, if given) tells that `offset` had been durable before it was
+/// written.
+bool was_durable(ByteView log, std::size_t offset, std::optional<std::uint64_t> epoch) {
+  for (std::size_t at = offset + kAlignment; at < log.size(); at += kAlignment) {
+    const auto frame = decode_frame(log.subspan(at));
+    if (frame && (!epoch || frame->epoch == *epoch) && frame->durable_size > offset) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::optional<LogContents>> read_log(Store& store) {
+  ZARRFS_TRY(const auto document, store.read_document(kLogPath, kMaxLog));
+  if (!document) return std::nullopt;
+  const ByteView log(reinterpret_cast<const std::uint8_t*>(document->text.data()),
+                     document->text.size());
+  LogContents contents;
+  std::size_t at = 0;
+  while (at < log.size()) {
+    auto frame = decode_frame(log.subspan(at));
+    if (!frame || (at > 0 && frame->epoch != contents.epoch)) {
+      const auto epoch = at > 0 ? std::optional(contents.epoch) : std::nullopt;
+      if (was_durable(log, at, epoch)) {
+        return fail(Fault::kDamaged, "log " + std::string(kLogPath) + " of " + store.name() +
+                                         ": the record at byte " + std::to_string(at) +
+                                         " is broken, though it had been durable");
+      }
+      break;
+    }
+    contents.epoch = frame->epoch;
+    contents.records.push_back(std::move(frame->record));
+    at += std::min(frame->length, log.size() - at);
+  }
+  contents.bytes = at;
+  contents.torn_bytes = log.size() - at;
+  return contents;
+}
+
+Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
+                                                   const std::optional<LogContents>& earlier) {
+  std::unique_ptr<LogWriter> writer(new LogWriter(std::move(store)));
+  if (!earlier) return writer;
+  ZARRFS_TRY(writer->file_, writer->store_->reopen(kLogPath));
+  if (!writer->file_) return writer;
+  ZARRFS_CHECK(writer->file_->truncate(earlier->bytes));
+  writer->size_ = earlier->bytes;
+  writer->epoch_ = earlier->epoch + (earlier->records.empty() ? 1 : 0);
+  for (const LogRecord& record : earlier->records) {
+    writer->next_sequence_ = std::max(writer->next_sequence_, record.sequence + 1);
+  }
+  return writer;
+}
+
+Result<void> LogWriter::create_locked() {
+  if (auto made = store_->make_directory(kLogDirectory, 0700);
+      !made && made.error().fault != Fault::kExists) {
+    return fail(made.error());
+  }
+  ZARRFS_TRY(file_, store_->create(kLogPath, 0600));
+  size_ = 0;
+  durable_size_ = 0;
+  directory_durable_ = false;
+  return {};
+}
+
+Result<std::uint64_t> LogWriter::append(LogRecord record) {
+  const std::lock_guard lock(mutex_);
+  if (!file_) ZARRFS_CHECK(create_locked());
+  record.sequence = next_sequence_;
+  if (record.kind == LogRecord::Kind::kOpen) record.successor = record.sequence;
+  const Bytes frame = encode_frame(record, epoch_, durable_size_);
+  ZARRFS_CHECK(file_->write_at(size_, frame));
+  size_ += frame.size();
+  return next_sequence_++;
+}
+
+Result<void> LogWriter::sync() {
+  std::shared_ptr<NewFile> file;
+  std::uint64_t size = 0;
+  bool directory_durable = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!file_ || (durable_size_ == size_ && directory_durable_)) return {};
+    file = file_;
+    size = size_;
+    directory_durable = directory_durable_;
+  }
+  ZARRFS_CHECK(file->sync());
+  if (!directory_durable) {
+    ZARRFS_CHECK(store_->sync_directory(kLogDirectory));
+    ZARRFS_CHECK(store_->sync_directory(""));
+  }
+  const std::lock_guard lock(mutex_);
+  if (file == file_) {
+    durable_size_ = std::max(durable_size_, size);
+    directory_durable_ = true;
+  }
+  return {};
+}
+
+Result<void> LogWriter::clear() {
+  const std::lock_guard lock(mutex_);
+  if (!file_ || size_ == 0) return {};
+  ZARRFS_CHECK(file_->truncate(0));
+  size_ = 0;
+  durable_size_ = 0;
+  ++epoch_;
+  return {};
+}
+
+Result<void> LogWriter::remove() {
+  const std::lock_guard lock(mutex_);
+  file_.reset();
+  ZARRFS_TRY(const auto status, store_->status(kLogDirectory));
+  if (!status) return {};
+  ZARRFS_CHECK(store_->remove(kLogPath));
+  if (auto removed = store_->remove_directory(kLogDirectory);
+      !removed && removed.error().fault != Fault::kNotEmpty) {
+    return removed;
+  }
+  return store_->sync_directory("");
+}
+
+std::uint64_t LogWriter::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
+
+}  // namespace zarrfs

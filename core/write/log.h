@@ -1,0 +1,99 @@
+// The log of unpublished writes: `.zarrfs/log` in the store. It holds no chunk bytes: each record
+// says where, in a successor file, the bytes of a chunk lie. Format and crash argument: JOURNAL.md
+// in this folder.
+//
+// LogWriter is thread-safe; reading happens before any writer exists.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+inline constexpr const char* kLogDirectory = ".zarrfs";
+inline constexpr const char* kLogPath = ".zarrfs/log";
+
+/// One line of the log.
+struct LogRecord {
+  enum class Kind : std::uint8_t {
+    kOpen = 1,     ///< A successor was made: `array_path`, `cell`, `successor_path`.
+    kPut = 2,      ///< Chunk `number` lies at `range` of the successor.
+    kRemove = 3,   ///< Chunk `number` is gone.
+    kPublish = 4,  ///< The successor is complete and about to take the shard's name.
+    kDone = 5,     ///< Nothing of this successor is needed any more.
+  };
+  Kind kind = Kind::kPut;
+  std::uint64_t sequence = 0;   ///< Grows from record to record.
+  std::uint64_t successor = 0;  ///< Which successor: the sequence of its kOpen record.
+  std::uint64_t number = 0;     ///< C-order number of the chunk in its shard.
+  ByteRange range{};
+  std::uint32_t checksum = 0;  ///< CRC-32C of the chunk's bytes.
+  bool held = false;           ///< The bytes cannot be a chunk of the array: never published.
+  std::string array_path{};
+  std::vector<std::uint64_t> cell{};
+  std::string successor_path{};
+};
+
+/// What a log says. Records in order; `torn_bytes` at the end were never made durable and are
+/// ignored.
+struct LogContents {
+  std::vector<LogRecord> records;
+  std::uint64_t epoch = 0;
+  std::uint64_t bytes = 0;  ///< Of all records.
+  std::uint64_t torn_bytes = 0;
+};
+
+/// What a log says of one successor.
+struct LoggedSuccessor {
+  LogRecord open;
+  std::map<std::uint64_t, std::vector<LogRecord>> writes;  ///< By chunk number; oldest first.
+  bool publishing = false;
+  bool done = false;
+};
+
+/// Reads the log of `store`; nothing where there is none. kDamaged where records that had been
+/// durable are broken.
+Result<std::optional<LogContents>> read_log(Store& store);
+
+class LogWriter {
+ public:
+  /// Writes on behind what `earlier` holds, or a new log where there is none: then nothing is made
+  /// in the store before the first append.
+  static Result<std::unique_ptr<LogWriter>> open(std::shared_ptr<Store> store,
+                                                 const std::optional<LogContents>& earlier);
+
+  /// Appends one record, giving it its sequence number. It survives the death of this process when
+  /// this returns.
+  Result<std::uint64_t> append(LogRecord record);
+  /// Makes all records that were appended before the call durable.
+  Result<void> sync();
+  /// Forgets all records: for when none is needed any more.
+  Result<void> clear();
+  /// Removes the log's file and directory.
+  Result<void> remove();
+  [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  Result<void> create_locked();
+
+  std::shared_ptr<Store> store_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<NewFile> file_;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t size_ = 0;
+  std::uint64_t durable_size_ = 0;
+  bool directory_durable_ = false;
+};
+
+}  // namespace zarrfs

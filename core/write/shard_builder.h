@@ -1,0 +1,43 @@
+// Lays out the bytes of a shard file from chunks that lie elsewhere: any nesting, index at either
+// end, codecs around sharding at any level. Source: ZEP 2, sharding_indexed. One thread at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "core/base/result.h"
+#include "core/store/store.h"
+#include "core/zarr/layout.h"
+
+namespace zarrfs {
+
+/// Where the bytes of a chunk are now: in a file, or in memory (never both).
+struct ChunkSource {
+  std::shared_ptr<const File> file;
+  std::shared_ptr<const Bytes> memory;
+  ByteRange range;  ///< Within the file, or within *memory.
+};
+
+/// C-order number of a chunk in its shard (all levels together) -> its bytes.
+using ChunkSources = std::map<std::uint64_t, ChunkSource>;
+
+/// Copies the bytes of `source` to `offset` of `file`: by range where they are in a file, sharing
+/// blocks where that can be.
+Result<void> copy_source(NewFile& file, const ChunkSource& source, std::uint64_t offset);
+
+/// Writes a whole shard (or, where the array is not sharded, the one chunk) into the empty `file`,
+/// chunks in C order. Returns its size. Memory: an index of each level; where codecs are around a
+/// level, that level's whole object.
+Result<std::uint64_t> build_shard(NewFile& file, const Layout& layout,
+                                  std::span<const std::uint64_t> cell, const ChunkSources& chunks);
+
+/// Chunk number in the shard at `cell` <-> linear entry at each level.
+std::vector<std::uint64_t> entries_of(const Layout& layout, std::span<const std::uint64_t> cell,
+                                      std::uint64_t number);
+std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cell,
+                        std::span<const std::uint64_t> entries);
+/// Chunks that the shard at `cell` has room for, all levels together; 1 where the array is not
+/// sharded.
+std::uint64_t places_in(const Layout& layout, std::span<const std::uint64_t> cell);
+
+}  // namespace zarrfs

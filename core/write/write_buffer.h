@@ -1,0 +1,156 @@
+// Writes to chunks, kept safe at once and published shard by shard. The only way by which zarrfs
+// changes shards.
+//
+// A chunk that was put survives the death of the process when `put` returns, and a power cut when
+// `sync` returns. Readers outside see it when its shard is committed: they see the old shard or the
+// new one, never a mixture. Life of a write: put -> appended to the shard's successor -> noted in
+// the log -> (commit) unchanged chunks copied behind, index, sync, rename, directory sync -> done.
+// See JOURNAL.md.
+//
+// Thread-safe. Writers of one shard wait for each other, readers for nobody.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "core/base/fd.h"
+#include "core/write/commit.h"
+#include "core/write/log.h"
+#include "core/write/successor.h"
+
+namespace zarrfs {
+
+struct WriteOptions {
+  std::chrono::milliseconds flush_after{
+      5000};  ///< A shard that has been quiet this long is committed.
+  std::chrono::milliseconds flush_max{10 * 60 *
+                                      1000};  ///< So is one that has been dirty this long.
+  std::uint64_t write_buffer = std::uint64_t{256}
+                               << 20U;  ///< Bytes of memory for what is not committed.
+  bool background = true;               ///< Commit from a thread of its own; else only when asked.
+  /// Chunks that appear and disappear with a commit (see CommitHooks).
+  std::function<Result<void>(const ChunkChanges&)> changed;
+  /// Told about each commit, after it, with the shard's path.
+  std::function<void(const std::string&, const CommitOutcome&)> committed;
+  /// One line for each event that a user should see; `error` for what failed.
+  std::function<void(bool error, const std::string&)> log = [](bool, const std::string&) {};
+};
+
+/// An unpublished chunk as readers see it.
+struct FoundDraft {
+  Draft draft;
+  std::shared_ptr<const File> file;  ///< Holds draft.range; null where the chunk is removed.
+};
+
+/// A chunk that could not be published.
+struct LeftDraft {
+  std::string array_path;
+  std::vector<std::uint64_t> chunk;  ///< Coordinates in array axes.
+  std::string reason;
+};
+
+struct WriteStatistics {
+  std::uint64_t puts = 0;
+  std::uint64_t bytes_put = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t failed_commits = 0;
+  std::uint64_t bytes_committed = 0;  ///< Written by commits: copies and indexes.
+  std::uint64_t dirty_shards = 0;
+  std::uint64_t drafts = 0;
+  std::uint64_t log_bytes = 0;
+};
+
+class WriteBuffer {
+ public:
+  /// Becomes the store's one writer: kBusy, naming the holder, where there is another. Takes over
+  /// what an earlier writer left in the log: it is published, or kept and retried.
+  static Result<std::unique_ptr<WriteBuffer>> open(std::shared_ptr<Store> store,
+                                                   WriteOptions options);
+  ~WriteBuffer();
+
+  using ArrayPointer = std::shared_ptr<ArrayReader>;
+  using Cell = std::vector<std::uint64_t>;
+
+  /// The stored bytes of chunk `number` (C order, all levels) of the shard at `cell`. `held`: they
+  /// cannot be a chunk of the array; they are kept and readable, but not published.
+  Result<void> put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
+                   ByteView bytes, bool held = false);
+  Result<void> remove(const ArrayPointer& array, const Cell& cell, std::uint64_t number);
+
+  std::optional<FoundDraft> find(const std::string& shard_path, std::uint64_t number) const;
+  /// All drafts of a shard by number; empty where it is clean.
+  std::map<std::uint64_t, Draft> drafts(const std::string& shard_path) const;
+  /// Cells of an array that have drafts, in C order.
+  std::vector<Cell> dirty_cells(const std::string& array_path) const;
+  [[nodiscard]] bool clean() const { return dirty_count_.load() == 0; }
+
+  /// Makes what was put into one shard durable; without a path, into all. An error also where the
+  /// shard's last commit failed and has not been made good.
+  Result<void> sync(const std::string& shard_path);
+  Result<void> sync_all();
+
+  Result<void> commit(const std::string& shard_path);
+  /// Commits the shards of one array or of all arrays below `prefix` ("" for all). The first error,
+  /// after all were tried.
+  Result<void> commit_below(const std::string& prefix);
+  /// Commits what is due at `now`. What the background thread does.
+  void commit_due(Clock::time_point now);
+  /// Drops all drafts of arrays at or below `path`: the array itself is being removed.
+  Result<void> drop_below(const std::string& path);
+
+  /// Chunks that cannot be published as they are.
+  std::vector<LeftDraft> left() const;
+  WriteStatistics statistics() const;
+
+  /// Commits everything, and removes the log where nothing is left. Afterwards only `left` may be
+  /// called.
+  Result<void> close();
+
+ private:
+  using Pointer = std::shared_ptr<DirtyShard>;
+  WriteBuffer(std::shared_ptr<Store> store, WriteOptions options);
+  Result<void> take_over();
+  Result<std::uint64_t> put_again(const ArrayPointer& array, const LoggedSuccessor& logged,
+                                  const File* successor);
+  Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);
+  Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
+                           bool held);
+  Result<void> commit_pointer(const Pointer& shard);
+  Result<void> finish(const Pointer& shard, const CommitOutcome& outcome);
+  Result<void> sync_pointer(DirtyShard& shard);
+  Pointer find_pointer(const std::string& shard_path) const;
+  std::vector<Pointer> pointers_below(const std::string& prefix) const;
+  bool due(const DirtyShard& shard, Clock::time_point now) const;
+  static bool complete(const DirtyShard& shard);
+  Result<void> abandon(const Pointer& shard, Error error);
+  void forget(const Pointer& shard);
+  void run_background();
+
+  std::shared_ptr<Store> store_;
+  WriteOptions options_;
+  Fd lock_;
+  std::unique_ptr<LogWriter> log_;
+
+  mutable std::shared_mutex map_mutex_;
+  std::unordered_map<std::string, Pointer> shards_;
+  std::atomic<std::uint64_t> dirty_count_{0};
+
+  mutable std::mutex statistics_mutex_;
+  WriteStatistics statistics_;
+
+  std::mutex background_mutex_;
+  std::condition_variable background_wake_;
+  bool stopping_ = false;
+  std::thread background_;
+};
+
+/// Whether an earlier writer left writes in the store's log.
+Result<bool> has_unpublished(Store& store);
+
+}  // namespace zarrfs

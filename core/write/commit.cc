@@ -77,7 +77,10 @@ bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
 /// Completes the successor: unchanged chunks behind the new ones, then the index. Returns bytes
 /// written.
 Result<std::uint64_t> complete(DirtyShard& shard, const Drafts& drafts, const Base& base) {
-  if (!shard.array->layout().sharded()) return 0;
+  if (!shard.array->layout().sharded()) {
+    ZARRFS_CHECK(shard.file->truncate(shard.end));  // behind it: a write that was cut off
+    return 0;
+  }
   ZARRFS_TRY(const IndexFormat format, shard.array->layout().index_format_of(shard.cell));
   ShardIndex index = ShardIndex::empty(format.entries());
   for (const auto& [number, draft] : drafts) {

@@ -6,11 +6,11 @@ namespace zarrfs {
 namespace {
 
 // A record: magic, payload length, CRC-32C of all after these 12 bytes up to the payload's end;
-// then epoch, durable size, sequence, and the payload, padded to 8 bytes.
+// then durable size, sequence, and the payload, padded to 8 bytes.
 constexpr std::uint32_t kMagic = 0x3146525A;  // "ZRF1"
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kPrefix = 12;
-constexpr std::size_t kHeader = kPrefix + 4 + 3 * 8;
+constexpr std::size_t kHeader = kPrefix + 4 + 2 * 8;
 constexpr std::uint32_t kMaxPayload = 1U << 16U;
 constexpr std::size_t kMaxLog = std::size_t{1} << 30U;
 
@@ -79,17 +79,15 @@ std::optional<LogRecord> decode_payload(ByteView payload) {
 }
 
 struct Frame {
-  std::uint64_t epoch = 0;
   std::uint64_t durable_size = 0;
   LogRecord record;
   std::size_t length = 0;
 };
 
-Bytes encode_frame(const LogRecord& record, std::uint64_t epoch, std::uint64_t durable_size) {
+Bytes encode_frame(const LogRecord& record, std::uint64_t durable_size) {
   const Bytes payload = encode_payload(record);
   Bytes body;
   append_little<std::uint32_t>(body, 0);
-  append_little(body, epoch);
   append_little(body, durable_size);
   append_little(body, record.sequence);
   body.insert(body.end(), payload.begin(), payload.end());
@@ -109,22 +107,20 @@ std::optional<Frame> decode_frame(ByteView bytes) {
   const ByteView body = bytes.subspan(kPrefix, kHeader - kPrefix + payload);
   if (crc32c(body) != load_little<std::uint32_t>(bytes.subspan(8))) return std::nullopt;
   Frame frame;
-  frame.epoch = load_little<std::uint64_t>(bytes.subspan(16));
-  frame.durable_size = load_little<std::uint64_t>(bytes.subspan(24));
+  frame.durable_size = load_little<std::uint64_t>(bytes.subspan(16));
   auto record = decode_payload(bytes.subspan(kHeader, payload));
   if (!record) return std::nullopt;
   frame.record = std::move(*record);
-  frame.record.sequence = load_little<std::uint64_t>(bytes.subspan(32));
+  frame.record.sequence = load_little<std::uint64_t>(bytes.subspan(24));
   frame.length = divide_up(kHeader + payload, kAlignment) * kAlignment;
   return frame;
 }
 
-/// Whether a later record (of `epoch`, if given) tells that `offset` had been durable before it was
-/// written.
-bool was_durable(ByteView log, std::size_t offset, std::optional<std::uint64_t> epoch) {
+/// Whether a later record tells that `offset` had been durable before it was written.
+bool was_durable(ByteView log, std::size_t offset) {
   for (std::size_t at = offset + kAlignment; at < log.size(); at += kAlignment) {
     const auto frame = decode_frame(log.subspan(at));
-    if (frame && (!epoch || frame->epoch == *epoch) && frame->durable_size > offset) return true;
+    if (frame && frame->durable_size > offset) return true;
   }
   return false;
 }
@@ -140,16 +136,14 @@ Result<std::optional<LogContents>> read_log(Store& store) {
   std::size_t at = 0;
   while (at < log.size()) {
     auto frame = decode_frame(log.subspan(at));
-    if (!frame || (at > 0 && frame->epoch != contents.epoch)) {
-      const auto epoch = at > 0 ? std::optional(contents.epoch) : std::nullopt;
-      if (was_durable(log, at, epoch)) {
+    if (!frame) {
+      if (was_durable(log, at)) {
         return fail(Fault::kDamaged, "log " + std::string(kLogPath) + " of " + store.name() +
                                          ": the record at byte " + std::to_string(at) +
                                          " is broken, though it had been durable");
       }
       break;
     }
-    contents.epoch = frame->epoch;
     contents.records.push_back(std::move(frame->record));
     at += std::min(frame->length, log.size() - at);
   }
@@ -166,7 +160,6 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
   if (!writer->file_) return writer;
   ZARRFS_CHECK(writer->file_->truncate(earlier->bytes));
   writer->size_ = earlier->bytes;
-  writer->epoch_ = earlier->epoch + (earlier->records.empty() ? 1 : 0);
   for (const LogRecord& record : earlier->records) {
     writer->next_sequence_ = std::max(writer->next_sequence_, record.sequence + 1);
   }
@@ -190,7 +183,7 @@ Result<std::uint64_t> LogWriter::append(LogRecord record) {
   if (!file_) ZARRFS_CHECK(create_locked());
   record.sequence = next_sequence_;
   if (record.kind == LogRecord::Kind::kOpen) record.successor = record.sequence;
-  const Bytes frame = encode_frame(record, epoch_, durable_size_);
+  const Bytes frame = encode_frame(record, durable_size_);
   ZARRFS_CHECK(file_->write_at(size_, frame));
   size_ += frame.size();
   return next_sequence_++;
@@ -222,11 +215,11 @@ Result<void> LogWriter::sync() {
 
 Result<void> LogWriter::clear() {
   const std::lock_guard lock(mutex_);
-  if (!file_ || size_ == 0) return {};
-  ZARRFS_CHECK(file_->truncate(0));
-  size_ = 0;
-  durable_size_ = 0;
-  ++epoch_;
+  if (!file_) return {};
+  // A new file next time, not this one emptied: so no remnant of old records can stand behind new
+  // ones.
+  ZARRFS_CHECK(store_->remove(kLogPath));
+  file_.reset();
   return {};
 }
 

@@ -47,7 +47,6 @@ struct LogRecord {
 /// ignored.
 struct LogContents {
   std::vector<LogRecord> records;
-  std::uint64_t epoch = 0;
   std::uint64_t bytes = 0;  ///< Of all records.
   std::uint64_t torn_bytes = 0;
 };
@@ -89,7 +88,6 @@ class LogWriter {
   std::shared_ptr<Store> store_;
   mutable std::mutex mutex_;
   std::shared_ptr<NewFile> file_;
-  std::uint64_t epoch_ = 1;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t size_ = 0;
   std::uint64_t durable_size_ = 0;

@@ -125,7 +125,7 @@ Result<void> WriteBuffer::take_over() {
     shard->successor_path = logged.open.successor_path;
     if (successor) {
       ZARRFS_TRY(shard->file, store_->reopen(shard->successor_path));
-      shard->reader = successor;
+      shard->reader = std::make_shared<GrowingFile>(successor);
     }
     ZARRFS_TRY(shard->end, reserved_at_start(*array, shard->cell));
     const Recovered recovered = collect_drafts(logged, successor.get(), *shard);

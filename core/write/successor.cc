@@ -2,9 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 
 namespace zarrfs {
+
+GrowingFile::GrowingFile(std::shared_ptr<const File> file)
+    : file_(std::move(file)), status_(file_->status()) {
+  status_.st_size = std::numeric_limits<off_t>::max();
+}
+
+Result<std::size_t> GrowingFile::read_at(std::uint64_t offset, MutableByteView out) const {
+  return file_->read_at(offset, out);
+}
 
 std::string new_successor_path(const std::string& shard_path) {
   static constexpr char kDigits[] = "0123456789abcdef";

@@ -31,6 +31,20 @@ struct Draft {
   struct timespec written {};  ///< Wall clock time, for st_mtime.
 };
 
+/// A successor opened for reading. It grows while it is open, so its size says nothing; a range that was written stays.
+class GrowingFile final : public File {
+ public:
+  explicit GrowingFile(std::shared_ptr<const File> file);
+  [[nodiscard]] const struct stat& status() const override { return status_; }
+  [[nodiscard]] Result<struct stat> current_status() const override { return status_; }
+  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
+  [[nodiscard]] int descriptor() const override { return file_->descriptor(); }
+
+ private:
+  std::shared_ptr<const File> file_;
+  struct stat status_;
+};
+
 /// Prefix of the names of successor files; views never show a name that begins so.
 inline constexpr const char* kSuccessorPrefix = ".zarrfs-next-";
 

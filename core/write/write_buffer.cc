@@ -147,7 +147,7 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
     ZARRFS_TRY(shard.file, make_successor(*store_, shard));
     ZARRFS_TRY(const std::shared_ptr<const File> reader, store_->open(shard.successor_path));
     const std::lock_guard lock(shard.state_mutex);
-    shard.reader = reader;
+    shard.reader = std::make_shared<GrowingFile>(reader);
   }
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
   if (bytes != nullptr) {

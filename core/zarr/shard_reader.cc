@@ -233,7 +233,7 @@ Result<bool> ShardReader::visit_level(Walk& walk, const Extent& extent, std::uin
   const std::uint64_t count = std::min(entry_counts_[depth], (*level)->index.size());
   for (std::uint64_t entry = walk.start(base, below_[depth]); entry < count; ++entry) {
     walk.entries.push_back(entry);
-    const auto go_on = visit_entry(walk, **level, extent, base + entry * below_[depth]);
+    auto go_on = visit_entry(walk, **level, extent, base + entry * below_[depth]);
     walk.entries.pop_back();
     if (!go_on || !*go_on) return go_on;
   }

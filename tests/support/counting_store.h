@@ -46,7 +46,9 @@ class StoreCalls {
     const std::lock_guard lock(mutex_);
     const auto found = failures_.find({call, number});
     if (found == failures_.end()) return {};
-    return fail(system_error(found->second, name + ": a fault of the test"));
+    const int error_number = found->second;
+    failures_.erase(found);
+    return fail(system_error(error_number, name + ": a fault of the test"));
   }
 
  private:

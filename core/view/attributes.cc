@@ -170,7 +170,7 @@ std::string dimension_name(const ArrayMetadata& array, std::size_t axis, bool wi
   const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
   std::string name = named ? *array.dimension_names[axis] : "dim_";
   if (!named) name += std::to_string(axis);
-  if (with_length) name.append("_").append(std::to_string(array.shape[axis]));
+  if (with_length || !named) name.append("_").append(std::to_string(array.shape[axis]));
   return name;
 }
 

@@ -14,8 +14,9 @@ namespace zarrfs {
 inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 
 /// `.zattrs` of an array: its attributes, with `_ARRAY_DIMENSIONS` from dimension_names where all
-/// have one. A profile that needs the attribute gets made-up names for the rest, unique within the
-/// array; names that stand for several lengths in a group then carry the length.
+/// have one. A profile that needs the attribute gets made-up names for the rest. Those carry the
+/// length of the axis ("dim_0_512"), as do names that stand for several lengths in a group: xarray
+/// opens no group in which one name has two lengths.
 Json array_attributes(const ArrayMetadata& array, const Profile& profile,
                       const ArrayCircumstances& circumstances);
 

@@ -142,6 +142,14 @@ std::optional<ArrayFilter> array_filter(const Step& step, bool big_endian) {
   return filter;
 }
 
+/// numcodecs' name for a codec of elements of variable length; empty for others.
+std::string vlen_id(const Step& step) {
+  const std::string& name = step.spec.name;
+  if (name == "vlen-utf8" || name == "vlen-bytes") return name;
+  if (name != "zarrs.vlen_v2") return {};  // the same bytes as the two others
+  return step.decoded.type.kind == TypeKind::kString ? "vlen-utf8" : "vlen-bytes";
+}
+
 // --- Codecs of bytes ----------------------------------------------------------------------------
 
 int blosc_shuffle(const CodecSpec& spec, bool single_bytes) {
@@ -282,14 +290,12 @@ class Walk {
   }
 
   void say_array_to_bytes(const Step& step) {
-    const std::string& name = step.spec.name;
-    if (name == "bytes") {
+    if (step.spec.name == "bytes") {
       contained_bytes_ = step.decoded.bytes();
       return;
     }
-    if ((name != "vlen-utf8" && name != "vlen-bytes") || !profile_.reads_filter(name)) {
-      return unknown(step);
-    }
+    const std::string name = vlen_id(step);
+    if (name.empty() || !profile_.reads_filter(name)) return unknown(step);
     filters_.push_back(codec_json(name));
   }
 

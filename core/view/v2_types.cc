@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/base64.h"
+
 namespace zarrfs {
 namespace {
 
@@ -13,15 +15,6 @@ DataType int64_type() {
   type.name = "int64";
   type.size = 8;
   type.spelled = "int64";
-  return type;
-}
-
-/// A type whose fill values are written in base64, whatever the bytes.
-DataType opaque_type(std::size_t size) {
-  DataType type;
-  type.kind = TypeKind::kFixedBytes;
-  type.name = "null_terminated_bytes";
-  type.size = static_cast<std::uint32_t>(size);
   return type;
 }
 
@@ -55,7 +48,7 @@ std::string sized_token(char kind, const DataType& type) {
 Json base64_of(const DataType& type, ByteView element, bool big_endian) {
   Bytes bytes(element.begin(), element.end());
   if (big_endian) swap_elements(type, bytes);
-  return render_fill_value(opaque_type(bytes.size()), bytes, false);
+  return to_base64(bytes);
 }
 
 /// Hexadecimal, which tells a NaN by its payload, is known to no reader of Zarr v2.
@@ -142,7 +135,7 @@ std::optional<Json> float_of_attribute(const Json& value) {
   if (value.is_number()) return value;
   if (!value.is_string()) return std::nullopt;
   if (value == "NaN" || value == "Infinity" || value == "-Infinity") return value;
-  const auto bytes = parse_fill_value(opaque_type(sizeof(double)), value, false);
+  const auto bytes = from_base64(value.get_ref<const std::string&>());
   if (!bytes || bytes->size() != sizeof(double)) return std::nullopt;
   DataType float64;
   float64.kind = TypeKind::kFloat;

@@ -140,9 +140,9 @@ TEST(Attributes, DimensionNamesFollowTheProfileAndNeverHoldNull) {
       {"generic", {"y", std::nullopt}, false, nullptr},
       {"generic", {}, false, nullptr},
       {"generic", {"y", "x"}, true, nullptr},
-      {"xarray", {"y", std::nullopt}, false, Json::array({"y", "dim_1"})},
-      {"xarray", {}, false, Json::array({"dim_0", "dim_1"})},
-      {"xarray", {"dim_1", std::nullopt}, false, Json::array({"dim_1", "dim_1_"})},
+      {"xarray", {"y", std::nullopt}, false, Json::array({"y", "dim_1_6"})},
+      {"xarray", {}, false, Json::array({"dim_0_4", "dim_1_6"})},
+      {"xarray", {"dim_1_6", std::nullopt}, false, Json::array({"dim_1_6", "dim_1_6_"})},
       {"xarray", {"y", "x"}, true, Json::array({"y_4", "x_6"})},
   };
   for (const Row& row : rows) {

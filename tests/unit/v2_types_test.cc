@@ -1,0 +1,220 @@
+// Data types and fill values as Zarr v2 says them.
+#include "core/view/v2_types.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/present_support.h"
+
+namespace zarrfs::present_test {
+namespace {
+
+constexpr const char* kLittle = R"([{"name": "bytes", "configuration": {"endian": "little"}}])";
+constexpr const char* kBig = R"([{"name": "bytes", "configuration": {"endian": "big"}}])";
+
+struct Row {
+  const char* type;
+  const char* fill;
+  const char* dtype;       // as JSON; null: hidden
+  const char* shown_fill;  // as JSON
+  bool materialised = false;
+  ByteRule rule = ByteRule::kVerbatim;
+  std::uint64_t fixed_size = 0;
+};
+
+void expect_row(const Row& row, const ViewOptions& options, const char* codecs) {
+  SCOPED_TRACE(options.profile + ": " + row.type + " fill " + row.fill);
+  const Presentation p = present(sharded(json(row.type), json(row.fill), json(codecs)), options);
+  if (row.dtype == nullptr) {
+    EXPECT_TRUE(p.hidden);
+    EXPECT_NE(p.reason.find("array a: "), std::string::npos) << p.reason;
+    return;
+  }
+  ASSERT_FALSE(p.hidden) << p.reason;
+  EXPECT_EQ(p.document["dtype"], json(row.dtype));
+  EXPECT_EQ(p.document["fill_value"], json(row.shown_fill)) << p.document["fill_value"];
+  EXPECT_EQ(p.materialise != Materialise::kOff, row.materialised) << p.reason;
+  EXPECT_EQ(p.fill_chunk != nullptr, row.materialised);
+  EXPECT_EQ(p.rule, row.rule);
+  EXPECT_EQ(p.fixed_size, row.fixed_size);
+}
+
+TEST(V2Types, TypesThatNumpyHasKeepTheirBytes) {
+  for (
+      const Row& row : {
+          Row{R"("bool")", "true", R"("|b1")", "true"},
+          Row{R"("int8")", "-3", R"("|i1")", "-3"},
+          Row{R"("uint8")", "255", R"("|u1")", "255"},
+          Row{R"("int16")", "-300", R"("<i2")", "-300"},
+          Row{R"("uint32")", "7", R"("<u4")", "7"},
+          Row{R"("int64")", "-9223372036854775808", R"("<i8")", "-9223372036854775808"},
+          Row{R"("uint64")", "18446744073709551615", R"("<u8")", "18446744073709551615"},
+          Row{R"("float16")", "1.5", R"("<f2")", "1.5"},
+          Row{R"("float32")", "0", R"("<f4")", "0.0"},
+          Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
+          Row{R"("float32")", R"("0x7fc00000")", R"("<f4")", R"("NaN")"},
+          Row{R"("float32")", R"("0x7fc00001")", R"("<f4")", R"("NaN")", true},
+          Row{R"("float64")", R"("-Infinity")", R"("<f8")", R"("-Infinity")"},
+          Row{R"("complex64")", R"([1.5, "NaN"])", R"("<c8")", R"([1.5, "NaN"])"},
+          Row{R"("complex128")", "[0, -2.5]", R"("<c16")", "[0.0, -2.5]"},
+          Row{R"("r24")", "[1, 2, 3]", R"("|V3")", R"("AQID")"},
+          Row{R"({"name": "raw_bytes", "configuration": {"length_bytes": 3}})", R"("AQID")",
+              R"("|V3")", R"("AQID")"},
+          Row{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
+              R"("YWIA")", R"("|S3")", R"("YWIA")"},
+          Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}})", R"("ab")",
+              R"("<U3")", R"("ab")"},
+          Row{R"({"name": "numpy.datetime64", "configuration": {"unit": "ns", "scale_factor": 1}})",
+              R"("NaT")", R"("<M8[ns]")", "-9223372036854775808"},
+          Row{R"({"name": "numpy.timedelta64", "configuration": {"unit": "us", "scale_factor": 10}})",
+              "4", R"("<m8[10us]")", "4"},
+          Row{R"({"name": "numpy.datetime64", "configuration": {"unit": "generic", "scale_factor": 1}})",
+              "5", R"("<i8")", "5"},
+      }) {
+    expect_row(row, with_profile("generic"), kLittle);
+  }
+}
+
+TEST(V2Types, BigEndianTypesSayItAlsoInBase64FillValues) {
+  for (
+      const Row& row : {
+          Row{R"("int16")", "-300", R"(">i2")", "-300"},
+          Row{R"("uint8")", "3", R"("|u1")", "3"},
+          Row{R"({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "uint16"},
+                  {"name": "b", "data_type": "uint8"}]}})",
+              R"({"a": 1, "b": 2})", R"([["a", ">u2"], ["b", "|u1"]])", R"("AAEC")"},
+      }) {
+    expect_row(row, with_profile("generic"), kBig);
+  }
+}
+
+TEST(V2Types, StructsAreListsOfFields) {
+  for (
+      const Row& row : {
+          Row{R"({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "int32"},
+                  {"name": "p", "data_type": {"name": "struct", "configuration": {"fields":
+                   [{"name": "x", "data_type": "float32"}]}}}]}})",
+              R"({"a": 1, "p": {"x": 0}})", R"([["a", "<i4"], ["p", [["x", "<f4"]]]])",
+              R"("AQAAAAAAAAA=")"},
+          Row{R"({"name": "structured", "configuration": {"fields": [["a", "uint8"], ["b", "uint16"]]}})",
+              R"("AQIA")", R"([["a", "|u1"], ["b", "<u2"]])", R"("AQIA")"},
+      }) {
+    expect_row(row, with_profile("generic"), kLittle);
+  }
+}
+
+TEST(V2Types, TypesThatNumpyLacksAreWidened) {
+  for (const Row& row : {
+           Row{R"("bfloat16")", "1.5", R"("<f4")", "1.5", false, ByteRule::kDecode, 24},
+           Row{R"("float8_e4m3fn")", "2", R"("<f4")", "2.0", false, ByteRule::kDecode, 24},
+           Row{R"("int4")", "-3", R"("|i1")", "-3", false, ByteRule::kDecode, 6},
+           Row{R"("uint2")", "3", R"("|u1")", "3", false, ByteRule::kDecode, 6},
+       }) {
+    expect_row(row, with_profile("generic"), kLittle);
+  }
+}
+
+TEST(V2Types, VariableLengthTypesAreObjects) {
+  expect_row({R"("string")", R"("n/a")", R"("|O")", R"("n/a")"}, with_profile("generic"),
+             R"([{"name": "vlen-utf8"}])");
+  expect_row({R"("variable_length_bytes")", R"("")", R"("|O")", R"("")", true},
+             with_profile("generic"), R"([{"name": "vlen-bytes"}])");
+}
+
+TEST(V2Types, ProfilesHideTypesTheirReadersDoNotKnow) {
+  for (const char* type : {R"("bool")", R"("float16")", R"("complex64")", R"("r16")"}) {
+    const std::string name = type;
+    const char* fill = name == R"("complex64")" ? "[0, 0]" : name == R"("r16")" ? "[0, 0]" : "0";
+    if (name == R"("bool")") fill = "false";
+    expect_row({type, fill, nullptr, ""}, with_profile("netcdf"), kLittle);
+  }
+  expect_row({R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}})",
+              "0", nullptr, ""},
+             with_profile("gdal"), kLittle);
+}
+
+TEST(V2Types, MaskingReadersGetNoFillValueThatDataMayHold) {
+  for (const Row& row : {
+           Row{R"("int16")", "0", R"("<i2")", "null", true},
+           Row{R"("bool")", "false", R"("|b1")", "null", true},
+           Row{R"("float32")", "0", R"("<f4")", R"("NaN")", true},
+           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")", false},
+           Row{R"("complex64")", "[0, 0]", R"("<c8")", "null", true},
+       }) {
+    expect_row(row, with_profile("xarray"), kLittle);
+  }
+}
+
+TEST(V2Types, MaskingReadersGetTheFillAttribute) {
+  struct MaskRow {
+    const char* type;
+    const char* fill;
+    const char* attribute;
+    const char* shown_fill;
+    bool materialised;
+  };
+  for (const MaskRow& row : {
+           MaskRow{"int16", "0", "-999", "-999", true},
+           MaskRow{"int16", "-999", "-999.0", "-999", false},
+           MaskRow{"float32", "0", R"("AAAAAAA4j8A=")", "-999.0", true},
+           MaskRow{"float32", R"("NaN")", R"("AAAAAAAA+H8=")", R"("NaN")", false},
+           MaskRow{"float64", "1.5", "1.5", "1.5", false},
+       }) {
+    SCOPED_TRACE(std::string(row.type) + " " + row.attribute);
+    Json document = sharded(row.type, json(row.fill), json(kLittle));
+    document["attributes"] =
+        json(std::string(R"({"units": "m", "_FillValue": )") + row.attribute + "}");
+    const Presentation p = present(document, with_profile("xarray"));
+    EXPECT_EQ(p.document["fill_value"], json(row.shown_fill)) << p.document["fill_value"];
+    EXPECT_EQ(p.materialise != Materialise::kOff, row.materialised);
+    EXPECT_FALSE(p.attributes.contains("_FillValue"));
+    EXPECT_EQ(p.attributes["units"], "m");
+    const Presentation generic = present(document, with_profile("generic"));
+    EXPECT_TRUE(generic.attributes.contains("_FillValue"));
+  }
+}
+
+TEST(V2Types, AttributesThatFitNoElementStay) {
+  Json document = sharded("int16", 0, json(kLittle));
+  document["attributes"] = json(R"({"_FillValue": "soon"})");
+  const Presentation p = present(document, with_profile("xarray"));
+  EXPECT_EQ(p.document["fill_value"], nullptr);
+  EXPECT_EQ(p.attributes["_FillValue"], "soon");
+}
+
+TEST(V2Types, NumericReadersNeverGetNullNorFlags) {
+  for (const Row& row : {
+           Row{R"("bool")", "true", R"("|b1")", "1"},
+           Row{R"("int16")", "-4", R"("<i2")", "-4"},
+           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
+           Row{R"("complex64")", "[1, 1]", R"("<c8")", "0", true},
+           Row{R"("uint64")", "9223372036854775808", R"("<u8")", "9223372036854775808", true},
+       }) {
+    expect_row(row, with_profile("ome"), kLittle);
+  }
+}
+
+TEST(V2Types, ScalarReadersGetNullForWhatTheyRefuse) {
+  for (const Row& row : {
+           Row{R"("complex64")", "[1, 1]", R"("<c8")", "null", true},
+           Row{R"("uint64")", "9223372036854775808", R"("<u8")", "null", true},
+           Row{R"("uint64")", "9223372036854775807", R"("<u8")", "9223372036854775807"},
+           Row{R"("bool")", "true", R"("|b1")", "true"},
+       }) {
+    expect_row(row, with_profile("gdal"), kLittle);
+  }
+}
+
+TEST(V2Types, WhatTheUserSaysOfMaterialisingHolds) {
+  ViewOptions off = with_profile("xarray");
+  off.materialise = Materialise::kOff;
+  expect_row({R"("int16")", "7", R"("<i2")", "7"}, off, kLittle);
+  ViewOptions list = with_profile("generic");
+  list.materialise = Materialise::kList;
+  const Presentation p = present(sharded("int16", 258, json(kLittle)), list);
+  EXPECT_EQ(p.materialise, Materialise::kList);
+  ASSERT_TRUE(p.fill_chunk);
+  EXPECT_EQ(*p.fill_chunk, (Bytes{2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1}));
+}
+
+}  // namespace
+}  // namespace zarrfs::present_test

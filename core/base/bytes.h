@@ -74,8 +74,9 @@ T load_little(ByteView bytes) {
 /// Appends `value`, little-endian.
 template <class T>
 void append_little(Bytes& out, T value) {
-  const auto* first = reinterpret_cast<const std::uint8_t*>(&value);
-  out.insert(out.end(), first, first + sizeof(T));
+  const std::size_t at = out.size();
+  out.resize(at + sizeof(T));
+  std::memcpy(out.data() + at, &value, sizeof(T));
 }
 
 /// Reverses each item of `item_size` bytes in place: little-endian <-> big-endian.

@@ -129,7 +129,7 @@ constexpr KnownFormat kKnownFormats[] = {
     {"float8_e4m3fnuz", 0xd6d18dd0U, 0x7a272af8U},
     {"float8_e5m2", 0x9989bbf5U, 0x86aeac30U},
     {"float8_e5m2fnuz", 0x57e4a6bcU, 0x26bd46c6U},
-    {"float8_e8m0fnu", 0xe25aa395U, 0x8f2cbd55UU},
+    {"float8_e8m0fnu", 0xe25aa395U, 0x8f2cbd55U},
     {"float6_e2m3fn", 0x509bfcecU, 0xf46de760U},
     {"float6_e3m2fn", 0x8480bb6bU, 0x5dfc44beU},
     {"float4_e2m1fn", 0x089d4a58U, 0x3b1361c5U},

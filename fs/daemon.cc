@@ -156,7 +156,7 @@ class Daemon {
       tell_ready();
     }
     session_->stop();
-    log_->write(LogLevel::kInfo, "unmounted " + mountpoint_);
+    log_->write(LogLevel::kInfo, "ended serving " + mountpoint_);
     if (!answers)
       return fail(Fault::kIo, "the mount on " + mountpoint_ + " ended before it answered");
     return {};

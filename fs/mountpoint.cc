@@ -1,6 +1,7 @@
 #include "fs/mountpoint.h"
 
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -23,10 +24,11 @@ Result<bool> is_own_mount(const std::string& path) {
   return mount && mount->type == kOwnType;
 }
 
-/// Whether a file system whose daemon has died stands at `path`.
+/// Whether a file system whose daemon has died stands at `path`. Attributes may outlive the daemon
+/// in the kernel's cache; statfs(2) is always asked of the daemon.
 bool is_dead(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+  struct statfs space {};
+  return ::statfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 Result<void> detach_dead_mounts(const std::string& path) {

@@ -362,12 +362,5 @@ TEST_F(FrontEndTest, StatisticsCountRequestsErrorsAndBytes) {
   EXPECT_EQ((*counted)["errors"]["open"], 1);
 }
 
-TEST_F(FrontEndTest, AMessageThatIsTooShortDoesNotEndTheSession) {
-  serve();
-  kernel_.send(FUSE_READ, FUSE_ROOT_ID, "abc");
-  EXPECT_NE(kernel_.receive().error, 0);
-  EXPECT_EQ(kernel_.ask(FUSE_STATFS, FUSE_ROOT_ID).error, 0);
-}
-
 }  // namespace
 }  // namespace zarrfs

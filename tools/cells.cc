@@ -133,8 +133,8 @@ Result<std::vector<std::uint64_t>> parse_coordinates(std::string_view text,
   for (std::size_t axis = 0; axis < counts.size(); ++axis) {
     if ((*numbers)[axis] < counts[axis]) continue;
     return fail(Fault::kInvalid, "chunk " + printable(text) + " lies outside the array: axis " +
-                                     std::to_string(axis) + " has " +
-                                     std::to_string(counts[axis]) + " chunks");
+                                     std::to_string(axis) + " has " + std::to_string(counts[axis]) +
+                                     " chunks");
   }
   return std::move(*numbers);
 }

@@ -1,7 +1,11 @@
 #include "tools/console.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 
 namespace zarrfs {
 namespace {
@@ -18,11 +22,18 @@ std::string formatted(const char* format, double number) {
 
 }  // namespace
 
+Console::Console(const Streams& streams)
+    : out(streams.out),
+      err(streams.err),
+      out_is_terminal(&streams.out == &std::cout && ::isatty(STDOUT_FILENO) == 1),
+      err_is_terminal(&streams.err == &std::cerr && ::isatty(STDERR_FILENO) == 1) {}
+
 void Console::say(const std::string& message) const { err << "zarrfs: " << message << '\n'; }
 
 int Console::failed(const Error& error) const {
   say(error.message);
-  return error.fault == Fault::kInvalid ? kUsage : kCouldNot;
+  if (error.fault == Fault::kInvalid) return kUsage;
+  return error.fault == Fault::kDamaged ? kFound : kCouldNot;
 }
 
 bool interrupted() { return interrupt_received != 0; }

@@ -1,5 +1,5 @@
-// Where a command writes: results to `out`, everything else to `err`. Exit codes, progress, and Ctrl-C.
-// Progress is thread-safe; a Console belongs to one thread.
+// Where a command writes: results to `out`, everything else to `err`. Exit codes, progress, and
+// Ctrl-C. Progress is thread-safe; a Console belongs to one thread.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/cli/command.h"
 
 namespace zarrfs {
 
@@ -22,6 +23,8 @@ enum ExitCode : int {
 };
 
 struct Console {
+  /// Terminals are recognised where the streams are the process's own.
+  explicit Console(const Streams& streams);
   std::ostream& out;
   std::ostream& err;
   bool out_is_terminal = false;
@@ -29,7 +32,7 @@ struct Console {
 
   /// One line on `err`: "zarrfs: MESSAGE".
   void say(const std::string& message) const;
-  /// Says the error and returns kUsage for kInvalid, kCouldNot for all others.
+  /// Says the error and returns kUsage for kInvalid, kFound for kDamaged, kCouldNot for all others.
   [[nodiscard]] int failed(const Error& error) const;
 };
 

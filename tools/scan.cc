@@ -11,9 +11,8 @@ namespace zarrfs {
 namespace {
 
 bool shards_are_files(const Layout& layout) {
-  return std::all_of(layout.levels().begin(), layout.levels().end(), [](const ShardLevel& level) {
-    return level.around.steps().empty();
-  });
+  return std::all_of(layout.levels().begin(), layout.levels().end(),
+                     [](const ShardLevel& level) { return level.around.steps().empty(); });
 }
 
 // Scans one stored object after the other; one for each call of parallel_for.
@@ -62,7 +61,8 @@ class CellScanner {
         });
     if (!visited) {
       if (visited.error().fault != Fault::kDamaged) return visited;
-      report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = visited.error().message});
+      report(
+          {.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = visited.error().message});
       return {};
     }
     mark_overlaps(places);
@@ -81,8 +81,8 @@ class CellScanner {
     std::string damage;
   };
 
-  // Sorts by offset, so that bytes are then read in the order in which they lie; two chunks that share
-  // some of their bytes (not all) cannot both be whole.
+  // Sorts by offset, so that bytes are then read in the order in which they lie; two chunks that
+  // share some of their bytes (not all) cannot both be whole.
   static void mark_overlaps(std::vector<Place>& places) {
     std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
       return std::tie(a.range.offset, a.range.length) < std::tie(b.range.offset, b.range.length);

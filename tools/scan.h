@@ -1,5 +1,5 @@
-// Goes through the stored objects of one array: what is there, how large, how much of it is dead, what is damaged.
-// Source: ZEP 2 ("Binary shard format").
+// Goes through the stored objects of one array: what is there, how large, how much of it is dead,
+// what is damaged. Source: ZEP 2 ("Binary shard format").
 #pragma once
 
 #include <functional>
@@ -14,21 +14,21 @@ namespace zarrfs {
 
 /// One fault found in a store.
 struct Damage {
-  std::string array;   ///< Path of the array.
-  std::string shard;   ///< Path of the stored object.
-  std::string chunk;   ///< "1.2.3"; empty where the whole shard is concerned.
+  std::string array;               ///< Path of the array.
+  std::string shard;               ///< Path of the stored object.
+  std::string chunk;               ///< "1.2.3"; empty where the whole shard is concerned.
   std::optional<ByteRange> range;  ///< Of the chunk within the shard, where known.
   std::string reason;
 };
 
 struct Totals {
-  std::uint64_t objects = 0;       ///< Stored objects (shards, or chunks where there is no sharding).
+  std::uint64_t objects = 0;  ///< Stored objects (shards, or chunks where there is no sharding).
   std::uint64_t object_bytes = 0;
-  std::uint64_t chunks = 0;        ///< Inner chunks present.
-  std::uint64_t chunk_bytes = 0;   ///< Their stored bytes.
+  std::uint64_t chunks = 0;       ///< Inner chunks present.
+  std::uint64_t chunk_bytes = 0;  ///< Their stored bytes.
   std::uint64_t index_bytes = 0;
-  std::uint64_t dead_bytes = 0;    ///< Bytes of objects that neither an index nor a chunk uses.
-  std::uint64_t damaged = 0;       ///< Shards or chunks.
+  std::uint64_t dead_bytes = 0;  ///< Bytes of objects that neither an index nor a chunk uses.
+  std::uint64_t damaged = 0;     ///< Shards or chunks.
   Totals& operator+=(const Totals& other);
 };
 

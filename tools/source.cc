@@ -33,7 +33,8 @@ Result<void> fill_array(Node& node, const Json& zarray, const Json& zattrs,
   return {};
 }
 
-// Looks for .zarray and .zgroup in a directory without zarr.json; leaves `node` as it is where there are none.
+// Looks for .zarray and .zgroup in a directory without zarr.json; leaves `node` as it is where
+// there are none.
 Result<bool> load_v2(Store& store, const std::string& path, Node& node) {
   ZARRFS_TRY(const auto array_status, store.status(join_path(path, ".zarray")));
   if (array_status) {
@@ -56,8 +57,7 @@ Result<bool> load_v2(Store& store, const std::string& path, Node& node) {
   }
   auto group = std::make_shared<GroupMetadata>();
   if (*zattrs && (*zattrs)->is_object()) group->attributes = **zattrs;
-  group->document = {
-      {"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
+  group->document = {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
   node.group = std::move(group);
   node.kind = Node::Kind::kGroup;
   return true;

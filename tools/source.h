@@ -52,9 +52,8 @@ struct SourceArray {
 
 /// All arrays at and below `path`, by path. Nodes that are damaged or not supported are
 /// told to `complain` and left out.
-Result<std::vector<SourceArray>> arrays_below(
-    const Source& source, const std::string& path,
-    const std::function<void(const Error&)>& complain);
+Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
+                                              const std::function<void(const Error&)>& complain);
 
 /// "a/b" of "/a//b/": what users type as a node's path.
 std::string clean_path(const std::string& typed);

@@ -81,8 +81,7 @@ Result<void> V2Reader::read_type() {
       const std::string id = filter.is_object() ? filter.value("id", "") : "";
       if (id != "vlen-utf8" && id != "vlen-bytes") continue;
       array_to_bytes = id;
-      ZARRFS_TRY(type,
-                 parse_data_type(id == "vlen-utf8" ? "string" : "variable_length_bytes"));
+      ZARRFS_TRY(type, parse_data_type(id == "vlen-utf8" ? "string" : "variable_length_bytes"));
       return {};
     }
     return unsupported("dtype |O without the filter vlen-utf8 or vlen-bytes");
@@ -129,9 +128,10 @@ Result<void> V2Reader::read_codec(const Json& codec, const std::string& member_n
 
   static const std::set<std::string> kArraySteps = {"delta",    "fixedscaleoffset", "astype",
                                                     "quantize", "bitround",         "packbits"};
-  static const std::set<std::string> kByteSteps = {
-      "zlib",       "bz2",           "lz4",  "lzma",  "shuffle", "crc32", "adler32",
-      "fletcher32", "jenkins_lookup3", "pcodec", "zfpy"};
+  static const std::set<std::string> kByteSteps = {"zlib",    "bz2",        "lz4",
+                                                   "lzma",    "shuffle",    "crc32",
+                                                   "adler32", "fletcher32", "jenkins_lookup3",
+                                                   "pcodec",  "zfpy"};
   if (kArraySteps.contains(id)) {
     if (!byte_steps.empty()) {
       return unsupported("filter '" + id + "' behind one that gives bytes");
@@ -145,8 +145,8 @@ Result<void> V2Reader::read_codec(const Json& codec, const std::string& member_n
   } else if (id == "blosc") {
     byte_steps.push_back(named("blosc", blosc_configuration(codec, type.size)));
   } else if (id == "crc32c") {
-    byte_steps.push_back(named(configuration.empty() ? "crc32c" : "numcodecs.crc32c",
-                               std::move(configuration)));
+    byte_steps.push_back(
+        named(configuration.empty() ? "crc32c" : "numcodecs.crc32c", std::move(configuration)));
   } else if (kByteSteps.contains(id)) {
     byte_steps.push_back(named("numcodecs." + id, std::move(configuration)));
   } else {
@@ -245,16 +245,15 @@ Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std
   ZARRFS_TRY(Json fill, reader.read_fill());
 
   const Json& separator = reader.member("dimension_separator");
-  Json document = {
-      {"zarr_format", 3},
-      {"node_type", "array"},
-      {"shape", shape},
-      {"data_type", spelled(reader.type)},
-      {"chunk_grid", named("regular", {{"chunk_shape", chunks}})},
-      {"chunk_key_encoding",
-       named("v2", {{"separator", separator.is_null() ? Json(".") : separator}})},
-      {"fill_value", std::move(fill)},
-      {"codecs", reader.codecs()}};
+  Json document = {{"zarr_format", 3},
+                   {"node_type", "array"},
+                   {"shape", shape},
+                   {"data_type", spelled(reader.type)},
+                   {"chunk_grid", named("regular", {{"chunk_shape", chunks}})},
+                   {"chunk_key_encoding",
+                    named("v2", {{"separator", separator.is_null() ? Json(".") : separator}})},
+                   {"fill_value", std::move(fill)},
+                   {"codecs", reader.codecs()}};
   Json attributes = zattrs.is_object() ? zattrs : Json::object();
   take_dimension_names(attributes, shape.size(), document);
   document["attributes"] = std::move(attributes);

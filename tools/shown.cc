@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/view/zstd_frames.h"
 #include "core/zarr/grid.h"
 #include "tools/cells.h"
 
@@ -43,24 +44,10 @@ Result<bool> names_conflict(const Source& source, const std::string& path) {
   return false;
 }
 
-// RFC 8878, 3.1.1.1.1: neither the flag for a content size nor that for a single segment.
-bool lacks_content_size(ByteView frame) {
-  constexpr std::size_t kDescriptor = 4;
-  if (frame.size() <= kDescriptor) return false;
-  const std::uint8_t descriptor = frame[kDescriptor];
-  return (descriptor >> 6U) == 0 && (descriptor & 0x20U) == 0;
-}
-
-bool has_zstd(const Layout& layout) {
-  const auto& steps = layout.chunk_chain().steps();
-  return std::any_of(steps.begin(), steps.end(), [](const CodecChain::Step& step) {
-    return step.spec.name == "zstd" || step.spec.name == "numcodecs.zstd";
-  });
-}
-
 // Looks at the first chunk of the first, a middle and the last stored object.
-Result<bool> zstd_lacks_size(const Source& source, const SourceArray& array) {
-  if (!has_zstd(*array.node.node.layout)) return false;
+Result<bool> sampled_frames_lack_size(const Source& source, const SourceArray& array) {
+  const auto frame = zstd_frame_offset(array.node.node.layout->chunk_chain());
+  if (!frame) return false;
   const auto reader = source.reader(array.path, array.node);
   ZARRFS_TRY(const StoredCells stored,
              list_cells(*source.store, array.path, *array.node.node.array));
@@ -80,9 +67,10 @@ Result<bool> zstd_lacks_size(const Source& source, const SourceArray& array) {
     const auto found = reader->find_chunk(*chunk);
     if (!found || !*found) continue;
     ChunkBytes head = **found;
-    head.range.length = std::min<std::uint64_t>(head.range.length, 18);
+    if (head.range.length < *frame + kZstdFrameStart) continue;
+    head.range = {head.range.offset + *frame, kZstdFrameStart};
     const auto bytes = head.read();
-    if (bytes && lacks_content_size(*bytes)) return true;
+    if (bytes && zstd_lacks_size(*bytes)) return true;
   }
   return false;
 }
@@ -105,7 +93,7 @@ Result<Presentation> presentation_of(const Source& source, const SourceArray& ar
   ArrayCircumstances circumstances;
   ZARRFS_TRY(circumstances.in_ome_image, lies_in_image(source, array.path));
   ZARRFS_TRY(circumstances.omit_dimension_names, names_conflict(source, array.path));
-  ZARRFS_TRY(circumstances.zstd_without_size, zstd_lacks_size(source, array));
+  ZARRFS_TRY(circumstances.zstd_without_size, sampled_frames_lack_size(source, array));
   return present_array(array.path, array.node.node.array, array.node.node.layout, as.profile,
                        as.options, circumstances);
 }

@@ -23,9 +23,9 @@ struct Form {
   };
   Kind kind = Kind::kSharded;
   // At most one of the next three is given. A list of one number stands for every axis.
-  std::vector<std::uint64_t> shard_shape;   ///< In elements; rounded up to whole chunks.
-  std::vector<std::uint64_t> shard_chunks;  ///< In inner chunks.
-  std::uint64_t shard_bytes = 0;            ///< Decoded bytes of a shard, at most.
+  std::vector<std::uint64_t> shard_shape = {};   ///< In elements; rounded up to whole chunks.
+  std::vector<std::uint64_t> shard_chunks = {};  ///< In inner chunks.
+  std::uint64_t shard_bytes = 0;                 ///< Decoded bytes of a shard, at most.
 
   /// Names the form, for recognising an interrupted conversion.
   [[nodiscard]] Json json() const;

@@ -1,10 +1,24 @@
-// The commands of tools/, in the order in which `zarrfs --help` lists them.
+// The commands that look into stores, check them and convert them.
 #pragma once
 
 #include "core/cli/command.h"
 
 namespace zarrfs {
 
+/// One of each, in the order in which `zarrfs --help` lists them.
 Commands tool_commands();
+
+std::unique_ptr<Command> info_command();
+std::unique_ptr<Command> ls_command();
+std::unique_ptr<Command> cat_command();
+std::unique_ptr<Command> locate_command();
+std::unique_ptr<Command> verify_command();
+std::unique_ptr<Command> refs_command();
+std::unique_ptr<Command> diff_command();
+std::unique_ptr<Command> shard_command();
+std::unique_ptr<Command> unshard_command();
+std::unique_ptr<Command> reshard_command();
+std::unique_ptr<Command> map_command();
+std::unique_ptr<Command> stats_command();
 
 }  // namespace zarrfs

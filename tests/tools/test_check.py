@@ -1,0 +1,130 @@
+"""verify, diff, compact: damage is found, differences are found, dead space goes."""
+import os
+import shutil
+
+import numpy as np
+import pytest
+from conftest import GOLDEN, Shard, arrays_of, run, run_json
+
+ENTRIES = 2 * 3
+SHARD = ("a", "c", "1", "0")
+
+
+@pytest.mark.parametrize("name", ["sharding.zarr", "types.zarr", "codecs.zarr"])
+def test_whole_stores_have_no_damage(name):
+    found = run_json("verify", os.path.join(GOLDEN, name), "--decode")
+    assert found["damage"] == [] and found["complete"] and found["chunks"] > 0
+
+
+def shard_of(store):
+    return Shard(store.joinpath(*SHARD), ENTRIES)
+
+
+def checksum_wrong(store):
+    shard_of(store).write(checksum=12345)
+
+
+def too_short(store):
+    with open(store.joinpath(*SHARD), "r+b") as file:
+        file.truncate(20)
+
+
+def empty_file(store):
+    with open(store.joinpath(*SHARD), "r+b") as file:
+        file.truncate(0)
+
+
+def past_the_end(store):
+    shard = shard_of(store)
+    shard.index[3] = (10**9, 10)
+    shard.write()
+
+
+def wraps_around(store):
+    shard = shard_of(store)
+    shard.index[3] = (2**64 - 5, 10)
+    shard.write()
+
+
+def half_missing(store):
+    shard = shard_of(store)
+    shard.index[3] = (2**64 - 1, 10)
+    shard.write()
+
+
+def overlap(store):
+    shard = shard_of(store)
+    shard.index[1][0] = shard.index[0][0] + 1
+    shard.write()
+
+
+def within_the_index(store):
+    shard = shard_of(store)
+    shard.index[3] = (len(shard.body) + 4, 10)
+    shard.write()
+
+
+@pytest.mark.parametrize("plant,whole", [(checksum_wrong, True), (too_short, True), (empty_file, True), (past_the_end, False),
+                                         (wraps_around, False), (half_missing, False), (overlap, False), (within_the_index, False)])
+def test_damage_is_found_from_indexes(store, plant, whole):
+    plant(store)
+    found = run_json("verify", store, status=1)["damage"]
+    assert found and all(one["shard"] == "/".join(SHARD) and one["array"] == "a" for one in found), found
+    assert all(("chunk" in one) != whole for one in found)
+    assert "/".join(SHARD) in run("verify", store, status=1).stdout_text
+
+
+def test_damage_within_a_chunk_is_found_by_decoding(store):
+    shard = shard_of(store)
+    offset, length = map(int, shard.index[2])
+    shard.body[offset:offset + length] = b"\xff" * length
+    shard.write()
+    run("verify", store)
+    found = run_json("verify", store, "--decode", status=1)["damage"]
+    assert [(one["chunk"], one["offset"], one["length"]) for one in found] == [("2.2", offset, length)]
+
+
+def test_a_damaged_document_is_damage(store):
+    (store / "a" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"')
+    assert len(run_json("verify", store, status=1)["damage"]) == 1
+
+
+def test_diff_of_equal_stores(store, tmp_path):
+    shutil.copytree(store, tmp_path / "copy")
+    assert run_json("diff", store, tmp_path / "copy")["differences"] == 0
+
+
+def test_diff_names_the_first_element(store, tmp_path):
+    shutil.copytree(store, tmp_path / "copy")
+    run("unshard", tmp_path / "copy", tmp_path / "plain")
+    other = os.path.join(GOLDEN, "sharding.zarr", "index_end")
+    assert run_json("diff", other, tmp_path / "plain" / "a")["differences"] == 0
+    os.remove(tmp_path / "plain" / "a" / "c" / "1" / "0")
+    found = run_json("diff", store, tmp_path / "plain", status=1)
+    assert found["differences"] > 0 and found["listed"][0]["element"] in ("4.0", "4.1")
+    shutil.rmtree(tmp_path / "plain" / "a")
+    assert "only in" in run("diff", store, tmp_path / "plain", status=1).stdout_text
+
+
+def test_compact_takes_dead_space_out(store, tmp_path):
+    shutil.copytree(store, tmp_path / "before")
+    for place in (("0", "0"), ("2", "1")):
+        shard = Shard(store.joinpath("a", "c", *place), ENTRIES)
+        shard.index[:, 0] += np.where(shard.index[:, 0] == 2**64 - 1, 0, 500).astype("u8")
+        shard.write(body=b"y" * 500 + bytes(shard.body) + b"x" * 300)
+    assert arrays_of(store)["a"]["dead_bytes"] == 1600
+    assert "2 shards, 1.6 KiB could be freed" in run("compact", store, "--dry-run").stdout_text
+    assert arrays_of(store)["a"]["dead_bytes"] == 1600
+    run("compact", store)
+    assert arrays_of(store)["a"]["dead_bytes"] == 0
+    assert "0 shards" in run("compact", store).stdout_text
+    run("verify", store, "--decode")
+    run("diff", store, tmp_path / "before")
+    assert not [name for _, _, names in os.walk(store) for name in names if "zarrfs" in name]
+
+
+def test_compact_leaves_damaged_shards_alone(store):
+    past_the_end(store)
+    before = store.joinpath(*SHARD).read_bytes()
+    assert "/".join(SHARD) in run("compact", store, status=1).stderr_text
+    assert store.joinpath(*SHARD).read_bytes() == before

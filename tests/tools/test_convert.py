@@ -1,0 +1,279 @@
+"""shard, unshard, reshard: values stay, whatever happens meanwhile."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from conftest import CORPUS, GOLDEN, ZARRFS, arrays_of, need, python_of, read_all, readable, run
+
+STORES = [os.path.join(GOLDEN, name) for name in ("sharding.zarr", "types.zarr", "codecs.zarr")]
+STORES += [os.path.join(CORPUS, name) for name in ("brain.ome.zarr", "zarrita.zarr", "points.zarrvectors", "zarr-java/ome-0.5.zarr")]
+
+
+def files_of(directory):
+    return sorted(os.path.relpath(os.path.join(folder, name), directory) for folder, _, names in os.walk(directory) for name in names)
+
+
+@pytest.mark.parametrize("source", STORES, ids=os.path.basename)
+def test_round_through_all_forms(source, tmp_path):
+    need(os.path.isdir(source), "the corpus is not there")
+    plain, sharded, resharded, again = (tmp_path / name for name in ("plain", "sharded", "resharded", "again"))
+    run("unshard", source, plain, "--check")
+    run("shard", plain, sharded, "--shard-chunks", "2", "--check")
+    run("reshard", sharded, resharded, "--shard-chunks", "3", "--check")
+    run("unshard", resharded, again, "--check")
+    for made in (plain, sharded, resharded, again):
+        run("verify", made, "--decode")
+        run("diff", source, made)
+    assert not any(facts["sharded"] for facts in arrays_of(plain).values())
+    python = python_of("zarr3")
+    wanted = readable(read_all(python, "zarr3", source))
+    for made in (plain, sharded, resharded):
+        got = read_all(python, "zarr3", made)
+        assert {path: got[path] for path in wanted} == wanted
+    wanted = readable(read_all(python, "tensorstore3", source))
+    got = read_all(python, "tensorstore3", resharded)
+    assert {path: got[path] for path in wanted} == wanted
+
+
+def test_new_shards_have_the_shape_asked_for(tmp_path):
+    source = os.path.join(GOLDEN, "sharding.zarr")
+    run("reshard", source, tmp_path / "elements", "--shard-shape", "16,30")
+    facts = arrays_of(tmp_path / "elements")
+    assert facts["index_end"]["shard_shape"] == [16, 30]
+    assert facts["vector"]["shard_shape"] == [16]  # of another rank: as it was
+    told = run("reshard", source, tmp_path / "one", "--shard-shape", "17").stdout_text
+    facts = arrays_of(tmp_path / "one")
+    assert facts["index_end"]["shard_shape"] == [20, 20] and facts["vector"]["shard_shape"] == [20]
+    assert "/scalar: is left as it is: is not sharded" in told
+    run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320")
+    assert arrays_of(tmp_path / "bytes")["index_end"]["shard_shape"] in ([16, 10], [8, 20])
+    run("shard", source, tmp_path / "none", "--shard-shape", "0", status=2)
+    run("shard", source, tmp_path / "both", "--shard-shape", "4", "--shard-chunks", "4", status=2)
+
+
+def test_chunks_are_copied_not_recompressed_and_lie_in_order(store, tmp_path):
+    run("reshard", store, tmp_path / "new", "--shard-chunks", "5,6")
+    listing = [line.split("\t") for line in run("ls", "-l", tmp_path / "new", "a").stdout_text.splitlines()]
+    assert [line[0] for line in listing] == [f"{y}.{x}" for y in range(5) for x in range(6)]
+    end = 0
+    for chunk, length, _, offset in listing:
+        assert int(offset) == end
+        end += int(length)
+        assert run("cat", store, f"a/{chunk}").stdout == run("cat", tmp_path / "new", f"a/{chunk}").stdout
+
+
+def test_what_is_so_already_is_only_copied(store, tmp_path):
+    assert "is sharded already" in run("shard", store, tmp_path / "new", "--shard-chunks", "4").stdout_text
+    for name in files_of(store):
+        assert (store / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
+    before = os.stat(store / "a" / "zarr.json").st_ino
+    run("shard", store, "--in-place")
+    assert os.stat(store / "a" / "zarr.json").st_ino == before
+
+
+def test_consolidated_metadata_stay_true(tmp_path):
+    brain = os.path.join(CORPUS, "brain.ome.zarr")
+    need(os.path.isdir(brain), "the corpus is not there")
+    run("unshard", brain, tmp_path / "plain")
+    document = json.loads((tmp_path / "plain" / "zarr.json").read_text())
+    for path in ("0", "1"):
+        assert document["consolidated_metadata"]["metadata"][path] == json.loads((tmp_path / "plain" / path / "zarr.json").read_text())
+    shutil.copytree(brain, tmp_path / "copy")
+    assert "consolidated" in run("unshard", tmp_path / "copy" / "0", "--in-place").stderr_text
+    assert "consolidated_metadata" not in json.loads((tmp_path / "copy" / "zarr.json").read_text())
+    run("diff", brain, tmp_path / "copy")
+
+
+def test_other_files_come_along(store, tmp_path):
+    (store / "readme.txt").write_text("hello")
+    (store / "a" / "notes").mkdir()
+    (store / "a" / "notes" / "one").write_text("1")
+    (store / "a" / "c" / "9").mkdir()
+    (store / "a" / "c" / "9" / "0").write_text("beyond the array")
+    told = run("unshard", store, tmp_path / "new").stdout_text
+    assert (tmp_path / "new" / "readme.txt").read_text() == "hello"
+    assert (tmp_path / "new" / "a" / "notes" / "one").read_text() == "1"
+    assert not (tmp_path / "new" / "a" / "c" / "9").exists() and "beyond the array's shape" in told
+
+
+def make_v2(path):
+    """A store of zarr-python 2: several types, codecs, orders, separators, dimensions."""
+    import zarr
+    from numcodecs import Blosc, Delta, Zlib
+
+    rng = np.random.default_rng(5)
+    group = zarr.open_group(str(path), mode="w")
+    group.attrs["title"] = "made by zarr-python 2"
+    wanted = {}
+    for name, dtype, options in [
+        ("plain", "<i4", {}), ("big", ">i2", {"compressor": None}), ("fortran", "<f8", {"order": "F"}),
+        ("zlib", "<u2", {"compressor": Zlib(3)}), ("delta", "<i4", {"filters": [Delta("<i4")]}),
+        ("nested", "<f4", {"dimension_separator": "/", "compressor": Blosc("zstd", 3, Blosc.BITSHUFFLE)}),
+        ("nan", "<f4", {"fill_value": float("nan")}), ("flag", "|b1", {}), ("complex", "<c8", {}), ("when", "<M8[s]", {}),
+        ("text", "<U5", {}), ("fixed", "|S4", {}),
+    ]:
+        values = rng.integers(0, 2 if dtype == "|b1" else 900, (10, 14))
+        if dtype[1] in "US":
+            values = values.astype(str)
+        array = group.create_dataset(name, shape=(10, 14), chunks=(3, 4), dtype=dtype, **options)
+        array[:7] = values[:7].astype(dtype)
+        wanted[name] = array[...]
+    group["plain"].attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+    zarr.consolidate_metadata(str(path))
+    return wanted
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_stores_of_zarr_python_2_become_sharded_v3(tmp_path, in_place):
+    wanted = make_v2(tmp_path / "old")
+    shutil.copytree(tmp_path / "old", tmp_path / "work")
+    new = tmp_path / ("work" if in_place else "new")
+    run("shard", tmp_path / "work", *(["--in-place"] if in_place else [new]), "--shard-chunks", "2", "--check")
+    run("diff", tmp_path / "old", new)
+    assert not [name for name in files_of(new) if os.path.basename(name).startswith(".")]
+    document = json.loads((new / "zarr.json").read_text())
+    assert document["attributes"] == {"title": "made by zarr-python 2"} and len(document["consolidated_metadata"]["metadata"]) == len(wanted)
+    array = json.loads((new / "plain" / "zarr.json").read_text())
+    assert array["dimension_names"] == ["y", "x"] and "_ARRAY_DIMENSIONS" not in array["attributes"]
+    before = readable(read_all("/usr/bin/python3", "zarr2", tmp_path / "old"))
+    after = read_all(python_of("zarr3"), "zarr3", new)
+    assert len(before) == len(wanted)
+    assert {name: after[name].get("sha256", after[name]) for name in before} == {name: before[name]["sha256"] for name in before}
+
+
+@pytest.mark.parametrize("name", ["sharding.zarr", "types.zarr", "codecs.zarr"])
+def test_unshard_to_v2_is_read_by_zarr_python_2(tmp_path, name):
+    source = os.path.join(GOLDEN, name)
+    new = tmp_path / "new"
+    done = subprocess.run([ZARRFS, "unshard", source, new, "--format", "v2", "--check"], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    left_out = {line.split(":")[0].strip("/") for line in done.stdout.splitlines() if "is left out" in line}
+    assert bool(left_out) == (done.returncode == 1)
+    assert not [file for file in files_of(new) if file.endswith("zarr.json")]
+    got = read_all("/usr/bin/python3", "zarr2", new)
+    with open(os.path.join(os.path.dirname(GOLDEN), "expected.json")) as file:
+        expected = {key.split("/")[1]: value for key, value in json.load(file).items() if key.startswith(name + "/")}
+    errors = {path: value for path, value in got.items() if "error" in value}
+    assert not errors
+    wrong = [path for path, value in got.items() if path in expected and "sha256" in expected[path]
+             and expected[path]["dtype"] == value["dtype"] and expected[path]["sha256"] != value["sha256"]]
+    assert not wrong
+    assert set(expected) - set(got) <= left_out
+
+
+def test_zarr_vectors_reads_what_was_converted(tmp_path):
+    points = os.path.join(CORPUS, "points.zarrvectors")
+    need(os.path.isdir(points), "the corpus is not there")
+    run("unshard", points, tmp_path / "plain")
+    run("shard", tmp_path / "plain", tmp_path / "sharded", "--shard-shape", "4")
+    for path in ("0/vertices", "0/vertex_fragments"):
+        before, plain, after = (json.load(open(os.path.join(root, path, "zarr.json"))) for root in (points, tmp_path / "plain", tmp_path / "sharded"))
+        assert before["attributes"] == plain["attributes"] == after["attributes"]
+        assert after["chunk_grid"] == before["chunk_grid"] and after["codecs"] == before["codecs"]
+    document = json.loads((tmp_path / "plain" / "0" / "vertices" / "zarr.json").read_text())
+    chunk = document["attributes"]["nonempty_chunks"][0]
+    os.remove(tmp_path / "plain" / "0" / "vertices" / "c" / chunk.replace(".", "/"))
+    run("shard", tmp_path / "plain", tmp_path / "less", "--shard-shape", "4")
+    less = json.loads((tmp_path / "less" / "0" / "vertices" / "zarr.json").read_text())["attributes"]["nonempty_chunks"]
+    assert less == [name for name in document["attributes"]["nonempty_chunks"] if name != chunk]
+
+
+def make_many(path, count=40):
+    """A plain v3 store of many small chunks, written without any Zarr program."""
+    path.mkdir()
+    (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    rng = np.random.default_rng(1)
+    for name in ("a", "b"):
+        (path / name).mkdir()
+        (path / name / "zarr.json").write_text(json.dumps({
+            "zarr_format": 3, "node_type": "array", "shape": [count * 8, count * 8], "data_type": "int32", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 8]}}, "attributes": {},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}))
+        for y in range(count):
+            folder = path / name / "c" / str(y)
+            folder.mkdir(parents=True)
+            for x in range(count):
+                if (x + y) % 7:
+                    (folder / str(x)).write_bytes(rng.integers(0, 99, 64, dtype="<i4").tobytes())
+
+
+def kill_after(seconds, *arguments):
+    """Runs `zarrfs ARGUMENTS`, killed after `seconds`. Whether it had ended by itself."""
+    process = subprocess.Popen([ZARRFS, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        process.wait(seconds)
+        assert process.returncode == 0, process.stderr.read()
+        return True
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        return False
+    finally:
+        process.stderr.close()
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("command", ["shard", "unshard"])
+def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
+    make_many(tmp_path / "plain")
+    if command == "unshard":
+        run("shard", tmp_path / "plain", tmp_path / "sharded", "--shard-chunks", "3")
+        os.rename(tmp_path / "plain", tmp_path / "truth")
+        os.rename(tmp_path / "sharded", tmp_path / "work")
+    else:
+        shutil.copytree(tmp_path / "plain", tmp_path / "work")
+        os.rename(tmp_path / "plain", tmp_path / "truth")
+    new = tmp_path / ("work" if in_place else "new")
+    arguments = [command, tmp_path / "work"] + (["--in-place"] if in_place else [new, "--check"])
+    arguments += ["--shard-chunks", "5"] if command == "shard" else []
+    begin = time.monotonic()
+    rng = random.Random(f"{command} {in_place}")
+    kills = 0
+    pause = 0.02
+    while not kill_after(rng.uniform(0.005, pause), *arguments):
+        kills += 1
+        pause *= 1.2
+        run("diff", tmp_path / "truth", tmp_path / "work")  # The original, or the complete new one.
+        assert time.monotonic() - begin < 300
+    assert kills > 0
+    run("diff", tmp_path / "truth", new)
+    run("verify", new, "--decode")
+    assert all(facts["sharded"] == (command == "shard") for facts in arrays_of(new).values())
+    assert not [name for name in files_of(tmp_path) if "zarrfs" in name]
+    assert set(os.listdir(tmp_path)) == {"truth", "work"} | ({"new"} if not in_place else set())
+
+
+def test_interrupt_leaves_a_conversion_that_goes_on(tmp_path):
+    make_many(tmp_path / "plain")
+    process = subprocess.Popen([ZARRFS, "shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while not (tmp_path / "new" / "a").exists():
+        assert process.poll() is None, process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 3 and b"interrupted" in told
+    assert "another conversion" in run("shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "2", status=3).stderr_text
+    run("shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "1")
+    run("diff", tmp_path / "plain", tmp_path / "new")
+
+
+def test_a_target_that_is_something_else_is_left_alone(store, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    assert "not empty" in run("unshard", store, tmp_path / "full", status=3).stderr_text
+    assert "within the source" in run("unshard", store, store / "new", status=2).stderr_text
+    assert files_of(tmp_path / "full") == ["file"]
+
+
+def test_damage_stops_a_conversion(store, tmp_path):
+    with open(store / "a" / "c" / "1" / "0", "r+b") as file:
+        file.truncate(30)
+    before = files_of(store)
+    assert "a/c/1/0" in run("unshard", store, "--in-place", status=1).stderr_text
+    assert files_of(store) == before

@@ -1,0 +1,56 @@
+// The chunk grid of an array along two axes, as a picture. Pure but for write_png. Immutable
+// values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+using Colour = std::array<std::uint8_t, 3>;  // red, green, blue
+
+/// What is known of the chunks that one cell of a picture stands for.
+struct MapCell {
+  std::uint64_t possible = 0;  ///< Chunks that the cell stands for.
+  std::uint64_t present = 0;
+  std::uint64_t bytes = 0;  ///< Stored bytes of those present.
+  double dead = 0;          ///< Largest part of one of their shards that is dead, 0 to 1.
+  bool damaged = false;
+};
+
+enum class Measure { kPresence, kSize, kCompression, kDead };
+
+struct ChunkMap {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::vector<MapCell> cells;     ///< rows * columns.
+  std::uint64_t chunk_bytes = 0;  ///< Decoded bytes of one chunk; 0: variable.
+
+  /// The value of a cell, 0 to 1, for the colour; negative where nothing is present.
+  [[nodiscard]] double value(const MapCell& cell, Measure measure, double largest_mean) const;
+  /// The largest mean size of the chunks of a cell.
+  [[nodiscard]] double largest_mean() const;
+  /// One colour for each cell: damage is red, missing chunks are grey.
+  [[nodiscard]] std::vector<Colour> colours(Measure measure) const;
+};
+
+/// From dark blue (0) over green to yellow (1).
+Colour scale_colour(double value);
+inline constexpr Colour kMissingColour = {48, 48, 48};
+inline constexpr Colour kDamageColour = {230, 30, 30};
+
+/// Writes `cells` as squares of `square` pixels; where there is room, lines between shards (every
+/// `shard_rows` rows and `shard_columns` columns; 0: none).
+Result<void> write_png(const std::string& path, const std::vector<Colour>& cells,
+                       std::uint64_t rows, std::uint64_t columns, std::uint64_t square,
+                       std::uint64_t shard_rows, std::uint64_t shard_columns);
+
+/// Lines for a terminal of 24-bit colours: two cells above each other in each character.
+std::string terminal_picture(const std::vector<Colour>& cells, std::uint64_t rows,
+                             std::uint64_t columns);
+
+}  // namespace zarrfs

@@ -1,0 +1,78 @@
+// Where a command writes: results to `out`, everything else to `err`. Exit codes, progress, and
+// Ctrl-C. Progress is thread-safe; a Console belongs to one thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <ostream>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/cli/command.h"
+
+namespace zarrfs {
+
+/// What a command's exit status says.
+enum ExitCode : int {
+  kGood = 0,
+  kFound = 1,     ///< Damage or a difference was found.
+  kUsage = 2,     ///< The command line does not make sense.
+  kCouldNot = 3,  ///< The work could not be done (or was interrupted).
+};
+
+struct Console {
+  /// Terminals are recognised where the streams are the process's own.
+  explicit Console(const Streams& streams);
+  std::ostream& out;
+  std::ostream& err;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+
+  /// One line on `err`: "zarrfs: MESSAGE".
+  void say(const std::string& message) const;
+  /// Says the error and returns kUsage for kInvalid, kFound for kDamaged, kCouldNot for all others.
+  [[nodiscard]] int failed(const Error& error) const;
+};
+
+/// Whether Ctrl-C (or SIGTERM) was received since watch_interrupts().
+bool interrupted();
+/// From now on SIGINT and SIGTERM only set the flag, so that work ends at the next safe point.
+void watch_interrupts();
+/// The error of work that ended because of interrupted().
+Error interruption();
+
+/// A bar with rate and time left on a terminal; nothing elsewhere.
+class Progress {
+ public:
+  enum class Unit { kItems, kBytes };
+  Progress(const Console& console, std::string what, std::uint64_t total, Unit unit);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// `amount` more is done. Cheap: draws at most ten times a second.
+  void add(std::uint64_t amount);
+
+ private:
+  void draw(std::uint64_t done);
+
+  const Console& console_;
+  std::string what_;
+  std::uint64_t total_;
+  Unit unit_;
+  std::chrono::steady_clock::time_point begin_;
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::int64_t> next_draw_ms_{200};
+  std::mutex drawing_;
+  bool drawn_ = false;
+};
+
+/// "1.5 MiB", "812 B".
+std::string human_bytes(std::uint64_t bytes);
+/// "12,345".
+std::string human_count(std::uint64_t count);
+/// "2:05", "1:00:07".
+std::string human_seconds(double seconds);
+
+}  // namespace zarrfs

@@ -1,0 +1,106 @@
+// zarrfs shard, unshard, reshard: from plain stores to sharded ones and back.
+#include "tools/commands.h"
+#include "tools/convert.h"
+#include "tools/parallel.h"
+
+namespace zarrfs {
+namespace {
+
+class Convert final : public Command {
+ public:
+  Convert(Form::Kind kind, std::string name, std::string summary)
+      : kind_(kind), name_(std::move(name)), summary_(std::move(summary)) {}
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string summary() const override { return summary_; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("SOURCE", source_, "The store, of Zarr v3 or v2")->required();
+    auto* target = app.add_option("TARGET", target_, "Where the new store is made");
+    app.add_flag("--in-place", in_place_,
+                 "The new store takes the place of SOURCE when it is complete and checked")
+        ->excludes(target);
+    if (kind_ == Form::Kind::kPlain) {
+      app.add_option("--format", format_, "v3 or v2")
+          ->check(CLI::IsMember({"v2", "v3"}))
+          ->capture_default_str();
+      app.add_option("--profile", profile_, "The readers, for --format v2")->capture_default_str();
+    } else {
+      declare_shape(app);
+    }
+    app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
+    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.footer(
+        "Chunks are copied as they are stored. What is so already is copied. A conversion that "
+        "was\n"
+        "interrupted goes on when it is started again with the same arguments.");
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    watch_interrupts();
+    if (in_place_ == !target_.empty()) {
+      console.say("give either TARGET or --in-place");
+      return kUsage;
+    }
+    ConversionOptions options{.form = form_,
+                              .profile = profile_,
+                              .in_place = in_place_,
+                              .check_bytes = check_,
+                              .threads = threads_};
+    options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
+    const auto all = convert_store(console, source_, target_, options);
+    if (!all) return console.failed(all.error());
+    return *all ? kGood : kFound;
+  }
+
+ private:
+  void declare_shape(CLI::App& app) {
+    auto* group = app.add_option_group(
+        "shape", "The shape of shards (64 MiB of decoded chunks where none is given)");
+    group
+        ->add_option("--shard-shape", form_.shard_shape,
+                     "In elements, rounded up to whole chunks; one number for every axis")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    group
+        ->add_option("--shard-chunks", form_.shard_chunks,
+                     "In inner chunks; one number for every axis")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    group
+        ->add_option("--shard-bytes", form_.shard_bytes,
+                     "Decoded bytes of a shard, at most (64M, 1G, ...)")
+        ->transform(CLI::AsSizeValue(false));
+    group->require_option(0, 1);
+  }
+
+  Form::Kind kind_;
+  std::string name_;
+  std::string summary_;
+  std::string source_;
+  std::string target_;
+  std::string format_ = "v3";
+  std::string profile_ = "generic";
+  Form form_;
+  bool in_place_ = false;
+  bool check_ = false;
+  unsigned threads_ = default_threads();
+};
+
+}  // namespace
+
+std::unique_ptr<Command> shard_command() {
+  return std::make_unique<Convert>(Form::Kind::kSharded, "shard",
+                                   "Gather the chunks of plain arrays in shards");
+}
+std::unique_ptr<Command> unshard_command() {
+  return std::make_unique<Convert>(Form::Kind::kPlain, "unshard",
+                                   "Make each chunk of sharded arrays a file, as Zarr v3 or v2");
+}
+std::unique_ptr<Command> reshard_command() {
+  return std::make_unique<Convert>(Form::Kind::kResharded, "reshard",
+                                   "Give sharded arrays another shard shape");
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,127 @@
+#include "tools/convert_place.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string marker_of(const std::string& directory) { return directory + "/" + kConversionMarker; }
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Result<void> sync_path(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || ::fsync(file.get()) != 0) return fail(system_error(errno, path));
+  return {};
+}
+
+Result<void> write_marker(const std::string& directory, const std::string& text) {
+  const std::string path = marker_of(directory);
+  {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text;
+    file.close();
+    if (!file) return fail(Fault::kIo, path + " cannot be written");
+  }
+  ZARRFS_CHECK(sync_path(path));
+  return sync_path(directory);
+}
+
+Result<void> make_empty_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  if (error) return fail(system_error(error.value(), path));
+  const bool empty = fs::is_empty(path, error);
+  if (error) return fail(system_error(error.value(), path));
+  if (!empty) return fail(Fault::kExists, path + " is there already, and is not empty");
+  return {};
+}
+
+Result<Fd> lock_marker(const std::string& directory) {
+  Fd file(::open(marker_of(directory).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return fail(system_error(errno, marker_of(directory)));
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(Fault::kBusy, directory + " is being written by another process");
+  }
+  return file;
+}
+
+Result<void> remove_tree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) return fail(system_error(error.value(), path));
+  return {};
+}
+
+}  // namespace
+
+Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
+                                              const std::string& target_path, bool in_place,
+                                              const Json& description) {
+  ConversionPlace place;
+  place.source_path_ = source_path;
+  place.in_place_ = in_place;
+  place.path_ = in_place ? source_path + ".zarrfs-new" : target_path;
+  const std::string text = dump_document(description);
+
+  if (in_place && exists(marker_of(source_path))) {
+    place.exchanged_ = true;
+    ZARRFS_TRY(place.lock_, lock_marker(source_path));
+    return place;
+  }
+  if (exists(marker_of(place.path_))) {
+    ZARRFS_TRY(place.lock_, lock_marker(place.path_));
+    const std::string found = read_text(marker_of(place.path_));
+    if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
+      return fail(Fault::kExists,
+                  place.path_ +
+                      " is the unfinished result of another conversion: " + printable(found, 400));
+    }
+    place.resumed_ = true;
+    return place;
+  }
+  ZARRFS_CHECK(make_empty_directory(place.path_));
+  ZARRFS_CHECK(write_marker(place.path_, text));
+  ZARRFS_TRY(place.lock_, lock_marker(place.path_));
+  return place;
+}
+
+Result<void> ConversionPlace::finish() {
+  if (!in_place_) {
+    std::error_code error;
+    fs::remove(marker_of(path_), error);
+    if (error) return fail(system_error(error.value(), path_));
+    return sync_path(path_);
+  }
+  const std::string parent = fs::path(source_path_).parent_path().string();
+  if (!exchanged_) {
+    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) !=
+        0) {
+      return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));
+    }
+    ZARRFS_CHECK(sync_path(parent));
+  }
+  ZARRFS_CHECK(remove_tree(path_));
+  std::error_code error;
+  fs::remove(marker_of(source_path_), error);
+  if (error) return fail(system_error(error.value(), source_path_));
+  return sync_path(source_path_);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,48 @@
+// Where the result of a conversion is written, and how it takes its place. Local directories only.
+// One thread at a time.
+//
+// In place, the result of converting DIR is made in DIR.zarrfs-new. When it is complete the two
+// names are exchanged in one step, and then the old store is removed. The marker .zarrfs-conversion
+// lies in the result from the first moment until nothing of the old store is left, so that at any
+// time one can tell which of the two is which.
+#pragma once
+
+#include <string>
+
+#include "core/base/fd.h"
+#include "core/base/json.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+class ConversionPlace {
+ public:
+  /// Makes or finds the result's directory, for the conversion that `description` names, and locks
+  /// it. kExists where something else stands there; kBusy where another process is at it.
+  static Result<ConversionPlace> open(const std::string& source_path,
+                                      const std::string& target_path, bool in_place,
+                                      const Json& description);
+
+  /// Where to write.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Whether an earlier run may have left pieces here.
+  [[nodiscard]] bool resumed() const { return resumed_; }
+  /// Whether an earlier run got as far as exchanging the names: only finish() is left to do.
+  [[nodiscard]] bool exchanged() const { return exchanged_; }
+
+  /// The result, complete and durable, takes its place; the old store, in place, is removed.
+  Result<void> finish();
+
+ private:
+  std::string path_;
+  std::string source_path_;
+  bool in_place_ = false;
+  bool resumed_ = false;
+  bool exchanged_ = false;
+  Fd lock_;
+};
+
+/// The name of the marker.
+inline constexpr const char* kConversionMarker = ".zarrfs-conversion";
+
+}  // namespace zarrfs

@@ -1,0 +1,69 @@
+// What a conversion makes of one array: pure decisions, as data. No I/O. Immutable; thread-safe.
+// Source: ZEP 2 (sharding_indexed).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/view/presentation.h"
+#include "tools/source.h"
+
+namespace zarrfs {
+
+/// The form that a conversion gives to arrays.
+struct Form {
+  enum class Kind {
+    kSharded,    ///< Plain arrays become sharded.
+    kResharded,  ///< Sharded arrays get another shard shape.
+    kPlain,      ///< Sharded arrays become plain ones of Zarr v3.
+    kPlainV2,    ///< All arrays become plain ones of Zarr v2.
+  };
+  Kind kind = Kind::kSharded;
+  // At most one of the next three is given. A list of one number stands for every axis.
+  std::vector<std::uint64_t> shard_shape = {};   ///< In elements; rounded up to whole chunks.
+  std::vector<std::uint64_t> shard_chunks = {};  ///< In inner chunks.
+  std::uint64_t shard_bytes = 0;                 ///< Decoded bytes of a shard, at most.
+
+  /// Names the form, for recognising an interrupted conversion.
+  [[nodiscard]] Json json() const;
+  [[nodiscard]] bool sharding() const { return kind == Kind::kSharded || kind == Kind::kResharded; }
+};
+
+struct ArrayPlan {
+  enum class Action {
+    kKeep,     ///< Its chunks are copied as they are.
+    kShard,    ///< Chunks are gathered in new shards.
+    kUnshard,  ///< Each chunk becomes a file.
+  };
+  Action action = Action::kKeep;
+  /// Why it is kept, or what it becomes: for the report.
+  std::string reason;
+  /// Kept although another form was asked for.
+  bool left = false;
+  /// The metadata of the result: zarr.json, or .zarray with `attributes`. Null where the
+  /// source's documents are copied.
+  Json document;
+  Json attributes;
+  /// The result as v3 metadata, for kShard and, unless v2 is made, kUnshard.
+  std::shared_ptr<const ArrayMetadata> metadata;
+  std::shared_ptr<const Layout> layout;
+};
+
+/// Plans the conversion of an array to `form` (not kPlainV2: see plan_v2).
+Result<ArrayPlan> plan_array(const SourceArray& array, const Form& form);
+
+/// Plans the conversion of an array to v2, as `shown` has it.
+ArrayPlan plan_v2(const SourceArray& array, const Presentation& shown);
+
+/// The shard shape that `form` gives to an array of `shape` with chunks of `chunk_shape` elements
+/// of `element_bytes` (0: variable length, taken as 16). kInvalid, with the reason, where it has
+/// none.
+Result<std::vector<std::uint64_t>> choose_shard_shape(const Form& form,
+                                                      std::span<const std::uint64_t> shape,
+                                                      std::span<const std::uint64_t> chunk_shape,
+                                                      std::uint32_t element_bytes);
+
+}  // namespace zarrfs

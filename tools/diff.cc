@@ -1,0 +1,206 @@
+// zarrfs diff: whether two stores (or a store and a mount of it) hold the same values.
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "core/zarr/grid.h"
+#include "tools/cells.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/parallel.h"
+#include "tools/region.h"
+#include "tools/source.h"
+
+namespace zarrfs {
+namespace {
+
+bool comparable(const DataType& a, const DataType& b) {
+  return a.kind == b.kind && a.size == b.size && a.unit == b.unit &&
+         a.scale_factor == b.scale_factor;
+}
+
+std::string value_text(const DataType& type, const Values& values, std::uint64_t number) {
+  if (type.variable_length()) {
+    return "\"" + printable(values.items[number], 60) + "\"";
+  }
+  const ByteView element = ByteView(values.fixed).subspan(number * type.size, type.size);
+  return printable(dump_json(render_fill_value(type, element, false)), 60);
+}
+
+bool same_element(const DataType& type, const Values& a, const Values& b, std::uint64_t number) {
+  if (type.variable_length()) return a.items[number] == b.items[number];
+  const auto first = static_cast<std::ptrdiff_t>(number * type.size);
+  return std::equal(a.fixed.begin() + first, a.fixed.begin() + first + type.size,
+                    b.fixed.begin() + first);
+}
+
+class Diff final : public Command {
+ public:
+  [[nodiscard]] std::string name() const override { return "diff"; }
+  [[nodiscard]] std::string summary() const override {
+    return "Whether two stores, or a store and its mount, hold the same values";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("A", a_, "A store or a mount")->required();
+    app.add_option("B", b_, "Another one")->required();
+    app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
+        ->capture_default_str();
+    app.add_flag("--json", json_, "One JSON document, for programs");
+    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.footer(
+        "Shapes, types and values are compared; how they are stored and attributes are not.");
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    watch_interrupts();
+    const auto done = compare(console);
+    if (json_) {
+      console.out << dump_document(Json{{"a", a_},
+                                        {"b", b_},
+                                        {"complete", done.has_value()},
+                                        {"arrays", arrays_},
+                                        {"differences", differences_},
+                                        {"listed", listed_}});
+    }
+    if (!done) return console.failed(done.error());
+    if (!json_) {
+      console.out << human_count(arrays_) << " arrays compared: "
+                  << (differences_ == 0 ? "equal" : human_count(differences_) + " differences")
+                  << '\n';
+    }
+    return differences_ == 0 ? kGood : kFound;
+  }
+
+ private:
+  using Arrays = std::map<std::string, SourceNode>;
+
+  Result<Arrays> arrays_of(const Console& console, const Source& source) {
+    ZARRFS_TRY(auto list, arrays_below(source, "", [&](const Error& error) {
+                 tell(console, "", "", source.name + ": " + error.message);
+               }));
+    Arrays arrays;
+    for (SourceArray& array : list) arrays.emplace(array.path, std::move(array.node));
+    return arrays;
+  }
+
+  Result<void> compare(const Console& console) {
+    ZARRFS_TRY(const Source a, Source::open(a_));
+    ZARRFS_TRY(const Source b, Source::open(b_));
+    ZARRFS_TRY(const Arrays in_a, arrays_of(console, a));
+    ZARRFS_TRY(const Arrays in_b, arrays_of(console, b));
+    for (const auto& [path, node] : in_b) {
+      if (!in_a.contains(path)) tell(console, path, "", "only in " + b_);
+    }
+    for (const auto& [path, node] : in_a) {
+      const auto other = in_b.find(path);
+      if (other == in_b.end()) {
+        tell(console, path, "", "only in " + a_);
+        continue;
+      }
+      ++arrays_;
+      ZARRFS_CHECK(
+          compare_arrays(console, path, *a.reader(path, node), *b.reader(path, other->second)));
+    }
+    return {};
+  }
+
+  Result<void> compare_arrays(const Console& console, const std::string& path, ArrayReader& a,
+                              ArrayReader& b) {
+    const DataType type_a = widened(a.metadata().type);
+    const DataType type_b = widened(b.metadata().type);
+    if (a.metadata().shape != b.metadata().shape) {
+      tell(console, path, "",
+           "shapes differ: " + dotted(a.metadata().shape) + " and " + dotted(b.metadata().shape));
+      return {};
+    }
+    if (!comparable(type_a, type_b)) {
+      tell(console, path, "", "types differ: " + type_a.name + " and " + type_b.name);
+      return {};
+    }
+    const RegionReader regions_a(a);
+    const RegionReader regions_b(b);
+    const bool blocks_of_b = regions_b.largest_chunk() > regions_a.largest_chunk();
+    const RegionReader& blocks = blocks_of_b ? regions_b : regions_a;
+    const std::uint64_t count = checked_product(blocks.counts()).value_or(0);
+    Progress progress(console, shown_path(path), count, Progress::Unit::kItems);
+    listed_here_ = 0;
+    const bool same_fill = a.metadata().fill == b.metadata().fill;
+    return parallel_for(count, threads_, [&](std::uint64_t i) -> Result<void> {
+      const auto chunk = coordinates_of(i, blocks.counts());
+      const Box box = blocks.box_of(chunk);
+      progress.add(1);
+      if (same_fill) {
+        ZARRFS_TRY(const bool a_missing, regions_a.missing(box));
+        if (a_missing) {
+          ZARRFS_TRY(const bool b_missing, regions_b.missing(box));
+          if (b_missing) return {};
+        }
+      }
+      return compare_box(console, path, type_a, box, regions_a, regions_b);
+    });
+  }
+
+  Result<void> compare_box(const Console& console, const std::string& path, const DataType& type,
+                           const Box& box, const RegionReader& a, const RegionReader& b) {
+    const auto values_a = a.read(box);
+    const auto values_b = b.read(box);
+    for (const auto* values : {&values_a, &values_b}) {
+      if (*values) continue;
+      if (values->error().fault != Fault::kDamaged) return fail(values->error());
+      tell(console, path, dotted(box.begin),
+           (values == &values_a ? a_ : b_) + ": " + values->error().message);
+      return {};
+    }
+    if (*values_a == *values_b) return {};
+    const std::uint64_t count = box.count().value_or(0);
+    std::uint64_t differing = 0;
+    std::uint64_t first = 0;
+    for (std::uint64_t number = count; number-- > 0;) {
+      if (same_element(type, *values_a, *values_b, number)) continue;
+      ++differing;
+      first = number;
+    }
+    auto position = coordinates_of(first, box.shape());
+    for (std::size_t axis = 0; axis < position.size(); ++axis) position[axis] += box.begin[axis];
+    tell(console, path, dotted(position),
+         value_text(type, *values_a, first) + " and " + value_text(type, *values_b, first) +
+             (differing > 1 ? " (the first of " + human_count(differing) + " in this chunk)" : ""),
+         differing);
+    return {};
+  }
+
+  // `element`: "3.4", the first element that differs; empty where the whole array is meant.
+  void tell(const Console& console, const std::string& path, const std::string& element,
+            const std::string& what, std::uint64_t differing = 1) {
+    const std::lock_guard lock(telling_);
+    differences_ += differing;
+    if (++listed_here_ > limit_) return;
+    if (json_) {
+      Json entry = {{"array", path}, {"what", what}};
+      if (!element.empty()) entry["element"] = element;
+      listed_.push_back(std::move(entry));
+      return;
+    }
+    console.out << shown_path(path) << (element.empty() ? "" : " element " + element) << ": "
+                << what << '\n';
+  }
+
+  std::string a_;
+  std::string b_;
+  std::uint64_t limit_ = 20;
+  bool json_ = false;
+  unsigned threads_ = default_threads();
+  std::mutex telling_;
+  std::uint64_t arrays_ = 0;
+  std::uint64_t differences_ = 0;
+  std::uint64_t listed_here_ = 0;
+  Json listed_ = Json::array();
+};
+
+}  // namespace
+
+std::unique_ptr<Command> diff_command() { return std::make_unique<Diff>(); }
+
+}  // namespace zarrfs

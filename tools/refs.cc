@@ -1,0 +1,196 @@
+// zarrfs refs: references to every inner chunk, so that other programs open the store without a
+// mount. Source: fsspec "References specification", version 1 (kerchunk).
+#include <cstdio>
+#include <fstream>
+
+#include "core/zarr/grid.h"
+#include "tools/cells.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/shown.h"
+#include "tools/source.h"
+
+namespace zarrfs {
+namespace {
+
+// Writes the members of one JSON object as they come, so that memory does not grow with the chunks.
+class ReferenceWriter {
+ public:
+  explicit ReferenceWriter(std::ostream& out) : out_(out) {
+    out_ << "{\n\"version\": 1,\n\"refs\": {";
+  }
+  /// The contents of a small file.
+  void document(const std::string& key, const Json& contents) {
+    begin(key);
+    out_ << dump_json(Json(dump_json(contents)));
+  }
+  void range(const std::string& key, const std::string& url, ByteRange range) {
+    begin(key);
+    out_ << '[' << dump_json(Json(url)) << ", " << range.offset << ", " << range.length << ']';
+  }
+  void finish() { out_ << "\n}\n}\n" << std::flush; }
+
+ private:
+  void begin(const std::string& key) {
+    out_ << (first_ ? "\n" : ",\n") << dump_json(Json(key)) << ": ";
+    first_ = false;
+  }
+  std::ostream& out_;
+  bool first_ = true;
+};
+
+class Refs final : public Command {
+ public:
+  [[nodiscard]] std::string name() const override { return "refs"; }
+  [[nodiscard]] std::string summary() const override {
+    return "References (kerchunk, fsspec) to every inner chunk, for opening the store without a "
+           "mount";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    app.add_option("-o,--output", output_, "File to write; standard output where not given");
+    app.add_option(
+        "--base", base_,
+        "URL that paths of shards begin with; the store's absolute path where not given");
+    app.add_option("--view", view_, "v2 (zarr-python 2 and 3) or v3 (zarr-python 3)")
+        ->capture_default_str();
+    app.add_option("--profile", profile_, "The readers, for --view v2")->capture_default_str();
+    app.footer(
+        "Arrays whose chunks cannot be read in place (decoded by a mount) are left out, by name.");
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    watch_interrupts();
+    const auto done = output_.empty() ? write(console, console.out) : write_file(console);
+    if (!done) return console.failed(done.error());
+    return left_out_ == 0 ? kGood : kFound;
+  }
+
+ private:
+  Result<void> write_file(const Console& console) {
+    const std::string temporary = output_ + ".zarrfs-new";
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    if (!file) return fail(Fault::kIo, output_ + ": cannot be created");
+    auto done = write(console, file);
+    file.close();
+    if (done && !file) done = fail(Fault::kIo, output_ + ": cannot be written");
+    if (done && std::rename(temporary.c_str(), output_.c_str()) != 0) {
+      done = fail(system_error(errno, output_));
+    }
+    if (!done) (void)std::remove(temporary.c_str());
+    return done;
+  }
+
+  Result<void> write(const Console& console, std::ostream& out) {
+    ZARRFS_TRY(const ShownAs as, ShownAs::choose(view_, profile_));
+    ZARRFS_TRY(const Source source, Source::open(source_));
+    if (base_.empty()) {
+      ZARRFS_TRY(base_, local_path(source_));
+    }
+    ReferenceWriter writer(out);
+    Result<void> done;
+    ZARRFS_CHECK(walk_source(*source.store, "", [&](const auto& path, const SourceNode& node) {
+      done = write_node(console, source, {path, node}, as, writer);
+      return done.has_value();
+    }));
+    ZARRFS_CHECK(done);
+    writer.finish();
+    if (!out.good()) return fail(Fault::kIo, "the references cannot be written");
+    return {};
+  }
+
+  Result<void> write_node(const Console& console, const Source& source, const SourceArray& found,
+                          const ShownAs& as, ReferenceWriter& writer) {
+    const Node& node = found.node.node;
+    const bool v2 = as.options.format == ViewFormat::kV2;
+    if (node.kind == Node::Kind::kGroup) {
+      writer.document(join_path(found.path, v2 ? ".zgroup" : "zarr.json"),
+                      group_document(node.group.get(), as.options.format));
+      if (v2) {
+        writer.document(join_path(found.path, ".zattrs"),
+                        group_attributes(*node.group, as.profile));
+      }
+      return {};
+    }
+    if (node.kind == Node::Kind::kDamaged || node.kind == Node::Kind::kUnsupported) {
+      return leave_out(console, found.path, node.error.message);
+    }
+    if (node.kind == Node::Kind::kPlain) {
+      writer.document(join_path(found.path, v2 ? ".zgroup" : "zarr.json"),
+                      group_document(nullptr, as.options.format));
+    }
+    if (node.kind != Node::Kind::kArray) return {};
+    ZARRFS_TRY(const Presentation shown, presentation_of(source, found, as));
+    if (shown.hidden) return leave_out(console, found.path, shown.reason);
+    if (shown.rule != ByteRule::kVerbatim && shown.rule != ByteRule::kTrim) {
+      return leave_out(console, found.path, describe_rule(shown));
+    }
+    if (shown.materialise != Materialise::kOff) {
+      return leave_out(console, found.path,
+                       "this reader needs a file for each missing chunk, which references lack");
+    }
+    writer.document(join_path(found.path, v2 ? ".zarray" : "zarr.json"), shown.document);
+    if (v2) writer.document(join_path(found.path, ".zattrs"), shown.attributes);
+    return write_chunks(console, source, found, shown, writer);
+  }
+
+  Result<void> leave_out(const Console& console, const std::string& path,
+                         const std::string& reason) {
+    console.say(shown_path(path) + " is left out: " + reason);
+    ++left_out_;
+    return {};
+  }
+
+  Result<void> write_chunks(const Console& console, const Source& source, const SourceArray& found,
+                            const Presentation& shown, ReferenceWriter& writer) {
+    const auto reader = source.reader(found.path, found.node);
+    for (const ShardLevel& level : reader->layout().levels()) {
+      if (!level.around.steps().empty()) {
+        return leave_out(console, found.path, "its shards are compressed as a whole");
+      }
+    }
+    ZARRFS_TRY(const StoredCells stored,
+               list_cells(*source.store, found.path, *found.node.node.array));
+    const auto counts = reader->layout().grid().counts();
+    for (const std::uint64_t linear : stored.cells) {
+      if (interrupted()) return fail(interruption());
+      const auto cell = coordinates_of(linear, counts);
+      const std::string url = base_ + "/" + reader->cell_path(cell);
+      const auto write_one = [&](std::span<const std::uint64_t> chunk, ByteRange range) {
+        const std::uint64_t trimmed = std::uint64_t{shown.trim_front} + shown.trim_back;
+        if (range.length < trimmed) return false;
+        writer.range(join_path(found.path, shown.keys.key(chunk)), url,
+                     {range.offset + shown.trim_front, range.length - trimmed});
+        return true;
+      };
+      if (!reader->layout().sharded()) {
+        ZARRFS_TRY(const auto status, reader->cell_status(cell));
+        if (status) write_one(cell, {0, static_cast<std::uint64_t>(status->st_size)});
+        continue;
+      }
+      std::string damage;
+      ZARRFS_CHECK(reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& chunk) {
+        damage = chunk.damage;
+        if (damage.empty() && !write_one(chunk.chunk, chunk.range)) damage = "it is too short";
+        return damage.empty() && !interrupted();
+      }));
+      if (!damage.empty()) return fail(Fault::kDamaged, url + ": " + damage);
+    }
+    return {};
+  }
+
+  std::string source_;
+  std::string output_;
+  std::string base_;
+  std::string view_ = "v2";
+  std::string profile_ = "generic";
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> refs_command() { return std::make_unique<Refs>(); }
+
+}  // namespace zarrfs

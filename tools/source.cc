@@ -1,0 +1,152 @@
+#include "tools/source.h"
+
+#include <algorithm>
+
+#include "tools/cells.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::size_t kIndexCacheBytes = std::size_t{256} << 20U;
+constexpr int kMaxDepth = 64;
+
+Result<std::optional<Json>> read_v2_document(Store& store, const std::string& path) {
+  ZARRFS_TRY(const auto document, store.read_document(path, kMaxDocument));
+  if (!document) return std::nullopt;
+  ZARRFS_TRY(Json json, parse_first_json(document->text, path, {.bytes = kMaxDocument}));
+  return json;
+}
+
+void set_error(Node& node, Error error) {
+  node.kind = error.fault == Fault::kUnsupported ? Node::Kind::kUnsupported : Node::Kind::kDamaged;
+  node.error = std::move(error);
+}
+
+Result<void> fill_array(Node& node, const Json& zarray, const Json& zattrs,
+                        const std::string& path) {
+  ZARRFS_TRY(const Json document, v3_document_of_v2(zarray, zattrs, path));
+  ZARRFS_TRY(ArrayMetadata array, parse_array(document, join_path(path, ".zarray")));
+  node.array = std::make_shared<ArrayMetadata>(std::move(array));
+  node.kind = Node::Kind::kArray;
+  ZARRFS_TRY(Layout layout, Layout::make(*node.array));
+  node.layout = std::make_shared<Layout>(std::move(layout));
+  return {};
+}
+
+// Looks for .zarray and .zgroup in a directory without zarr.json; leaves `node` as it is where
+// there are none.
+Result<bool> load_v2(Store& store, const std::string& path, Node& node) {
+  ZARRFS_TRY(const auto array_status, store.status(join_path(path, ".zarray")));
+  if (array_status) {
+    node.status = *array_status;
+    const auto loaded = [&]() -> Result<void> {
+      ZARRFS_TRY(const auto zarray, read_v2_document(store, join_path(path, ".zarray")));
+      ZARRFS_TRY(const auto zattrs, read_v2_document(store, join_path(path, ".zattrs")));
+      return fill_array(node, zarray.value_or(Json()), zattrs.value_or(Json()), path);
+    }();
+    if (!loaded) set_error(node, loaded.error());
+    return true;
+  }
+  ZARRFS_TRY(const auto group_status, store.status(join_path(path, ".zgroup")));
+  if (!group_status) return false;
+  node.status = *group_status;
+  auto zattrs = read_v2_document(store, join_path(path, ".zattrs"));
+  if (!zattrs) {
+    set_error(node, zattrs.error());
+    return true;
+  }
+  auto group = std::make_shared<GroupMetadata>();
+  if (*zattrs && (*zattrs)->is_object()) group->attributes = **zattrs;
+  group->document = {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
+  node.group = std::move(group);
+  node.kind = Node::Kind::kGroup;
+  return true;
+}
+
+bool has_children(Node::Kind kind) {
+  return kind == Node::Kind::kGroup || kind == Node::Kind::kPlain;
+}
+
+Result<void> walk_from(
+    Store& store, const std::string& path, int depth,
+    const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
+  ZARRFS_TRY(const SourceNode node, load_source_node(store, path));
+  if (!visit(path, node) || !has_children(node.node.kind) || depth >= kMaxDepth) return {};
+  ZARRFS_TRY(auto entries, store.list(path));
+  if (!entries) return {};
+  std::sort(entries->begin(), entries->end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  for (const Entry& entry : *entries) {
+    if (entry.kind != EntryKind::kDirectory || is_own_name(entry.name)) continue;
+    ZARRFS_CHECK(walk_from(store, join_path(path, entry.name), depth + 1, visit));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SourceNode> load_source_node(Store& store, const std::string& path) {
+  SourceNode found;
+  ZARRFS_TRY(found.node, load_node(store, path));
+  if (found.node.kind == Node::Kind::kPlain) {
+    ZARRFS_TRY(const bool is_v2, load_v2(store, path, found.node));
+    if (is_v2) found.zarr_format = 2;
+  }
+  return found;
+}
+
+Result<void> walk_source(
+    Store& store, const std::string& path,
+    const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
+  return walk_from(store, path, 0, visit);
+}
+
+Result<Source> Source::open(const std::string& name) {
+  Source source;
+  source.name = name;
+  ZARRFS_TRY(source.store, open_store(name, LinkPolicy::kFollow));
+  source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
+  source.counters = std::make_shared<ReadCounters>();
+  return source;
+}
+
+std::unique_ptr<ArrayReader> Source::reader(const std::string& path, const SourceNode& node) const {
+  if (!node.node.array || !node.node.layout) return nullptr;
+  return std::make_unique<ArrayReader>(store, path, node.node.array, node.node.layout, cache,
+                                       counters);
+}
+
+Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
+                                              const std::function<void(const Error&)>& complain) {
+  std::vector<SourceArray> arrays;
+  bool any_node = false;
+  ZARRFS_CHECK(walk_source(*source.store, path, [&](const auto& at, const SourceNode& found) {
+    const Node& node = found.node;
+    any_node = any_node || (node.kind != Node::Kind::kPlain && node.kind != Node::Kind::kAbsent &&
+                            node.kind != Node::Kind::kFile);
+    if (node.kind == Node::Kind::kArray && node.layout) arrays.push_back({at, found});
+    if (node.kind == Node::Kind::kDamaged || node.kind == Node::Kind::kUnsupported) {
+      complain(node.error);
+    }
+    return true;
+  }));
+  if (!any_node) {
+    return fail(Fault::kInvalid, source.name + ": no Zarr group or array at " + shown_path(path));
+  }
+  return arrays;
+}
+
+std::string clean_path(const std::string& typed) {
+  std::string clean;
+  std::size_t begin = 0;
+  while (begin <= typed.size()) {
+    const std::size_t end = std::min(typed.find('/', begin), typed.size());
+    if (end > begin) clean = join_path(clean, typed.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return clean;
+}
+
+std::string shown_path(const std::string& path) { return "/" + path; }
+
+}  // namespace zarrfs

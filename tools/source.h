@@ -1,0 +1,64 @@
+// What commands read: stores of Zarr v3 and, translated into the same terms, of Zarr v2.
+// Source: Zarr v3 core; Zarr v2 specification (.zarray, .zgroup, .zattrs); numcodecs for v2 codecs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/store/store.h"
+#include "core/zarr/array_reader.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+
+/// A node of either format. A v2 array is held as the v3 metadata that say the same: its chunk keys
+/// are of the kind "v2", its compressor and filters are codecs.
+struct SourceNode {
+  Node node;
+  int zarr_format = 3;
+};
+
+/// The v3 document that says what `.zarray` (and `.zattrs`, null where there is none) say.
+/// kUnsupported, by name, for what v3 has no word for; kDamaged for malformed documents.
+Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std::string& path);
+
+/// The node at `path`, of either format. An Error is one of the storage only.
+Result<SourceNode> load_source_node(Store& store, const std::string& path);
+
+/// As walk_nodes, for both formats. Names that begin with ".zarrfs" are left out.
+Result<void> walk_source(
+    Store& store, const std::string& path,
+    const std::function<bool(const std::string& path, const SourceNode& node)>& visit);
+
+/// A store opened by a command, with what its readers share. Thread-safe.
+struct Source {
+  std::string name;
+  std::shared_ptr<Store> store;
+  std::shared_ptr<IndexCache> cache;
+  std::shared_ptr<ReadCounters> counters;
+
+  static Result<Source> open(const std::string& name);
+  /// Null where the node has no layout.
+  [[nodiscard]] std::unique_ptr<ArrayReader> reader(const std::string& path,
+                                                    const SourceNode& node) const;
+};
+
+struct SourceArray {
+  std::string path;
+  SourceNode node;
+};
+
+/// All arrays at and below `path`, by path. Nodes that are damaged or not supported are
+/// told to `complain` and left out.
+Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
+                                              const std::function<void(const Error&)>& complain);
+
+/// "a/b" of "/a//b/": what users type as a node's path.
+std::string clean_path(const std::string& typed);
+
+/// "/" for "", "/a" for "a": how nodes are named to users.
+std::string shown_path(const std::string& path);
+
+}  // namespace zarrfs

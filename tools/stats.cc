@@ -1,0 +1,98 @@
+// zarrfs stats: the counters of a running mount.
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "core/base/json.h"
+#include "core/store/store.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kStatistics = ".zarrfs/stats.json";
+constexpr std::size_t kMaxStatistics = std::size_t{16} << 20U;
+
+void tell_members(std::ostream& out, const Json& value, const std::string& name) {
+  if (!value.is_object()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
+    out << name << std::string(name.size() < 40 ? 40 - name.size() : 1, ' ') << printable(text)
+        << '\n';
+    return;
+  }
+  for (const auto& member : value.items()) {
+    tell_members(out, member.value(),
+                 name.empty() ? printable(member.key()) : name + "." + printable(member.key()));
+  }
+}
+
+class Stats final : public Command {
+ public:
+  [[nodiscard]] std::string name() const override { return "stats"; }
+  [[nodiscard]] std::string summary() const override { return "The counters of a running mount"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("MOUNT", mount_, "The directory of the mount, or one within it")->required();
+    app.add_flag("--json", json_, "The document as the mount gives it");
+    app.add_option("--every", every_, "Again and again, after this many seconds, until Ctrl-C")
+        ->check(CLI::Range(0.1, 86400.0));
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    watch_interrupts();
+    while (true) {
+      const auto told = tell(console);
+      if (!told) return console.failed(told.error());
+      if (every_ == 0) return kGood;
+      const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(every_);
+      while (!interrupted() && std::chrono::steady_clock::now() < until) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      if (interrupted()) return kGood;
+      console.out << '\n';
+    }
+  }
+
+ private:
+  Result<void> tell(const Console& console) {
+    ZARRFS_TRY(const Document document, find());
+    if (json_) {
+      console.out << document.text << std::flush;
+      return {};
+    }
+    ZARRFS_TRY(const Json statistics, parse_json(document.text, kStatistics));
+    tell_members(console.out, statistics, "");
+    console.out << std::flush;
+    return {};
+  }
+
+  // The statistics of the mount that `mount_` is, or lies in.
+  Result<Document> find() {
+    std::error_code error;
+    std::filesystem::path directory = std::filesystem::canonical(mount_, error);
+    if (error) return fail(Fault::kInvalid, mount_ + ": " + error.message());
+    while (true) {
+      if (std::filesystem::exists(directory / kStatistics, error)) {
+        ZARRFS_TRY(const auto store, open_store(directory.string(), LinkPolicy::kInside));
+        ZARRFS_TRY(auto document, store->read_document(kStatistics, kMaxStatistics));
+        if (document) return std::move(*document);
+      }
+      if (directory == directory.root_path()) {
+        return fail(Fault::kInvalid, mount_ + " is not a mount of zarrfs");
+      }
+      directory = directory.parent_path();
+    }
+  }
+
+  std::string mount_;
+  bool json_ = false;
+  double every_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> stats_command() { return std::make_unique<Stats>(); }
+
+}  // namespace zarrfs

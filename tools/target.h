@@ -1,0 +1,54 @@
+// The store that a conversion writes into. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+class Target {
+ public:
+  /// `links_from`: the local path of the source where files that stay as they are may be hard links
+  /// to it (the source is going to be replaced); nothing where they are copied.
+  Target(std::shared_ptr<Store> store, std::string local_path,
+         std::optional<std::string> links_from);
+
+  [[nodiscard]] Store& store() const { return *store_; }
+  [[nodiscard]] std::shared_ptr<Store> shared_store() const { return store_; }
+  [[nodiscard]] const std::string& local_path() const { return local_path_; }
+
+  /// Makes `path` and the directories that lead to it where they are missing.
+  Result<void> make_directories(const std::string& path);
+  /// A new file at `path`, in place of what an interrupted run may have left there.
+  Result<std::unique_ptr<NewFile>> create(const std::string& path);
+  /// Copies (or links) one file; both stores know it by `path`.
+  Result<void> copy_file(Store& from, const std::string& path);
+  /// Writes a small file whole: a new one takes its name at once.
+  Result<void> write_document(const std::string& path, const std::string& text);
+  /// Everything written so far is durable when it returns.
+  Result<void> sync();
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::string local_path_;
+  std::optional<std::string> links_from_;
+  std::mutex mutex_;
+  std::set<std::string> directories_;  // known to be there
+};
+
+/// "a/b" -> "a"; "b" -> "".
+std::string directory_of(const std::string& path);
+
+/// The name beside `path` under which its successor is written.
+std::string temporary_beside(const std::string& path);
+
+/// Whether the two files hold the same bytes.
+Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRange range_b);
+
+}  // namespace zarrfs

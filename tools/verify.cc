@@ -1,0 +1,115 @@
+// zarrfs verify: looks for damage in every shard of a store.
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/parallel.h"
+#include "tools/scan.h"
+#include "tools/source.h"
+
+namespace zarrfs {
+namespace {
+
+class Verify final : public Command {
+ public:
+  [[nodiscard]] std::string name() const override { return "verify"; }
+  [[nodiscard]] std::string summary() const override {
+    return "Check every shard's index and ranges, and with --decode every chunk";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    app.add_option("PATH", path_, "Only the node at PATH and what is below it");
+    app.add_flag("--decode", decode_, "Also decode every chunk (reads the whole store)");
+    app.add_flag("--json", json_, "One JSON document, for programs");
+    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.footer("Exits with 0 where nothing is damaged, 1 where something is.");
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    watch_interrupts();
+    const auto done = check(console);
+    if (json_) {
+      console.out << dump_document(Json{{"store", source_},
+                                        {"complete", done.has_value()},
+                                        {"objects", totals_.objects},
+                                        {"chunks", totals_.chunks},
+                                        {"bytes", totals_.object_bytes},
+                                        {"damage", listed_}});
+    }
+    if (!done) return console.failed(done.error());
+    if (!json_) {
+      console.out << human_count(totals_.objects) << " objects, " << human_count(totals_.chunks)
+                  << " chunks, " << human_bytes(totals_.object_bytes) << ": "
+                  << (damages_ == 0 ? "no damage" : human_count(damages_) + " damaged")
+                  << (decode_ ? "" : " (indexes only; --decode reads every chunk)") << '\n';
+    }
+    return damages_ == 0 ? kGood : kFound;
+  }
+
+ private:
+  struct Piece {
+    SourceArray array;
+    std::vector<std::uint64_t> cells;
+  };
+
+  Result<void> check(const Console& console) {
+    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(
+        auto arrays, arrays_below(source, clean_path(path_), [&](const Error& error) {
+          if (error.fault == Fault::kUnsupported) return console.say(error.message);
+          tell(console,
+               Damage{.array = {}, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
+        }));
+    std::vector<Piece> pieces;
+    std::uint64_t cells = 0;
+    for (SourceArray& array : arrays) {
+      ZARRFS_TRY(StoredCells stored, list_cells(*source.store, array.path, *array.node.node.array));
+      cells += stored.cells.size();
+      pieces.push_back({std::move(array), std::move(stored.cells)});
+    }
+    Progress progress(console, "verify", cells, Progress::Unit::kItems);
+    ScanOptions options{.threads = threads_, .decode = decode_};
+    options.on_damage = [&](const Damage& damage) { tell(console, damage); };
+    options.on_progress = [&](std::uint64_t) { progress.add(1); };
+    for (const Piece& piece : pieces) {
+      const auto reader = source.reader(piece.array.path, piece.array.node);
+      ZARRFS_TRY(const Totals totals, scan_array(*reader, piece.cells, options));
+      totals_ += totals;
+    }
+    return {};
+  }
+
+  void tell(const Console& console, const Damage& damage) {
+    ++damages_;
+    if (json_) {
+      Json entry = {{"array", damage.array}, {"shard", damage.shard}};
+      if (!damage.chunk.empty()) entry["chunk"] = damage.chunk;
+      if (damage.range) entry["offset"] = damage.range->offset;
+      if (damage.range) entry["length"] = damage.range->length;
+      entry["reason"] = damage.reason;
+      listed_.push_back(std::move(entry));
+      return;
+    }
+    if (!damage.shard.empty()) console.out << damage.shard << ": ";
+    if (!damage.chunk.empty()) console.out << "chunk " << damage.chunk << ": ";
+    if (damage.range) {
+      console.out << "[" << damage.range->offset << ", +" << damage.range->length << "): ";
+    }
+    console.out << damage.reason << '\n';
+  }
+
+  std::string source_;
+  std::string path_;
+  bool decode_ = false;
+  bool json_ = false;
+  unsigned threads_ = default_threads();
+  Totals totals_;
+  std::uint64_t damages_ = 0;
+  Json listed_ = Json::array();
+};
+
+}  // namespace
+
+std::unique_ptr<Command> verify_command() { return std::make_unique<Verify>(); }
+
+}  // namespace zarrfs

@@ -1,7 +1,7 @@
 #include "fs/mountpoint.h"
 
 #include <sys/stat.h>
-#include <sys/vfs.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -24,11 +24,11 @@ Result<bool> is_own_mount(const std::string& path) {
   return mount && mount->type == kOwnType;
 }
 
-/// Whether a file system whose daemon has died stands at `path`. Attributes may outlive the daemon
-/// in the kernel's cache; statfs(2) is always asked of the daemon.
+/// Whether a file system whose daemon has died stands at `path`. Asks for its space: attributes are
+/// answered from the kernel's cache for a while after the daemon's death.
 bool is_dead(const std::string& path) {
-  struct statfs space {};
-  return ::statfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+  struct statvfs space {};
+  return ::statvfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 Result<void> detach_dead_mounts(const std::string& path) {

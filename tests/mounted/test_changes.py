@@ -2,10 +2,12 @@
 import errno
 import json
 import os
+import struct
+import subprocess
 import time
 
 import pytest
-from stores import SmallStore, document, shard_bytes, write_file, write_json
+from stores import SmallStore, crc32c, document, shard_bytes, write_file, write_json
 from test_files import ALWAYS, error_of, read
 
 
@@ -95,9 +97,6 @@ def test_chunks_of_a_damaged_shard_are_errors_and_never_absent(mount, store, dam
 
 @pytest.mark.parametrize("entry", [(2**64 - 1, 16), (0, 2**64 - 1), (2**63, 16), (10**6, 16), (2**64 - 8, 16), (0, 10**9)])
 def test_a_damaged_entry_harms_only_its_chunk(mount, store, entry):
-    import struct
-
-    from stores import crc32c
     chunks = [store.chunk(0, 0), None, store.chunk(1, 0), store.chunk(1, 1)]
     data = shard_bytes(chunks)
     index = struct.pack("<QQ", *entry) + data[-68 + 16:-4]
@@ -136,7 +135,6 @@ def test_what_cannot_be_shown_is_hidden_and_reported(mount, store):
 
 
 def test_cp_reports_what_it_cannot_copy_and_copies_the_rest(mount, store, tmp_path):
-    import subprocess
     write_file(store.file("a/c/0/0"), b"short")
     mounted = mount(store.path, damaged=True)
     done = subprocess.run(["cp", "-r", mounted.path, str(tmp_path / "copy")], capture_output=True, text=True)

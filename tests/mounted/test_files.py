@@ -78,11 +78,16 @@ def test_a_read_never_reaches_the_next_chunk(mount, store):
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("name", ["0.1", "2.2", "3.3", "4.0", "0.4", "0", "0.0.0", "00.0", "0.-1", "zarr.json", "c", "nothing",
+@pytest.mark.parametrize("name", ["0.1", "2.2", "3.3", "4.0", "0.4", "4", "0/1", "0.0.0", "00.0", "0.-1", "zarr.json", "c", "nothing",
                                   "18446744073709551616.0", "0.0.", ".0"])
 def test_what_is_not_there_is_enoent(mount, store, name):
     mounted = mount(store.path)
     assert error_of(os.stat, mounted / f"a/{name}") == errno.ENOENT
+
+
+def test_both_separators_are_answered(mount, store):
+    mounted = mount(store.path)
+    assert read(mounted / "a/1/0") == read(mounted / "a/1.0") == store.chunk(1, 0)
 
 
 def test_the_view_is_read_only(mount, store):

@@ -1,14 +1,20 @@
-// The program.
+// The program: the commands of fs/ and tools/ joined.
 #include <exception>
 #include <iostream>
+#include <iterator>
+#include <utility>
 
 #include "fs/commands.h"
 #include "fs/program.h"
+#include "tools/commands.h"
 
 int main(int argc, char** argv) {
   const zarrfs::Streams streams = {std::cin, std::cout, std::cerr};
   try {
-    return zarrfs::run_program({argv, argv + argc}, zarrfs::mount_commands(), streams);
+    zarrfs::Commands commands = zarrfs::mount_commands();
+    zarrfs::Commands tools = zarrfs::tool_commands();
+    std::move(tools.begin(), tools.end(), std::back_inserter(commands));
+    return zarrfs::run_program({argv, argv + argc}, std::move(commands), streams);
   } catch (const std::exception& problem) {
     std::cerr << "zarrfs: " << problem.what() << "\n";
     return 3;

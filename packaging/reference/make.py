@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Makes docs/reference.md, the man pages and the completions from what the program says of itself (`zarrfs --help-json`).
+
+    packaging/reference/make.py build/release/zarrfs            writes them
+    packaging/reference/make.py build/release/zarrfs --check    fails where a written file differs
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def spelled(option):
+    """An option as a user types it: "--json", "-j,--threads N", "SOURCE"."""
+    names = option["name"]
+    return names if option["positional"] or not option["argument"] else f"{names} {option['argument']}"
+
+
+def shown_default(option):
+    return f" (default: {option['default']})" if option.get("default") else ""
+
+
+def usage(command):
+    words = ["zarrfs", command["name"]]
+    for option in command["options"]:
+        if option["positional"]:
+            words.append(option["name"] if option["required"] else f"[{option['name']}]")
+    if any(not option["positional"] for option in command["options"]):
+        words.append("[OPTIONS]")
+    return " ".join(words)
+
+
+def groups(options):
+    """Mount options by group, in the order of the table."""
+    found = {}
+    for option in options:
+        found.setdefault(option["group"], []).append(option)
+    return found
+
+
+def mount_spelling(option):
+    return option["name"] + (f"={option['argument']}" if option["argument"] else "")
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def markdown(reference):
+    out = ["# Reference", "", "Made by `packaging/reference/make.py` from the program itself.", "", "## Commands", ""]
+    for command in reference["commands"]:
+        out += [f"### {command['name']}", "", command["summary"] + ".", "", f"    {usage(command)}", ""]
+        rows = [option for option in command["options"] if option["name"] not in ("-h,--help",)]
+        if rows:
+            out += ["| argument | what |", "| --- | --- |"]
+            out += [f"| `{cell(spelled(o))}` | {cell(o['help'])}{cell(shown_default(o))} |" for o in rows]
+            out.append("")
+    out += ["Exit status: 0 good, 1 damage or a difference was found, 2 wrong usage, 3 could not.", "", "## Mount options", "",
+            "Each is written `-o name` or `-o name=value`, several separated by commas.", ""]
+    for group, options in groups(reference["mount_options"]).items():
+        out += [f"### {group}", "", "| option | default | what |", "| --- | --- | --- |"]
+        out += [f"| `{cell(mount_spelling(o))}` | {cell(o['default'])} | {cell(o['help'])} |" for o in options]
+        out.append("")
+    out += ["## Profiles", "", "| profile | for |", "| --- | --- |"]
+    out += [f"| `{p['name']}` | {cell(p['summary'])} |" for p in reference["profiles"]]
+    return "\n".join(out) + "\n"
+
+
+def troff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text[:1] in (".", "'") else text
+
+
+def page(name, section, title, summary, body, version):
+    return "\n".join([f'.TH {name.upper()} {section} "" "zarrfs {version}" "{title}"', ".SH NAME",
+                      f"{troff(name)} \\- {troff(summary)}"] + body) + "\n"
+
+
+def items(pairs):
+    out = []
+    for term, text in pairs:
+        out += [".TP", f"\\fB{troff(term)}\\fR", troff(text)]
+    return out
+
+
+STATUS = [".SH EXIT STATUS", "0 good, 1 damage or a difference was found, 2 wrong usage, 3 could not."]
+
+
+def mount_items(reference):
+    out = [".SH MOUNT OPTIONS"]
+    for group, options in groups(reference["mount_options"]).items():
+        out += [f".SS {troff(group)}"] + items((mount_spelling(o), o["help"] + shown_default(o)) for o in options)
+    return out
+
+
+def man_pages(reference):
+    version, pages = reference["version"], {}
+    names = [command["name"] for command in reference["commands"]]
+    see = [".SH SEE ALSO", ", ".join(f"\\fBzarrfs\\-{troff(n)}\\fR(1)" for n in names) + ", \\fBmount.zarrfs\\fR(8)"]
+    body = [".SH SYNOPSIS", "\\fBzarrfs\\fR COMMAND ...", ".br", "\\fBzarrfs\\fR SOURCE MOUNTPOINT [\\-o OPTIONS]", ".SH DESCRIPTION",
+            troff(reference["summary"] + "."), ".SH COMMANDS"]
+    body += items((command["name"], command["summary"]) for command in reference["commands"])
+    pages["zarrfs.1"] = page("zarrfs", 1, "User Commands", "shows sharded Zarr stores as one file per chunk", body + STATUS + see, version)
+    for command in reference["commands"]:
+        body = [".SH SYNOPSIS", f"\\fB{troff(usage(command))}\\fR", ".SH DESCRIPTION", troff(command["summary"] + "."), ".SH ARGUMENTS"]
+        body += items((spelled(o), o["help"] + shown_default(o)) for o in command["options"])
+        if command["name"] == "mount":
+            body += mount_items(reference)
+        pages[f"zarrfs-{command['name']}.1"] = page(f"zarrfs-{command['name']}", 1, "User Commands", command["summary"],
+                                                    body + STATUS + [".SH SEE ALSO", "\\fBzarrfs\\fR(1)"], version)
+    body = [".SH SYNOPSIS", "\\fBmount \\-t zarrfs\\fR SOURCE MOUNTPOINT [\\-o OPTIONS]", ".SH DESCRIPTION",
+            "Called by mount(8) and for lines of fstab(5) whose type is zarrfs."] + mount_items(reference)
+    body += [".SH EXIT STATUS", "As mount(8): 0 good, 1 wrong usage, 2 system error, 32 the mount failed.", ".SH SEE ALSO",
+             "\\fBzarrfs\\fR(1), \\fBmount\\fR(8)"]
+    pages["mount.zarrfs.8"] = page("mount.zarrfs", 8, "System Administration", "mounts a sharded Zarr store", body, version)
+    return pages
+
+
+def flags(command):
+    return [word for o in command["options"] if not o["positional"] for word in o["name"].split(",")]
+
+
+def bash(reference):
+    names = " ".join(c["name"] for c in reference["commands"])
+    options = " ".join(o["name"] + ("=" if o["argument"] else "") for o in reference["mount_options"])
+    cases = "\n".join(f"    {c['name']}) flags='{' '.join(flags(c))}' ;;" for c in reference["commands"])
+    return f"""# bash completion of zarrfs
+_zarrfs() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} flags=''
+  if [[ $before == -o ]]; then
+    local done='' last=$word
+    [[ $word == *,* ]] && done=${{word%,*}}, last=${{word##*,}}
+    mapfile -t COMPREPLY < <(compgen -P "$done" -W '{options}' -- "$last")
+    compopt -o nospace
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{cases}
+  esac
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    mapfile -t COMPREPLY < <(compgen -W '{names}' -- "$word"; compgen -d -- "$word")
+  elif [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  fi
+}}
+complete -o filenames -F _zarrfs zarrfs
+"""
+
+
+def quoted(text):
+    return text.replace("'", "'\\''")
+
+
+def zsh(reference):
+    commands = "\n".join(f"    '{c['name']}:{quoted(c['summary']).replace(':', chr(92) + ':')}'" for c in reference["commands"])
+    cases = "\n".join(f"    {c['name']}) compadd -- {' '.join(flags(c))}; _files ;;" for c in reference["commands"])
+    return f"""#compdef zarrfs
+# zsh completion of zarrfs
+_zarrfs() {{
+  local -a commands
+  commands=(
+{commands}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    _files -/
+    return
+  fi
+  case $words[2] in
+{cases}
+  esac
+}}
+_zarrfs "$@"
+"""
+
+
+def fish(reference):
+    out = ["# fish completion of zarrfs"]
+    for command in reference["commands"]:
+        out.append(f"complete -c zarrfs -n __fish_use_subcommand -a {command['name']} -d '{quoted(command['summary'])}'")
+        for option in command["options"]:
+            if option["positional"]:
+                continue
+            words = "".join(f" -l {w[2:]}" if w.startswith("--") else f" -s {w[1:]}" for w in option["name"].split(","))
+            needs = " -r" if option["argument"] else ""
+            out.append(f"complete -c zarrfs -n '__fish_seen_subcommand_from {command['name']}'{words}{needs} -d '{quoted(option['help'])}'")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    program, check = sys.argv[1], "--check" in sys.argv[2:]
+    reference = json.loads(subprocess.run([program, "--help-json"], check=True, capture_output=True, text=True).stdout)
+    files = {"docs/reference.md": markdown(reference), "packaging/completions/zarrfs.bash": bash(reference),
+             "packaging/completions/_zarrfs": zsh(reference), "packaging/completions/zarrfs.fish": fish(reference)}
+    files.update({f"packaging/man/{name}": text for name, text in man_pages(reference).items()})
+    wrong = []
+    for name, text in files.items():
+        path = ROOT / name
+        if check and (not path.exists() or path.read_text() != text):
+            wrong.append(name)
+        elif not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    known = {f"packaging/man/{name}" for name in man_pages(reference)}
+    wrong += [f"{p.relative_to(ROOT)} (no such command)" for p in sorted((ROOT / "packaging/man").glob("*"))
+              if str(p.relative_to(ROOT)) not in known]
+    if wrong:
+        sys.exit(f"not as `{program} --help-json` says; run packaging/reference/make.py {program}:\n  " + "\n  ".join(wrong))
+    print(f"reference: {len(files)} files, {len(reference['commands'])} commands, {len(reference['mount_options'])} mount options")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,109 +1,117 @@
-// blosc. Source: Zarr v3 core, codecs/blosc; the Blosc1 container format. By c-blosc, its
-// thread-safe calls only.
+// The blosc codec, version 1 of the format. Source: Zarr v3 core, codecs/blosc; numcodecs, blosc.
+// Only the functions of the library that take a context of their own are used: they share nothing.
 #include <blosc.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
+#include "core/codec/output.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::array<const char*, 6> kCompressors = {"lz4",  "lz4hc",  "blosclz",
-                                                     "zstd", "snappy", "zlib"};
+constexpr std::array<std::string_view, 6> kCompressors = {"blosclz", "lz4",  "lz4hc",
+                                                          "snappy",  "zlib", "zstd"};
 
-class Blosc final : public Codec {
+struct Settings {
+  std::string compressor;
+  int level = 5;
+  int shuffle = BLOSC_SHUFFLE;
+  std::size_t type_size = 1;
+  std::size_t block_size = 0;
+};
+
+class BloscCodec final : public Codec {
  public:
-  struct Settings {
-    std::string compressor;
-    int level = 5;
-    int shuffle = 1;
-    std::size_t typesize = 1;
-    std::size_t blocksize = 0;
-  };
-  explicit Blosc(Settings settings) : settings_(std::move(settings)) {}
+  explicit BloscCodec(Settings settings) : settings_(std::move(settings)) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
-    ZARRFS_CHECK(check_whole(bytes));
-    std::size_t size = 0;
-    if (blosc_cbuffer_validate(bytes.data(), bytes.size(), &size) != 0)
-      return fail(Fault::kDamaged, "codec blosc: the container is damaged");
-    if (size > limit)
-      return fail(Fault::kDamaged, "codec blosc: the data expand to " + std::to_string(size) +
-                                       " bytes, more than " + std::to_string(limit));
+    ZARRFS_TRY(const std::size_t size, decoded_size(bytes));
+    if (size > limit) return over_limit_error("blosc", limit);
     Bytes out(size);
-    const int written =
-        size == 0 ? 0 : blosc_decompress_ctx(bytes.data(), out.data(), out.size(), 1);
-    if (written < 0 || static_cast<std::size_t>(written) != size)
-      return fail(Fault::kDamaged, "codec blosc: the data are damaged");
+    const int produced = blosc_decompress_ctx(bytes.data(), out.data(), out.size(), 1);
+    if (produced < 0 || static_cast<std::size_t>(produced) != size) {
+      return fail(Fault::kDamaged, "blosc: a block of the " + std::to_string(bytes.size()) +
+                                       " bytes is damaged or of a compressor that is not built in");
+    }
     return out;
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    if (bytes.size() > BLOSC_MAX_BUFFERSIZE)
-      return fail(Fault::kTooBig,
-                  "codec blosc: a chunk of " + std::to_string(bytes.size()) + " bytes");
+    if (bytes.size() > BLOSC_MAX_BUFFERSIZE) {
+      return fail(Fault::kUnsupported, "blosc: " + std::to_string(bytes.size()) +
+                                           " bytes are more than it takes, " +
+                                           std::to_string(BLOSC_MAX_BUFFERSIZE));
+    }
     Bytes out(bytes.size() + BLOSC_MAX_OVERHEAD);
-    const int written = blosc_compress_ctx(settings_.level, settings_.shuffle, settings_.typesize,
-                                           bytes.size(), bytes.data(), out.data(), out.size(),
-                                           settings_.compressor.c_str(), settings_.blocksize, 1);
-    if (written <= 0)
-      return fail(Fault::kUnsupported, "codec blosc: cannot compress by " + settings_.compressor);
-    out.resize(static_cast<std::size_t>(written));
+    const int produced = blosc_compress_ctx(settings_.level, settings_.shuffle, settings_.type_size,
+                                            bytes.size(), bytes.data(), out.data(), out.size(),
+                                            settings_.compressor.c_str(), settings_.block_size, 1);
+    if (produced <= 0) {
+      return fail(Fault::kUnsupported,
+                  "blosc: compressor " + settings_.compressor + " is not built in");
+    }
+    out.resize(static_cast<std::size_t>(produced));
     return out;
   }
 
   [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    if (bytes.size() < BLOSC_MIN_HEADER_LENGTH) {
-      return fail(Fault::kDamaged, "codec blosc: " + std::to_string(bytes.size()) +
-                                       " bytes are fewer than a header");
-    }
-    const auto told = load_little<std::uint32_t>(bytes.subspan(12));
-    if (told != bytes.size()) {
-      return fail(Fault::kDamaged, "codec blosc: the container says it has " +
-                                       std::to_string(told) + " bytes, but there are " +
-                                       std::to_string(bytes.size()));
-    }
+    if (auto size = decoded_size(bytes); !size) return fail(std::move(size.error()));
     return {};
   }
 
  private:
+  /// The size that the header gives, once the header agrees with itself and the bytes' number.
+  static Result<std::size_t> decoded_size(ByteView bytes) {
+    std::size_t size = 0;
+    if (bytes.size() < BLOSC_MIN_HEADER_LENGTH ||
+        blosc_cbuffer_validate(bytes.data(), bytes.size(), &size) < 0) {
+      return fail(Fault::kDamaged,
+                  "blosc: the header is not that of " + std::to_string(bytes.size()) + " bytes");
+    }
+    return size;
+  }
+
   Settings settings_;
 };
 
-Result<int> parse_shuffle(const Json& value, std::size_t typesize) {
-  if (value.is_null()) return 1;
-  if (value == "noshuffle" || value == 0) return 0;
-  if (value == "shuffle" || value == 1) return 1;
-  if (value == "bitshuffle" || value == 2) return 2;
-  if (value == -1) return typesize == 1 ? 2 : 1;  // numcodecs' automatic choice
-  return fail(Fault::kDamaged, "codec blosc: shuffle is " + printable(dump_json(value)));
+/// noshuffle, shuffle, bitshuffle of Zarr v3, or the numbers of numcodecs (-1: by the type's size).
+Result<int> parse_shuffle(const Configuration& configuration, std::size_t type_size) {
+  const Json* spelled = configuration.find("shuffle");
+  if (spelled == nullptr) return BLOSC_SHUFFLE;
+  if (*spelled == "noshuffle" || *spelled == 0) return BLOSC_NOSHUFFLE;
+  if (*spelled == "shuffle" || *spelled == 1) return BLOSC_SHUFFLE;
+  if (*spelled == "bitshuffle" || *spelled == 2) return BLOSC_BITSHUFFLE;
+  if (*spelled == -1) return type_size == 1 ? BLOSC_BITSHUFFLE : BLOSC_SHUFFLE;
+  return configuration.refuse("shuffle", "is not noshuffle, shuffle or bitshuffle");
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_blosc(const Json& configuration, const Elements& decoded) {
-  Blosc::Settings settings;
-  const Json name = configuration.value("cname", Json("lz4"));
-  const bool known = name.is_string() && std::find(kCompressors.begin(), kCompressors.end(),
-                                                   name.get<std::string>()) != kCompressors.end();
-  if (!known) return fail(Fault::kDamaged, "codec blosc: cname is " + printable(dump_json(name)));
-  settings.compressor = name.get<std::string>();
-  ZARRFS_TRY(const std::int64_t level, integer_member(configuration, "blosc", "clevel", 5, 0, 9));
-  ZARRFS_TRY(const std::int64_t typesize,
-             integer_member(configuration, "blosc", "typesize",
-                            std::max<std::int64_t>(decoded.type.size, 1), 0, 1 << 20));
-  ZARRFS_TRY(const std::int64_t blocksize,
-             integer_member(configuration, "blosc", "blocksize", 0, 0, BLOSC_MAX_BUFFERSIZE));
+MadeCodec make_blosc(const CodecSpec& spec, const Elements& decoded) {
+  const Configuration configuration(spec);
+  Settings settings;
+  ZARRFS_TRY(settings.compressor, configuration.string("cname", "lz4"));
+  if (std::find(kCompressors.begin(), kCompressors.end(), settings.compressor) ==
+      kCompressors.end()) {
+    return configuration.refuse("cname", "is not a compressor of blosc");
+  }
+  const std::int64_t element = std::clamp<std::int64_t>(decoded.type.size, 1, INT32_MAX);
+  ZARRFS_TRY(const std::int64_t level, configuration.integer("clevel", 0, 9, 5));
+  ZARRFS_TRY(const std::int64_t size, configuration.integer("typesize", 0, INT32_MAX, element));
+  ZARRFS_TRY(const std::int64_t block, configuration.integer("blocksize", 0, INT32_MAX, 0));
   settings.level = static_cast<int>(level);
-  settings.typesize =
-      typesize < 1 || typesize > BLOSC_MAX_TYPESIZE ? 1 : static_cast<std::size_t>(typesize);
-  settings.blocksize = static_cast<std::size_t>(blocksize);
-  ZARRFS_TRY(settings.shuffle,
-             parse_shuffle(configuration.value("shuffle", Json()), settings.typesize));
-  return std::make_unique<Blosc>(std::move(settings));
+  // The format has one byte for it.
+  settings.type_size = size < 1 || size > BLOSC_MAX_TYPESIZE ? 1 : static_cast<std::size_t>(size);
+  settings.block_size = static_cast<std::size_t>(block);
+  ZARRFS_TRY(settings.shuffle, parse_shuffle(configuration, settings.type_size));
+  return std::make_unique<BloscCodec>(std::move(settings));
 }
 
 }  // namespace zarrfs

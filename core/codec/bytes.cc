@@ -1,53 +1,66 @@
-// bytes: elements in either byte order. Source: Zarr v3 core, codecs/bytes.
-#include "core/codec/factories.h"
+// The bytes codec: elements one after the other, in either byte order.
+// Source: Zarr v3 core, codecs/bytes.
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
 
 namespace zarrfs {
 namespace {
 
 class BytesCodec final : public Codec {
  public:
-  explicit BytesCodec(bool big) : big_(big) {}
+  BytesCodec(const Elements& decoded, bool big_endian)
+      : expected_(decoded.bytes()), big_endian_(big_endian) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
                                      std::uint64_t /*limit*/) const override {
-    if (bytes.size() != decoded.bytes()) {
-      return fail(Fault::kDamaged, "codec bytes: " + std::to_string(bytes.size()) +
-                                       " bytes instead of " + std::to_string(decoded.bytes()));
-    }
-    return turned(bytes, decoded);
+    ZARRFS_CHECK(check_length(bytes, decoded.bytes()));
+    return in_order(bytes, decoded.type);
   }
+
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& decoded) const override {
-    return turned(bytes, decoded);
+    return in_order(bytes, decoded.type);
+  }
+
+  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+    return check_length(bytes, expected_);
   }
 
  private:
-  [[nodiscard]] Bytes turned(ByteView bytes, const Elements& decoded) const {
-    Bytes out(bytes.begin(), bytes.end());
-    if (big_) swap_elements(decoded.type, out);
-    return out;
+  static Result<void> check_length(ByteView bytes, std::uint64_t expected) {
+    if (bytes.size() == expected) return {};
+    return fail(Fault::kDamaged, "bytes: " + std::to_string(bytes.size()) +
+                                     " bytes where the chunk's elements take " +
+                                     std::to_string(expected));
   }
-  bool big_;
+
+  [[nodiscard]] Bytes in_order(ByteView bytes, const DataType& type) const {
+    Bytes ordered(bytes.begin(), bytes.end());
+    if (big_endian_) swap_elements(type, ordered);
+    return ordered;
+  }
+
+  std::uint64_t expected_;
+  bool big_endian_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_bytes(const Json& configuration, const Elements& decoded) {
+MadeCodec make_bytes(const CodecSpec& spec, const Elements& decoded) {
+  const Configuration configuration(spec);
   if (decoded.type.variable_length()) {
-    return fail(Fault::kDamaged,
-                "codec bytes: elements of type " + decoded.type.name + " have no fixed size");
+    return fail(Fault::kDamaged, "codec bytes: elements of data type " + decoded.type.name +
+                                     " have no fixed length");
   }
-  const Json endian = configuration.value("endian", Json());
-  // Structs may leave it out: little-endian, as zarr-python reads them.
-  const bool needed = decoded.type.swap_unit() > 1 && decoded.type.kind != TypeKind::kStruct;
-  if (endian.is_null() && needed) {
-    return fail(Fault::kDamaged, "codec bytes: there is no endian, though data_type " +
-                                     decoded.type.name + " has several bytes");
+  // Writers leave the order of structs out where it is little.
+  const bool needs_order = decoded.type.swap_unit() > 1 && decoded.type.kind != TypeKind::kStruct;
+  const auto fallback = needs_order ? std::nullopt : std::optional<std::string>("little");
+  ZARRFS_TRY(const std::string endian, configuration.string("endian", fallback));
+  if (endian != "little" && endian != "big") {
+    return configuration.refuse("endian", "is neither little nor big");
   }
-  if (!endian.is_null() && endian != "little" && endian != "big") {
-    return fail(Fault::kDamaged, "codec bytes: endian is " + printable(dump_json(endian)));
-  }
-  return std::make_unique<BytesCodec>(endian == "big");
+  return std::make_unique<BytesCodec>(decoded, endian == "big");
 }
 
 }  // namespace zarrfs

@@ -1,87 +1,114 @@
-// bz2. Source: numcodecs.bz2. By libbz2.
+// numcodecs.bz2: one or more bzip2 streams. Source: numcodecs, bz2.
 #include <bzlib.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
+#include "core/codec/output.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kStep = std::size_t{1} << 30U;
+/// The library's lengths have 32 bits.
+constexpr std::size_t kPiece = std::size_t{1} << 30U;
 
-class Bz2 final : public Codec {
+tl::unexpected<Error> damaged(const std::string& reason) {
+  return fail(Fault::kDamaged, "bz2: " + reason);
+}
+
+/// A decompression stream that is released with its scope.
+class Decompressor {
  public:
-  explicit Bz2(int level) : level_(level) {}
+  Decompressor() : ready_(BZ2_bzDecompressInit(&stream_, 0, 0) == BZ_OK) {}
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+  ~Decompressor() {
+    if (ready_) BZ2_bzDecompressEnd(&stream_);
+  }
+
+  /// Decompresses the stream at the start of `in` and takes it away from `in`.
+  Result<void> run(ByteView& in, Output& out) {
+    if (!ready_) return fail(Fault::kNoMemory, "bz2: no memory to decompress with");
+    int status = BZ_OK;
+    while (status != BZ_STREAM_END && !out.over_limit()) {
+      const ByteView piece = in.first(std::min(in.size(), kPiece));
+      MutableByteView space = out.space();
+      space = space.first(std::min(space.size(), kPiece));
+      // The library takes pointers to non-const but only reads.
+      stream_.next_in = reinterpret_cast<char*>(const_cast<std::uint8_t*>(piece.data()));
+      stream_.avail_in = static_cast<unsigned>(piece.size());
+      stream_.next_out = reinterpret_cast<char*>(space.data());
+      stream_.avail_out = static_cast<unsigned>(space.size());
+      status = BZ2_bzDecompress(&stream_);
+      if (status == BZ_MEM_ERROR) return fail(Fault::kNoMemory, "bz2: no memory");
+      if (status != BZ_OK && status != BZ_STREAM_END) return damaged("a block is damaged");
+      in = in.subspan(piece.size() - stream_.avail_in);
+      out.filled(space.size() - stream_.avail_out);
+      if (status == BZ_OK && in.empty() && stream_.avail_out != 0) {
+        return damaged("it ends before its last block");
+      }
+    }
+    return {};
+  }
+
+ private:
+  bz_stream stream_{};
+  bool ready_;
+};
+
+Result<void> decompress_all(ByteView bytes, Output& out) {
+  if (bytes.empty()) return damaged("there are no bytes");
+  while (!bytes.empty() && !out.over_limit()) {
+    Decompressor stream;
+    ZARRFS_CHECK(stream.run(bytes, out));
+  }
+  return {};
+}
+
+class Bz2Codec final : public Codec {
+ public:
+  explicit Bz2Codec(int level) : level_(level) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
-    Bytes out;
-    do {  // one stream after the other
-      bz_stream stream{};
-      if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK)
-        return fail(Fault::kNoMemory, "codec bz2: no memory");
-      auto rest = decode_stream(stream, bytes, limit, out);
-      BZ2_bzDecompressEnd(&stream);
-      if (!rest) return fail(rest.error());
-      bytes = *rest;
-    } while (!bytes.empty());
-    return out;
+    Output out(limit, bytes.size());
+    ZARRFS_CHECK(decompress_all(bytes, out));
+    return out.take("bz2");
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    if (bytes.size() > std::numeric_limits<unsigned>::max() / 2)
-      return fail(Fault::kTooBig,
-                  "codec bz2: a chunk of " + std::to_string(bytes.size()) + " bytes");
-    Bytes out(bytes.size() + bytes.size() / 100 + 600);
-    auto size = static_cast<unsigned>(out.size());
-    auto* source = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
-    if (BZ2_bzBuffToBuffCompress(reinterpret_cast<char*>(out.data()), &size, source,
-                                 static_cast<unsigned>(bytes.size()), level_, 0, 0) != BZ_OK) {
-      return fail(Fault::kIo, "codec bz2: cannot compress");
+    if (bytes.size() > kPiece) {
+      return fail(Fault::kUnsupported,
+                  "bz2: " + std::to_string(bytes.size()) + " bytes are more than it takes at once");
     }
-    out.resize(size);
+    // The bound that the library's manual gives.
+    Bytes out(bytes.size() + bytes.size() / 100 + 600);
+    auto produced = static_cast<unsigned>(out.size());
+    char* const in = reinterpret_cast<char*>(const_cast<std::uint8_t*>(bytes.data()));
+    const int status = BZ2_bzBuffToBuffCompress(reinterpret_cast<char*>(out.data()), &produced, in,
+                                                static_cast<unsigned>(bytes.size()), level_, 0, 0);
+    if (status != BZ_OK) return fail(Fault::kNoMemory, "bz2: no memory to compress with");
+    out.resize(produced);
     return out;
   }
 
- private:
-  /// Appends one stream's data to `out`; returns the bytes behind it.
-  static Result<ByteView> decode_stream(bz_stream& stream, ByteView bytes, std::uint64_t limit,
-                                        Bytes& out) {
-    std::array<char, 1U << 16U> buffer;
-    for (int status = BZ_OK; status != BZ_STREAM_END;) {
-      const std::size_t in = std::min(bytes.size(), kStep);
-      stream.next_in = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
-      stream.avail_in = static_cast<unsigned>(in);
-      stream.next_out = buffer.data();
-      stream.avail_out = static_cast<unsigned>(buffer.size());
-      status = BZ2_bzDecompress(&stream);
-      if (status != BZ_OK && status != BZ_STREAM_END)
-        return fail(Fault::kDamaged, "codec bz2: the data are damaged");
-      const std::size_t produced = buffer.size() - stream.avail_out;
-      const std::size_t consumed = in - stream.avail_in;
-      if (status == BZ_OK && produced == 0 && consumed == 0)
-        return fail(Fault::kDamaged, "codec bz2: the data are cut off");
-      out.insert(out.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(produced));
-      if (out.size() > limit)
-        return fail(Fault::kDamaged,
-                    "codec bz2: the data expand to more than " + std::to_string(limit) + " bytes");
-      bytes = bytes.subspan(consumed);
-    }
-    return bytes;
+  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+    Output out = Output::discarding();
+    return decompress_all(bytes, out);
   }
 
+ private:
   int level_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_bz2(const Json& configuration, const Elements& /*decoded*/) {
-  ZARRFS_TRY(const std::int64_t level, integer_member(configuration, "bz2", "level", 1, 1, 9));
-  return std::make_unique<Bz2>(static_cast<int>(level));
+MadeCodec make_bz2(const CodecSpec& spec, const Elements& /*decoded*/) {
+  ZARRFS_TRY(const std::int64_t level, Configuration(spec).integer("level", 1, 9, 1));
+  return std::make_unique<Bz2Codec>(static_cast<int>(level));
 }
 
 }  // namespace zarrfs

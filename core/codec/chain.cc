@@ -1,142 +1,172 @@
-#include <algorithm>
+// Chains of codecs, and what is common to all codecs.
+#include <limits>
 
 #include "core/codec/codec.h"
 
 namespace zarrfs {
 namespace {
 
-/// How long bytes may be that decode to `elements`; checksums and containers add a little to raw
-/// elements, and variable-length elements have no size of their own.
-constexpr std::uint64_t kSlack = 1U << 16U;
-constexpr std::uint64_t kMaxVariable = std::uint64_t{4} << 30U;
+/// What a chunk may decode to where nothing else tells its size: chunks of variable-length
+/// elements, and shards with codecs around them.
+constexpr std::uint64_t kMaxUnknown = std::uint64_t{2} << 30U;
+/// No chunk of fixed-length elements is larger than this.
+constexpr std::uint64_t kMaxChunk = std::uint64_t{1} << 48U;
 
-std::uint64_t limit_of(const Elements& elements) {
-  if (elements.type.variable_length()) return kMaxVariable;
-  return checked_add(elements.bytes(), kSlack).value_or(kMaxVariable);
+/// Whether the elements have a size that arithmetic can be done with.
+Result<void> check_size(const Elements& elements) {
+  if (elements.count() <= kMaxChunk && elements.bytes() <= kMaxChunk) return {};
+  return fail(Fault::kDamaged, "a chunk of " + std::to_string(elements.count()) +
+                                   " elements of data type " + printable(elements.type.name) +
+                                   " is larger than any can be");
 }
 
-bool known(const std::string& name) {
-  const auto names = codec_names();
-  return std::binary_search(names.begin(), names.end(), name) || name == "zarrs.vlen_v2";
-}
+/// The most that a compressor, a checksum or a padding byte makes of `size` bytes.
+std::uint64_t expanded(std::uint64_t size) { return size + size / 8 + (std::uint64_t{64} << 10U); }
 
 const char* stage_name(CodecStage stage) {
   switch (stage) {
     case CodecStage::kArrayToArray: return "array to array";
     case CodecStage::kArrayToBytes: return "array to bytes";
-    case CodecStage::kBytesToBytes: return "bytes to bytes";
+    case CodecStage::kBytesToBytes: break;
   }
-  return "";
+  return "bytes to bytes";
+}
+
+/// zarrs has one name for the format of vlen-bytes and vlen-utf8; others tell them by the type.
+CodecSpec named_for(const DataType& type, CodecSpec spec) {
+  if (spec.name == "vlen-bytes" && type.kind == TypeKind::kString) spec.name = "vlen-utf8";
+  return spec;
+}
+
+/// Builds the steps one by one and tells in which stage the chain is.
+class ChainBuilder {
+ public:
+  ChainBuilder(Elements decoded, CodecStage stage) : elements_(std::move(decoded)), stage_(stage) {}
+
+  Result<void> add(const CodecSpec& spec) {
+    auto made = make_codec(spec, elements_);
+    if (!made && made.error().fault == Fault::kUnsupported && !spec.must_understand) return {};
+    if (!made) return fail(std::move(made.error()));
+    std::shared_ptr<const Codec> codec = std::move(*made);
+    ZARRFS_CHECK(enter(codec->stage(), spec.name));
+    ZARRFS_TRY(Elements encoded, codec->encoded(elements_));
+    ZARRFS_CHECK(check_size(encoded));
+    steps.push_back({named_for(elements_.type, spec), codec->stage(), elements_, codec});
+    if (codec->stage() == CodecStage::kArrayToArray) elements_ = std::move(encoded);
+    return {};
+  }
+
+  [[nodiscard]] CodecStage stage() const { return stage_; }
+  std::vector<CodecChain::Step> steps;
+
+ private:
+  /// kArrayToArray until the array to bytes codec, kBytesToBytes after it.
+  Result<void> enter(CodecStage next, const std::string& name) {
+    const bool array_side = next != CodecStage::kBytesToBytes;
+    if (array_side != (stage_ == CodecStage::kArrayToArray)) {
+      return fail(Fault::kDamaged, "codec " + printable(name) + ", " + stage_name(next) +
+                                       ", does not belong at its place in the chain");
+    }
+    if (next == CodecStage::kArrayToBytes) stage_ = CodecStage::kBytesToBytes;
+    return {};
+  }
+
+  Elements elements_;
+  CodecStage stage_;
+};
+
+/// Limits of what each step may decode to, in the order of the steps.
+std::vector<std::uint64_t> decode_limits(const std::vector<CodecChain::Step>& steps) {
+  std::vector<std::uint64_t> limits(steps.size());
+  std::uint64_t encoded = kMaxUnknown;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].stage == CodecStage::kBytesToBytes) {
+      limits[i] = encoded;
+      encoded = expanded(encoded);
+      continue;
+    }
+    const Elements& decoded = steps[i].decoded;
+    limits[i] = decoded.type.variable_length() ? kMaxUnknown : decoded.bytes();
+    // One byte more for the padding that packbits notes.
+    encoded = decoded.type.variable_length() ? kMaxUnknown : decoded.bytes() + 1;
+  }
+  return limits;
 }
 
 }  // namespace
 
-std::uint64_t Elements::count() const { return checked_product(shape).value_or(0); }
+std::uint64_t Elements::count() const {
+  return checked_product(shape).value_or(std::numeric_limits<std::uint64_t>::max());
+}
 
-std::uint64_t Elements::bytes() const { return checked_multiply(count(), type.size).value_or(0); }
+std::uint64_t Elements::bytes() const {
+  if (type.variable_length()) return 0;
+  return checked_multiply(count(), type.size).value_or(std::numeric_limits<std::uint64_t>::max());
+}
 
 Result<void> Codec::check_whole(ByteView /*bytes*/) const { return {}; }
 
 Result<CodecChain> CodecChain::make(const std::vector<CodecSpec>& specs, const Elements& decoded) {
-  if (!checked_product(decoded.shape) ||
-      !checked_multiply(decoded.count(), std::max(decoded.type.size, 1U))) {
-    return fail(Fault::kDamaged, "a chunk of more bytes than 64 bits count");
+  ZARRFS_CHECK(check_size(decoded));
+  ChainBuilder builder(decoded, CodecStage::kArrayToArray);
+  for (const CodecSpec& spec : specs) ZARRFS_CHECK(builder.add(spec));
+  if (builder.stage() == CodecStage::kArrayToArray) {
+    return fail(Fault::kDamaged, "the list of codecs has no array to bytes codec");
   }
   CodecChain chain;
+  chain.steps_ = std::move(builder.steps);
   chain.decoded_ = decoded;
-  Elements current = decoded;
-  CodecStage reached = CodecStage::kArrayToArray;
-  for (const CodecSpec& spec : specs) {
-    if (!spec.must_understand && !known(spec.name)) continue;
-    ZARRFS_TRY(std::shared_ptr<const Codec> codec, make_codec(spec, current));
-    const CodecStage stage = codec->stage();
-    if (stage < reached ||
-        (stage == CodecStage::kBytesToBytes && reached == CodecStage::kArrayToArray) ||
-        (stage == CodecStage::kArrayToBytes && reached != CodecStage::kArrayToArray)) {
-      return fail(Fault::kDamaged, "codecs: " + printable(spec.name) + " (" + stage_name(stage) +
-                                       ") stands at the wrong place");
-    }
-    reached = stage == CodecStage::kArrayToBytes ? CodecStage::kBytesToBytes : stage;
-    chain.steps_.push_back({spec, stage, current, codec});
-    ZARRFS_TRY(current, codec->encoded(current));
-  }
-  if (reached != CodecStage::kBytesToBytes) {
-    return fail(Fault::kDamaged, "codecs: there is no array to bytes codec");
-  }
   return chain;
 }
 
 Result<CodecChain> CodecChain::make_bytes_only(const std::vector<CodecSpec>& specs) {
+  Elements bytes;
+  bytes.type.name = "uint8";
+  bytes.type.size = 1;
+  ChainBuilder builder(bytes, CodecStage::kBytesToBytes);
+  for (const CodecSpec& spec : specs) ZARRFS_CHECK(builder.add(spec));
   CodecChain chain;
-  for (const CodecSpec& spec : specs) {
-    if (!spec.must_understand && !known(spec.name)) continue;
-    ZARRFS_TRY(const DataType bytes, parse_data_type("uint8"));
-    const Elements any{bytes, {}};
-    ZARRFS_TRY(std::shared_ptr<const Codec> codec, make_codec(spec, any));
-    if (codec->stage() != CodecStage::kBytesToBytes) {
-      return fail(Fault::kDamaged,
-                  "codecs: " + printable(spec.name) +
-                      " stands behind sharding_indexed, though it is no bytes to bytes codec");
-    }
-    chain.steps_.push_back({spec, CodecStage::kBytesToBytes, any, codec});
-  }
+  chain.steps_ = std::move(builder.steps);
+  chain.decoded_ = std::move(bytes);
   return chain;
 }
 
-Result<Bytes> CodecChain::decode_bytes_from(std::size_t first, ByteView stored) const {
+Result<Bytes> CodecChain::decode(ByteView stored) const {
+  const std::vector<std::uint64_t> limits = decode_limits(steps_);
   Bytes bytes;
   ByteView view = stored;
-  const bool bytes_only = steps_.empty() || steps_[0].stage == CodecStage::kBytesToBytes;
-  for (std::size_t i = steps_.size(); i > first; --i) {
-    const Step& step = steps_[i - 1];
-    const std::uint64_t limit =
-        bytes_only ? kMaxVariable : std::max(limit_of(decoded_), limit_of(step.decoded));
-    ZARRFS_TRY(bytes, step.codec->decode(view, step.decoded, limit));
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    ZARRFS_TRY(bytes, steps_[i].codec->decode(view, steps_[i].decoded, limits[i]));
     view = bytes;
   }
-  if (first >= steps_.size()) bytes.assign(stored.begin(), stored.end());
-  return bytes;
-}
-
-Result<Bytes> CodecChain::decode(ByteView stored) const {
-  ZARRFS_TRY(Bytes bytes, decode_bytes_from(0, stored));
-  const bool whole = steps_.empty() || steps_[0].stage == CodecStage::kBytesToBytes ||
-                     decoded_.type.variable_length() || bytes.size() == decoded_.bytes();
-  if (!whole) {
-    return fail(Fault::kDamaged, "it decodes to " + std::to_string(bytes.size()) +
-                                     " bytes instead of " + std::to_string(decoded_.bytes()));
-  }
+  if (steps_.empty()) return Bytes(stored.begin(), stored.end());
   return bytes;
 }
 
 Result<Bytes> CodecChain::encode(ByteView elements) const {
-  Bytes bytes(elements.begin(), elements.end());
-  for (const Step& step : steps_) {
-    ZARRFS_TRY(bytes, step.codec->encode(bytes, step.decoded));
+  const bool fixed = !steps_.empty() && steps_.front().stage != CodecStage::kBytesToBytes &&
+                     !decoded_.type.variable_length();
+  if (fixed && elements.size() != decoded_.bytes()) {
+    return fail(Fault::kInvalid, "a chunk has " + std::to_string(decoded_.bytes()) +
+                                     " bytes of elements, not " + std::to_string(elements.size()));
   }
+  Bytes bytes;
+  ByteView view = elements;
+  for (const Step& step : steps_) {
+    ZARRFS_TRY(bytes, step.codec->encode(view, step.decoded));
+    view = bytes;
+  }
+  if (steps_.empty()) return Bytes(elements.begin(), elements.end());
   return bytes;
 }
 
 Result<void> CodecChain::check_whole(ByteView stored) const {
-  // From the outermost codec inwards, as far as each can be undone at little cost: checksums and
-  // fixed sizes.
-  Bytes bytes;
-  ByteView view = stored;
-  for (std::size_t i = steps_.size(); i > 0; --i) {
-    const Step& step = steps_[i - 1];
-    ZARRFS_CHECK(step.codec->check_whole(view));
-    if (step.stage == CodecStage::kArrayToBytes) {
-      ZARRFS_TRY(const Elements encoded, step.codec->encoded(step.decoded));
-      const bool sized = !step.decoded.type.variable_length() && step.spec.name == "bytes";
-      if (sized && view.size() != step.decoded.bytes()) {
-        return fail(Fault::kInvalid, std::to_string(view.size()) + " bytes are no chunk of " +
-                                         std::to_string(step.decoded.bytes()));
-      }
-      return {};
-    }
-    const auto overhead = step.codec->fixed_overhead();
-    if (!overhead) return {};  // a compressor: what is inside is not looked at
-    view = view.subspan(overhead->before, view.size() - overhead->before - overhead->after);
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    ZARRFS_CHECK(steps_[i].codec->check_whole(stored));
+    const auto overhead = steps_[i].codec->fixed_overhead();
+    // What a compressor holds is checked by the compressor's own checks only.
+    if (!overhead || stored.size() < overhead->before + overhead->after) return {};
+    stored = stored.subspan(overhead->before, stored.size() - overhead->before - overhead->after);
   }
   return {};
 }

@@ -1,187 +1,230 @@
-// Checksums of four bytes before or behind the data. Source: Zarr v3 core, codecs/crc32c;
-// numcodecs' checksum32 module: without `location`, crc32 and adler32 stand at the start, the
-// others at the end.
+// Checksums of four bytes before or after the bytes they are of.
+// Source: Zarr v3 core, codecs/crc32c; numcodecs, checksum32 and fletcher32.
 #include <zlib.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kSize = 4;
-using Sum = std::uint32_t (*)(ByteView bytes, std::uint32_t seed);
+constexpr std::size_t kSize = sizeof(std::uint32_t);
 
-std::uint32_t sum_crc32c(ByteView bytes, std::uint32_t /*seed*/) { return crc32c(bytes); }
+using Checksum = std::function<std::uint32_t(ByteView)>;
 
-std::uint32_t sum_crc32(ByteView bytes, std::uint32_t /*seed*/) {
-  return static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()));
-}
-
-std::uint32_t sum_adler32(ByteView bytes, std::uint32_t /*seed*/) {
-  return static_cast<std::uint32_t>(adler32_z(1, bytes.data(), bytes.size()));
-}
-
-/// Fletcher's checksum over big-endian 16-bit words, as HDF5 and numcodecs compute it.
-std::uint32_t sum_fletcher32(ByteView bytes, std::uint32_t /*seed*/) {
-  std::uint32_t first = 0;
-  std::uint32_t second = 0;
-  const auto fold = [](std::uint32_t value) { return (value & 0xFFFFU) + (value >> 16U); };
-  for (std::size_t words = bytes.size() / 2, at = 0; words > 0;) {
-    std::size_t block = std::min<std::size_t>(words, 360);
-    words -= block;
-    for (; block > 0; --block, at += 2) {
-      first += static_cast<std::uint32_t>(bytes[at]) << 8U | bytes[at + 1];
-      second += first;
-    }
-    first = fold(first);
-    second = fold(second);
-  }
-  if (bytes.size() % 2 != 0) {
-    first += static_cast<std::uint32_t>(bytes.back()) << 8U;
-    second += first;
-    first = fold(first);
-    second = fold(second);
-  }
-  return fold(second) << 16U | fold(first);
-}
-
-std::uint32_t rotate(std::uint32_t value, unsigned bits) {
-  return value << bits | value >> (32U - bits);
-}
-
-/// Bob Jenkins' lookup3 (hashlittle), over bytes.
-std::uint32_t sum_jenkins(ByteView bytes, std::uint32_t seed) {
-  std::uint32_t a = 0xdeadbeefU + static_cast<std::uint32_t>(bytes.size()) + seed;
-  std::uint32_t b = a;
-  std::uint32_t c = a;
-  while (bytes.size() > 12) {
-    a += load_little<std::uint32_t>(bytes);
-    b += load_little<std::uint32_t>(bytes.subspan(4));
-    c += load_little<std::uint32_t>(bytes.subspan(8));
-    a -= c, a ^= rotate(c, 4), c += b;
-    b -= a, b ^= rotate(a, 6), a += c;
-    c -= b, c ^= rotate(b, 8), b += a;
-    a -= c, a ^= rotate(c, 16), c += b;
-    b -= a, b ^= rotate(a, 19), a += c;
-    c -= b, c ^= rotate(b, 4), b += a;
-    bytes = bytes.subspan(12);
-  }
-  if (bytes.empty()) return c;
-  Bytes last(bytes.begin(), bytes.end());
-  last.resize(12);
-  a += load_little<std::uint32_t>(last);
-  b += load_little<std::uint32_t>(ByteView(last).subspan(4));
-  c += load_little<std::uint32_t>(ByteView(last).subspan(8));
-  c ^= b, c -= rotate(b, 14);
-  a ^= c, a -= rotate(c, 11);
-  b ^= a, b -= rotate(a, 25);
-  c ^= b, c -= rotate(b, 16);
-  a ^= c, a -= rotate(c, 4);
-  b ^= a, b -= rotate(a, 14);
-  c ^= b, c -= rotate(b, 24);
-  return c;
-}
-
-class Checksum final : public Codec {
+class ChecksumCodec final : public Codec {
  public:
-  Checksum(const char* name, Sum sum, bool at_start, std::uint32_t seed = 0, Bytes prefix = {})
-      : name_(name), sum_(sum), at_start_(at_start), seed_(seed), prefix_(std::move(prefix)) {}
+  ChecksumCodec(std::string name, bool at_start, Checksum checksum)
+      : name_(std::move(name)), at_start_(at_start), checksum_(std::move(checksum)) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
-  [[nodiscard]] std::optional<FixedOverhead> fixed_overhead() const override {
-    return FixedOverhead{at_start_ ? 4U : 0U, at_start_ ? 0U : 4U};
-  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
-                                     std::uint64_t /*limit*/) const override {
+                                     std::uint64_t limit) const override {
     ZARRFS_CHECK(check_whole(bytes));
-    const ByteView data = data_of(bytes);
-    return Bytes(data.begin(), data.end());
+    const ByteView content = content_of(bytes);
+    if (content.size() > limit) {
+      return fail(Fault::kDamaged, name_ + ": " + std::to_string(content.size()) +
+                                       " bytes are more than " + std::to_string(limit));
+    }
+    return Bytes(content.begin(), content.end());
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    Bytes sum;
-    append_little(sum, compute(bytes));
-    Bytes out(bytes.begin(), bytes.end());
-    out.insert(at_start_ ? out.begin() : out.end(), sum.begin(), sum.end());
+    Bytes out;
+    out.reserve(bytes.size() + kSize);
+    if (at_start_) append_little(out, checksum_(bytes));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    if (!at_start_) append_little(out, checksum_(bytes));
     return out;
   }
 
+  [[nodiscard]] std::optional<FixedOverhead> fixed_overhead() const override {
+    if (at_start_) return FixedOverhead{kSize, 0};
+    return FixedOverhead{0, kSize};
+  }
+
   [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    if (bytes.size() < kSize)
-      return fail(Fault::kDamaged, std::string("codec ") + name_ + ": " +
-                                       std::to_string(bytes.size()) + " bytes hold no checksum");
-    const auto stored = load_little<std::uint32_t>(at_start_ ? bytes : bytes.last(kSize));
-    const std::uint32_t found = compute(data_of(bytes));
-    if (stored == found) return {};
-    return fail(Fault::kDamaged, std::string("codec ") + name_ + ": the checksum is " +
-                                     std::to_string(found) + ", stored is " +
-                                     std::to_string(stored));
+    if (bytes.size() < kSize) {
+      return fail(Fault::kDamaged, name_ + ": " + std::to_string(bytes.size()) +
+                                       " bytes are too few to hold the checksum");
+    }
+    const auto stored =
+        load_little<std::uint32_t>(at_start_ ? bytes : bytes.subspan(bytes.size() - kSize));
+    const std::uint32_t computed = checksum_(content_of(bytes));
+    if (stored == computed) return {};
+    return fail(Fault::kDamaged, name_ + ": the checksum is " + std::to_string(computed) +
+                                     ", but " + std::to_string(stored) + " is stored");
   }
 
  private:
-  [[nodiscard]] ByteView data_of(ByteView bytes) const {
-    return at_start_ ? bytes.subspan(kSize) : bytes.first(bytes.size() - kSize);
-  }
-  [[nodiscard]] std::uint32_t compute(ByteView data) const {
-    if (prefix_.empty()) return sum_(data, seed_);
-    Bytes whole = prefix_;
-    whole.insert(whole.end(), data.begin(), data.end());
-    return sum_(whole, seed_);
+  [[nodiscard]] ByteView content_of(ByteView bytes) const {
+    return bytes.subspan(at_start_ ? kSize : 0, bytes.size() - kSize);
   }
 
-  const char* name_;
-  Sum sum_;
+  std::string name_;
   bool at_start_;
-  std::uint32_t seed_;
-  Bytes prefix_;
+  Checksum checksum_;
 };
 
-Result<std::unique_ptr<Codec>> make_checksum(const Json& configuration, const char* name, Sum sum,
-                                             bool at_start) {
-  const Json location = configuration.value("location", Json());
-  if (!location.is_null() && location != "start" && location != "end") {
-    return fail(Fault::kDamaged,
-                std::string("codec ") + name + ": location is " + printable(dump_json(location)));
+/// zlib's checksums take 32-bit lengths.
+template <class Function>
+std::uint32_t in_pieces(Function function, std::uint32_t value, ByteView bytes) {
+  constexpr std::size_t kPiece = std::size_t{1} << 30U;
+  while (!bytes.empty()) {
+    const ByteView piece = bytes.first(std::min(bytes.size(), kPiece));
+    value =
+        static_cast<std::uint32_t>(function(value, piece.data(), static_cast<uInt>(piece.size())));
+    bytes = bytes.subspan(piece.size());
   }
-  return std::make_unique<Checksum>(name, sum, location.is_null() ? at_start : location == "start");
+  return value;
+}
+
+std::uint32_t crc32_of(ByteView bytes) { return in_pieces(::crc32, 0, bytes); }
+std::uint32_t adler32_of(ByteView bytes) { return in_pieces(::adler32, 1, bytes); }
+
+std::uint32_t folded(std::uint32_t sum) { return (sum & 0xFFFFU) + (sum >> 16U); }
+
+/// Fletcher's checksum as HDF5 computes it: over big-endian 16-bit words, the last one filled up
+/// with a zero byte; folded each 360 words, before the sums can wrap.
+std::uint32_t fletcher32_of(ByteView bytes) {
+  constexpr std::size_t kFold = 720;
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += 2) {
+    const std::uint32_t low = at + 1 < bytes.size() ? bytes[at + 1] : 0U;
+    first += static_cast<std::uint32_t>(bytes[at]) << 8U | low;
+    second += first;
+    if ((at + 2) % kFold != 0) continue;
+    first = folded(first);
+    second = folded(second);
+  }
+  first = folded(folded(first));
+  second = folded(folded(second));
+  return second << 16U | first;
+}
+
+/// Bob Jenkins' lookup3 ("hashlittle"), the checksum of HDF5's metadata.
+class Lookup3 {
+ public:
+  Lookup3(std::uint32_t length, std::uint32_t initial)
+      : a_(0xDEADBEEFU + length + initial), b_(a_), c_(a_) {}
+
+  std::uint32_t hash(ByteView bytes) {
+    while (bytes.size() > 12) {
+      add(bytes.first(12));
+      mix();
+      bytes = bytes.subspan(12);
+    }
+    if (bytes.empty()) return c_;
+    add(bytes);
+    finish();
+    return c_;
+  }
+
+ private:
+  static std::uint32_t rotated(std::uint32_t value, int bits) { return std::rotl(value, bits); }
+
+  /// Adds up to 12 bytes as three little-endian words, missing bytes being zero.
+  void add(ByteView bytes) {
+    std::uint32_t words[3] = {0, 0, 0};
+    std::memcpy(words, bytes.data(), bytes.size());
+    a_ += words[0];
+    b_ += words[1];
+    c_ += words[2];
+  }
+
+  void mix() {
+    a_ = (a_ - c_) ^ rotated(c_, 4);
+    c_ += b_;
+    b_ = (b_ - a_) ^ rotated(a_, 6);
+    a_ += c_;
+    c_ = (c_ - b_) ^ rotated(b_, 8);
+    b_ += a_;
+    a_ = (a_ - c_) ^ rotated(c_, 16);
+    c_ += b_;
+    b_ = (b_ - a_) ^ rotated(a_, 19);
+    a_ += c_;
+    c_ = (c_ - b_) ^ rotated(b_, 4);
+    b_ += a_;
+  }
+
+  void finish() {
+    c_ = (c_ ^ b_) - rotated(b_, 14);
+    a_ = (a_ ^ c_) - rotated(c_, 11);
+    b_ = (b_ ^ a_) - rotated(a_, 25);
+    c_ = (c_ ^ b_) - rotated(b_, 16);
+    a_ = (a_ ^ c_) - rotated(c_, 4);
+    b_ = (b_ ^ a_) - rotated(a_, 14);
+    c_ = (c_ ^ b_) - rotated(b_, 24);
+  }
+
+  std::uint32_t a_;
+  std::uint32_t b_;
+  std::uint32_t c_;
+};
+
+std::uint32_t lookup3(ByteView bytes, std::uint32_t initial, const Bytes& prefix) {
+  if (prefix.empty()) return Lookup3(static_cast<std::uint32_t>(bytes.size()), initial).hash(bytes);
+  Bytes joined = prefix;
+  joined.insert(joined.end(), bytes.begin(), bytes.end());
+  return Lookup3(static_cast<std::uint32_t>(joined.size()), initial).hash(joined);
+}
+
+MadeCodec make_located(const CodecSpec& spec, const char* fallback, Checksum checksum) {
+  const Configuration configuration(spec);
+  ZARRFS_TRY(const std::string location, configuration.string("location", fallback));
+  if (location != "start" && location != "end") {
+    return configuration.refuse("location", "is neither start nor end");
+  }
+  return std::make_unique<ChecksumCodec>(spec.name, location == "start", std::move(checksum));
+}
+
+/// A prefix of bytes, as a list of integers.
+Result<Bytes> parse_prefix(const Configuration& configuration) {
+  Bytes prefix;
+  const Json* spelled = configuration.find("prefix");
+  if (spelled == nullptr) return prefix;
+  if (!spelled->is_array()) return configuration.refuse("prefix", "is not a list of bytes");
+  for (const Json& one : *spelled) {
+    if (!one.is_number_unsigned() || one.get<std::uint64_t>() > 255) {
+      return configuration.refuse("prefix", "is not a list of bytes");
+    }
+    prefix.push_back(one.get<std::uint8_t>());
+  }
+  return prefix;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_crc32c(const Json& configuration, const Elements& /*decoded*/) {
-  return make_checksum(configuration, "crc32c", sum_crc32c, false);
-}
-Result<std::unique_ptr<Codec>> make_crc32(const Json& configuration, const Elements& /*decoded*/) {
-  return make_checksum(configuration, "crc32", sum_crc32, true);
-}
-Result<std::unique_ptr<Codec>> make_adler32(const Json& configuration,
-                                            const Elements& /*decoded*/) {
-  return make_checksum(configuration, "adler32", sum_adler32, true);
-}
-Result<std::unique_ptr<Codec>> make_fletcher32(const Json& configuration,
-                                               const Elements& /*decoded*/) {
-  return make_checksum(configuration, "fletcher32", sum_fletcher32, false);
+MadeCodec make_crc32c(const CodecSpec& spec, const Elements& /*decoded*/) {
+  return make_located(spec, "end", [](ByteView bytes) { return crc32c(bytes); });
 }
 
-Result<std::unique_ptr<Codec>> make_jenkins_lookup3(const Json& configuration,
-                                                    const Elements& /*decoded*/) {
-  ZARRFS_TRY(const std::int64_t seed,
-             integer_member(configuration, "jenkins_lookup3", "initval", 0, 0, 0xFFFFFFFFLL));
-  const Json prefix = configuration.value("prefix", Json());
-  Bytes bytes;
-  for (const Json& item : prefix.is_array() ? prefix : Json::array()) {
-    if (!item.is_number_unsigned() || item.get<std::uint64_t>() > 255)
-      return fail(Fault::kDamaged,
-                  "codec jenkins_lookup3: prefix is " + printable(dump_json(prefix)));
-    bytes.push_back(item.get<std::uint8_t>());
-  }
-  if (!prefix.is_null() && !prefix.is_array())
-    return fail(Fault::kDamaged,
-                "codec jenkins_lookup3: prefix is " + printable(dump_json(prefix)));
-  return std::make_unique<Checksum>("jenkins_lookup3", sum_jenkins, false,
-                                    static_cast<std::uint32_t>(seed), std::move(bytes));
+MadeCodec make_crc32(const CodecSpec& spec, const Elements& /*decoded*/) {
+  return make_located(spec, "start", crc32_of);
+}
+
+MadeCodec make_adler32(const CodecSpec& spec, const Elements& /*decoded*/) {
+  return make_located(spec, "start", adler32_of);
+}
+
+MadeCodec make_fletcher32(const CodecSpec& spec, const Elements& /*decoded*/) {
+  return std::make_unique<ChecksumCodec>(spec.name, false, fletcher32_of);
+}
+
+MadeCodec make_jenkins_lookup3(const CodecSpec& spec, const Elements& /*decoded*/) {
+  const Configuration configuration(spec);
+  ZARRFS_TRY(const std::int64_t initial, configuration.integer("initval", 0, UINT32_MAX, 0));
+  ZARRFS_TRY(Bytes prefix, parse_prefix(configuration));
+  const auto checksum = [initial, prefix = std::move(prefix)](ByteView bytes) {
+    return lookup3(bytes, static_cast<std::uint32_t>(initial), prefix);
+  };
+  return std::make_unique<ChecksumCodec>(spec.name, false, checksum);
 }
 
 }  // namespace zarrfs

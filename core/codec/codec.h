@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,8 +70,8 @@ class Codec {
 Result<std::unique_ptr<Codec>> make_codec(const CodecSpec& spec, const Elements& decoded);
 
 /// The name by which the table knows a codec: "endian" -> "bytes",
-/// "https://codec.zarrs.dev/array_to_bytes/vlen_v2" -> "vlen-bytes" or so; the name itself where it
-/// has no alias.
+/// "https://codec.zarrs.dev/array_to_bytes/vlen_utf8" -> "vlen-utf8"; the name itself where it has
+/// no alias.
 std::string canonical_codec_name(const std::string& name);
 
 /// All names the table knows, sorted: for documentation and tests.
@@ -82,8 +83,8 @@ class CodecChain {
   struct Step {
     CodecSpec spec;
     CodecStage stage = CodecStage::kBytesToBytes;
-    Elements
-        decoded;  ///< The elements before this step encodes (of the last array, for bytes steps).
+    /// The elements before this step encodes; for bytes to bytes steps those of the last array.
+    Elements decoded;
     std::shared_ptr<const Codec> codec;
   };
 
@@ -95,12 +96,12 @@ class CodecChain {
 
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
   [[nodiscard]] const Elements& decoded() const { return decoded_; }
-  /// The bytes of a whole chunk, in memory order (see above).
+  /// The bytes of a whole chunk, in memory order (see above). Where nothing tells their number
+  /// (variable-length elements, chains of bytes only), more than 2 GiB are kDamaged.
   [[nodiscard]] Result<Bytes> decode(ByteView stored) const;
   [[nodiscard]] Result<Bytes> encode(ByteView elements) const;
-  /// Undoes only the last bytes to bytes steps, down to (not including) step `first`; for views
-  /// that show the rest.
-  [[nodiscard]] Result<Bytes> decode_bytes_from(std::size_t first, ByteView stored) const;
+  /// Whether `stored` can be a whole chunk, at little cost: checksums and sizes from the outside
+  /// in, as far as the first compressor.
   [[nodiscard]] Result<void> check_whole(ByteView stored) const;
 
  private:

@@ -1,125 +1,141 @@
-// gzip and zlib. Source: RFC 1952, RFC 1950; Zarr v3 core, codecs/gzip; numcodecs.zlib. By zlib.
+// gzip and zlib: the same compression in two containers. Source: RFC 1950 to 1952; Zarr v3 core,
+// codecs/gzip (several members may follow each other); numcodecs, zlib.
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
+#include "core/codec/output.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr int kWindow = 15;
-constexpr int kGzipWindow = kWindow + 16;
+constexpr int kGzip = 16;  // added to the window: the gzip container
+constexpr int kMemory = 8;
+/// zlib's lengths have 32 bits.
+constexpr std::size_t kPiece = std::size_t{1} << 30U;
 
-class Deflate final : public Codec {
+/// An inflate stream that is released with its scope.
+class Inflater {
  public:
-  Deflate(const char* name, int window, int level) : name_(name), window_(window), level_(level) {}
-  [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
-
-  [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
-                                     std::uint64_t limit) const override {
-    Bytes out;
-    ZARRFS_CHECK(inflate_all(bytes, limit, &out));
-    return out;
+  explicit Inflater(int window) : ready_(inflateInit2(&stream_, window) == Z_OK) {}
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() {
+    if (ready_) inflateEnd(&stream_);
   }
+  [[nodiscard]] bool ready() const { return ready_; }
 
-  [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    z_stream stream{};
-    if (deflateInit2(&stream, level_, Z_DEFLATED, window_, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-      return fail(Fault::kNoMemory, message("no memory"));
-    Bytes out(deflateBound(&stream, bytes.size()));
-    stream.next_in = const_cast<Bytef*>(bytes.data());
-    stream.next_out = out.data();
-    std::size_t left_in = bytes.size();
-    std::size_t left_out = out.size();
-    int status = Z_OK;
-    while (status == Z_OK) {
-      constexpr std::size_t kStep = std::size_t{1} << 30U;
-      const auto in = static_cast<uInt>(std::min(left_in, kStep));
-      const auto room = static_cast<uInt>(std::min(left_out, kStep));
-      stream.avail_in = in;
-      stream.avail_out = room;
-      status = deflate(&stream, left_in <= kStep ? Z_FINISH : Z_NO_FLUSH);
-      left_in -= in - stream.avail_in;
-      left_out -= room - stream.avail_out;
-    }
-    deflateEnd(&stream);
-    if (status != Z_STREAM_END) return fail(Fault::kIo, message("cannot compress"));
-    out.resize(out.size() - left_out);
-    return out;
-  }
-
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    return inflate_all(bytes, ~std::uint64_t{0}, nullptr);
-  }
-
- private:
-  [[nodiscard]] std::string message(const std::string& what) const {
-    return std::string("codec ") + name_ + ": " + what;
-  }
-
-  /// Inflates all members of `bytes`, into `out` where that is given; at most `limit` bytes.
-  [[nodiscard]] Result<void> inflate_all(ByteView bytes, std::uint64_t limit, Bytes* out) const {
-    z_stream stream{};
-    if (inflateInit2(&stream, window_) != Z_OK) return fail(Fault::kNoMemory, message("no memory"));
-    auto result = inflate_members(stream, bytes, limit, out);
-    inflateEnd(&stream);
-    return result;
-  }
-
-  Result<void> inflate_members(z_stream& stream, ByteView bytes, std::uint64_t limit,
-                               Bytes* out) const {
-    std::array<std::uint8_t, 1U << 16U> buffer;
-    std::uint64_t total = 0;
+  /// Inflates one member at the start of `in` and takes it away from `in`.
+  Result<void> inflate_member(ByteView& in, Output& out, const char* name) {
+    inflateReset(&stream_);
     int status = Z_OK;
     while (status != Z_STREAM_END) {
-      if (stream.avail_in == 0) {
-        const std::size_t step = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30U);
-        stream.next_in = const_cast<Bytef*>(bytes.data());
-        stream.avail_in = static_cast<uInt>(step);
-        bytes = bytes.subspan(step);
+      const ByteView piece = in.first(std::min(in.size(), kPiece));
+      MutableByteView space = out.space();
+      space = space.first(std::min(space.size(), kPiece));
+      // zlib takes a pointer to non-const but only reads.
+      stream_.next_in = const_cast<Bytef*>(piece.data());
+      stream_.avail_in = static_cast<uInt>(piece.size());
+      stream_.next_out = space.data();
+      stream_.avail_out = static_cast<uInt>(space.size());
+      status = inflate(&stream_, Z_NO_FLUSH);
+      const std::size_t produced = space.size() - stream_.avail_out;
+      in = in.subspan(piece.size() - stream_.avail_in);
+      out.filled(produced);
+      if (status == Z_STREAM_END) break;
+      if (status == Z_BUF_ERROR || (status == Z_OK && in.empty() && stream_.avail_out != 0)) {
+        return fail(Fault::kDamaged, std::string(name) + ": it ends before its last byte");
       }
-      stream.next_out = buffer.data();
-      stream.avail_out = static_cast<uInt>(buffer.size());
-      status = inflate(&stream, Z_NO_FLUSH);
-      if (status == Z_BUF_ERROR) return fail(Fault::kDamaged, message("the data are cut off"));
-      if (status != Z_OK && status != Z_STREAM_END) {
-        return fail(Fault::kDamaged,
-                    message(stream.msg != nullptr ? stream.msg : "the data are damaged"));
+      if (status == Z_MEM_ERROR) return fail(Fault::kNoMemory, std::string(name) + ": no memory");
+      if (status != Z_OK) {
+        const char* reason = stream_.msg == nullptr ? "it needs a dictionary" : stream_.msg;
+        return fail(Fault::kDamaged, std::string(name) + ": " + reason);
       }
-      const std::size_t produced = buffer.size() - stream.avail_out;
-      total += produced;
-      if (total > limit)
-        return fail(Fault::kDamaged,
-                    message("the data expand to more than " + std::to_string(limit) + " bytes"));
-      if (out != nullptr)
-        out->insert(out->end(), buffer.begin(),
-                    buffer.begin() + static_cast<std::ptrdiff_t>(produced));
-      const bool more = stream.avail_in > 0 || !bytes.empty();
-      if (status == Z_STREAM_END && more) {  // another member, as gzip allows
-        if (inflateReset(&stream) != Z_OK) return fail(Fault::kIo, message("cannot go on"));
-        status = Z_OK;
-      }
+      if (out.over_limit()) return {};
     }
     return {};
   }
 
+ private:
+  z_stream stream_{};
+  bool ready_;
+};
+
+class DeflateCodec final : public Codec {
+ public:
+  DeflateCodec(const char* name, bool gzip, int level) : name_(name), gzip_(gzip), level_(level) {}
+
+  [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
+                                     std::uint64_t limit) const override {
+    Output out(limit, bytes.size());
+    ZARRFS_CHECK(inflate_all(bytes, out));
+    return out.take(name_);
+  }
+
+  [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
+    if (bytes.size() > UINT32_MAX) {
+      return fail(Fault::kUnsupported, std::string(name_) + ": " + std::to_string(bytes.size()) +
+                                           " bytes are more than it takes at once");
+    }
+    z_stream stream{};
+    if (deflateInit2(&stream, level_, Z_DEFLATED, window(), kMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
+      return fail(Fault::kNoMemory, std::string(name_) + ": no memory to compress with");
+    }
+    Bytes out(deflateBound(&stream, bytes.size()));
+    stream.next_in = const_cast<Bytef*>(bytes.data());
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    stream.next_out = out.data();
+    stream.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), UINT32_MAX));
+    const int status = deflate(&stream, Z_FINISH);
+    const std::size_t produced = stream.total_out;
+    deflateEnd(&stream);
+    if (status != Z_STREAM_END) {
+      return fail(Fault::kUnsupported, std::string(name_) + ": it compresses to too many bytes");
+    }
+    out.resize(produced);
+    return out;
+  }
+
+  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+    Output out = Output::discarding();
+    return inflate_all(bytes, out);
+  }
+
+ private:
+  [[nodiscard]] int window() const { return gzip_ ? kWindow + kGzip : kWindow; }
+
+  Result<void> inflate_all(ByteView bytes, Output& out) const {
+    if (bytes.empty()) return fail(Fault::kDamaged, std::string(name_) + ": there are no bytes");
+    Inflater inflater(window());
+    if (!inflater.ready()) return fail(Fault::kNoMemory, std::string(name_) + ": no memory");
+    do {
+      ZARRFS_CHECK(inflater.inflate_member(bytes, out, name_));
+    } while (gzip_ && !bytes.empty() && !out.over_limit());
+    if (bytes.empty() || out.over_limit()) return {};
+    return fail(Fault::kDamaged,
+                std::string(name_) + ": " + std::to_string(bytes.size()) + " bytes follow its end");
+  }
+
   const char* name_;
-  int window_;
+  bool gzip_;
   int level_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_gzip(const Json& configuration, const Elements& /*decoded*/) {
-  ZARRFS_TRY(const std::int64_t level, integer_member(configuration, "gzip", "level", 1, -1, 9));
-  return std::make_unique<Deflate>("gzip", kGzipWindow, static_cast<int>(level));
+MadeCodec make_gzip(const CodecSpec& spec, const Elements& /*decoded*/) {
+  ZARRFS_TRY(const std::int64_t level, Configuration(spec).integer("level", -1, 9, 1));
+  return std::make_unique<DeflateCodec>("gzip", true, static_cast<int>(level));
 }
 
-Result<std::unique_ptr<Codec>> make_zlib(const Json& configuration, const Elements& /*decoded*/) {
-  ZARRFS_TRY(const std::int64_t level, integer_member(configuration, "zlib", "level", 1, -1, 9));
-  return std::make_unique<Deflate>("zlib", kWindow, static_cast<int>(level));
+MadeCodec make_zlib(const CodecSpec& spec, const Elements& /*decoded*/) {
+  ZARRFS_TRY(const std::int64_t level, Configuration(spec).integer("level", -1, 9, 1));
+  return std::make_unique<DeflateCodec>("zlib", false, static_cast<int>(level));
 }
 
 }  // namespace zarrfs

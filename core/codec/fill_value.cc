@@ -33,6 +33,7 @@ IntegerRange range_of(const DataType& type) {
   if (type.kind == TypeKind::kSmallInt || type.kind == TypeKind::kSmallUint) {
     return {type.name.ends_with('2') ? 2U : 4U, has_sign};
   }
+  if (type.kind == TypeKind::kBool) return {1, false};
   return {type.size * 8, has_sign};
 }
 
@@ -234,7 +235,7 @@ std::optional<Bytes> any_bytes(const Json& value, std::uint32_t length) {
   if (value.is_array()) return byte_list(value);
   if (!value.is_string()) return std::nullopt;
   const auto& text = value.get_ref<const std::string&>();
-  const auto hexadecimal = hexadecimal_bytes(text);
+  auto hexadecimal = hexadecimal_bytes(text);
   if (length != 0 && hexadecimal && hexadecimal->size() == length) return hexadecimal;
   return from_base64(text);
 }
@@ -379,7 +380,7 @@ Result<Bytes> parse_fill_value(const DataType& type, const Json& fill_value, boo
     case TypeKind::kBool:
       if (fill_value.is_boolean())
         return Bytes{fill_value.get<bool>() ? std::uint8_t{1} : std::uint8_t{0}};
-      if (fill_value == 0 || fill_value == 1) return parse_integer(type, fill_value);
+      if (fill_value.is_number()) return parse_integer(type, fill_value);
       return refuse(type, fill_value, "neither true nor false");
     case TypeKind::kInt:
     case TypeKind::kUint:

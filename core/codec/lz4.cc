@@ -1,52 +1,67 @@
-// lz4 as numcodecs stores it: the decoded length (uint32, little-endian), then one LZ4 block. By
-// liblz4.
+// numcodecs.lz4: the decoded size as a 32-bit little-endian integer, then one LZ4 block.
+// Source: numcodecs, lz4.
 #include <lz4.h>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
+#include "core/codec/output.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kPrefix = 4;
+constexpr std::size_t kHeader = sizeof(std::uint32_t);
+/// No LZ4 block expands more than this.
+constexpr std::uint64_t kMaxRatio = 255;
 
-class Lz4 final : public Codec {
+class Lz4Codec final : public Codec {
  public:
-  explicit Lz4(int acceleration) : acceleration_(acceleration) {}
+  explicit Lz4Codec(int acceleration) : acceleration_(acceleration) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
-    if (bytes.size() < kPrefix)
-      return fail(Fault::kDamaged,
-                  "codec lz4: " + std::to_string(bytes.size()) + " bytes hold no length");
+    ZARRFS_CHECK(check_whole(bytes));
     const auto size = load_little<std::uint32_t>(bytes);
-    if (size > limit || size > LZ4_MAX_INPUT_SIZE || bytes.size() > LZ4_MAX_INPUT_SIZE) {
-      return fail(Fault::kDamaged, "codec lz4: the data expand to " + std::to_string(size) +
-                                       " bytes, more than " + std::to_string(limit));
-    }
+    if (size > limit) return over_limit_error("lz4", limit);
+    const ByteView block = bytes.subspan(kHeader);
     Bytes out(size);
-    const int written = LZ4_decompress_safe(
-        reinterpret_cast<const char*>(bytes.data() + kPrefix), reinterpret_cast<char*>(out.data()),
-        static_cast<int>(bytes.size() - kPrefix), static_cast<int>(size));
-    if (written < 0 || static_cast<std::uint32_t>(written) != size)
-      return fail(Fault::kDamaged, "codec lz4: the data are damaged");
+    const int produced = LZ4_decompress_safe(
+        reinterpret_cast<const char*>(block.data()), reinterpret_cast<char*>(out.data()),
+        static_cast<int>(block.size()), static_cast<int>(size));
+    if (produced < 0 || static_cast<std::uint32_t>(produced) != size) {
+      return fail(Fault::kDamaged, "lz4: the block does not decode to the " + std::to_string(size) +
+                                       " bytes its header says");
+    }
     return out;
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    if (bytes.size() > LZ4_MAX_INPUT_SIZE)
-      return fail(Fault::kTooBig,
-                  "codec lz4: a chunk of " + std::to_string(bytes.size()) + " bytes");
+    if (bytes.size() > LZ4_MAX_INPUT_SIZE) {
+      return fail(Fault::kUnsupported,
+                  "lz4: " + std::to_string(bytes.size()) + " bytes are more than it takes at once");
+    }
     Bytes out;
     append_little(out, static_cast<std::uint32_t>(bytes.size()));
-    const int room = LZ4_compressBound(static_cast<int>(bytes.size()));
-    out.resize(kPrefix + static_cast<std::size_t>(room));
-    const int written = LZ4_compress_fast(reinterpret_cast<const char*>(bytes.data()),
-                                          reinterpret_cast<char*>(out.data() + kPrefix),
-                                          static_cast<int>(bytes.size()), room, acceleration_);
-    if (written <= 0) return fail(Fault::kIo, "codec lz4: cannot compress");
-    out.resize(kPrefix + static_cast<std::size_t>(written));
+    const int bound = LZ4_compressBound(static_cast<int>(bytes.size()));
+    out.resize(kHeader + static_cast<std::size_t>(bound));
+    const int produced = LZ4_compress_fast(reinterpret_cast<const char*>(bytes.data()),
+                                           reinterpret_cast<char*>(out.data() + kHeader),
+                                           static_cast<int>(bytes.size()), bound, acceleration_);
+    out.resize(kHeader + static_cast<std::size_t>(produced));
     return out;
+  }
+
+  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+    if (bytes.size() <= kHeader || bytes.size() > LZ4_MAX_INPUT_SIZE) {
+      return fail(Fault::kDamaged,
+                  "lz4: " + std::to_string(bytes.size()) + " bytes cannot be a size and a block");
+    }
+    const auto size = load_little<std::uint32_t>(bytes);
+    if (size <= LZ4_MAX_INPUT_SIZE && size <= bytes.size() * kMaxRatio) return {};
+    return fail(Fault::kDamaged, "lz4: " + std::to_string(bytes.size()) +
+                                     " bytes cannot decode to the " + std::to_string(size) +
+                                     " bytes the header says");
   }
 
  private:
@@ -55,10 +70,10 @@ class Lz4 final : public Codec {
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_lz4(const Json& configuration, const Elements& /*decoded*/) {
+MadeCodec make_lz4(const CodecSpec& spec, const Elements& /*decoded*/) {
   ZARRFS_TRY(const std::int64_t acceleration,
-             integer_member(configuration, "lz4", "acceleration", 1, -65537, 65537));
-  return std::make_unique<Lz4>(static_cast<int>(acceleration));
+             Configuration(spec).integer("acceleration", INT32_MIN, INT32_MAX, 1));
+  return std::make_unique<Lz4Codec>(static_cast<int>(acceleration));
 }
 
 }  // namespace zarrfs

@@ -1,45 +1,60 @@
-// shuffle: the bytes of elements sorted by their place in the element. Source: numcodecs.shuffle.
-#include <algorithm>
-
-#include "core/codec/factories.h"
+// numcodecs.shuffle: the first bytes of all items, then the second ones, and so on.
+// Source: numcodecs, shuffle.
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
 
 namespace zarrfs {
 namespace {
 
-class Shuffle final : public Codec {
+class ShuffleCodec final : public Codec {
  public:
-  explicit Shuffle(std::size_t size) : size_(size) {}
+  explicit ShuffleCodec(std::size_t item_size) : item_size_(item_size) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
-                                     std::uint64_t /*limit*/) const override {
-    Bytes out(bytes.begin(), bytes.end());  // bytes behind the last whole element stay
-    const std::size_t count = bytes.size() / size_;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t k = 0; k < size_; ++k) out[i * size_ + k] = bytes[k * count + i];
+                                     std::uint64_t limit) const override {
+    if (bytes.size() > limit) {
+      return fail(Fault::kDamaged, "shuffle: " + std::to_string(bytes.size()) +
+                                       " bytes are more than " + std::to_string(limit));
     }
-    return out;
-  }
-  [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    Bytes out(bytes.begin(), bytes.end());
-    const std::size_t count = bytes.size() / size_;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t k = 0; k < size_; ++k) out[k * count + i] = bytes[i * size_ + k];
+    ZARRFS_CHECK(check_whole(bytes));
+    Bytes out(bytes.size());
+    const std::size_t items = bytes.size() / item_size_;
+    for (std::size_t byte = 0; byte < item_size_; ++byte) {
+      for (std::size_t i = 0; i < items; ++i) out[i * item_size_ + byte] = bytes[byte * items + i];
     }
     return out;
   }
 
+  [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
+    ZARRFS_CHECK(check_whole(bytes));
+    Bytes out(bytes.size());
+    const std::size_t items = bytes.size() / item_size_;
+    for (std::size_t byte = 0; byte < item_size_; ++byte) {
+      for (std::size_t i = 0; i < items; ++i) out[byte * items + i] = bytes[i * item_size_ + byte];
+    }
+    return out;
+  }
+
+  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+    if (bytes.size() % item_size_ == 0) return {};
+    return fail(Fault::kDamaged, "shuffle: " + std::to_string(bytes.size()) +
+                                     " bytes are not a multiple of elementsize " +
+                                     std::to_string(item_size_));
+  }
+
  private:
-  std::size_t size_;
+  std::size_t item_size_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_shuffle(const Json& configuration,
-                                            const Elements& /*decoded*/) {
+MadeCodec make_shuffle(const CodecSpec& spec, const Elements& decoded) {
+  const std::int64_t fallback = decoded.type.variable_length() ? 4 : decoded.type.size;
   ZARRFS_TRY(const std::int64_t size,
-             integer_member(configuration, "shuffle", "elementsize", 4, 1, 1 << 20));
-  return std::make_unique<Shuffle>(static_cast<std::size_t>(size));
+             Configuration(spec).integer("elementsize", 0, INT32_MAX, fallback));
+  return std::make_unique<ShuffleCodec>(size < 1 ? 1 : static_cast<std::size_t>(size));
 }
 
 }  // namespace zarrfs

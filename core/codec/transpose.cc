@@ -1,93 +1,174 @@
-// transpose: permutes the axes. Source: Zarr v3 core, codecs/transpose; "C" and "F" of earlier
-// drafts.
+// The transpose codec: encoded dimension i is decoded dimension order[i].
+// Source: Zarr v3 core, codecs/transpose; the strings "C" and "F" are of its earlier drafts.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
+#include "core/codec/vlen_items.h"
 
 namespace zarrfs {
 namespace {
 
+using Order = std::vector<std::size_t>;
 using Shape = std::vector<std::uint64_t>;
 
-/// Copies elements of `in` (C order of `shape`) so that axis k of the result is axis order[k].
-Bytes permute(ByteView in, const Shape& shape, const Shape& order, std::size_t size) {
+Shape permuted(const Shape& shape, const Order& order) {
+  Shape result(shape.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result[i] = shape[order[i]];
+  return result;
+}
+
+Order inverse(const Order& order) {
+  Order result(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = i;
+  return result;
+}
+
+/// Calls copy_row(source, step, length) for each row of the result, in C order of the result, whose
+/// shape is that of `shape` with dimension i being dimension order[i] of the source. All in items.
+template <class CopyRow>
+void for_each_row(const Shape& shape, const Order& order, const CopyRow& copy_row) {
   const std::size_t rank = shape.size();
-  Shape stride(rank, size);
-  for (std::size_t axis = rank; axis > 1; --axis)
-    stride[axis - 2] = stride[axis - 1] * shape[axis - 1];
-  Bytes out(in.size());
-  Shape position(rank, 0);
-  std::uint64_t from = 0;
-  for (std::size_t to = 0; to + size <= out.size(); to += size) {
-    std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(from), size,
-                out.begin() + static_cast<std::ptrdiff_t>(to));
-    for (std::size_t k = rank; k > 0; --k) {
-      const std::uint64_t axis = order[k - 1];
-      from += stride[axis];
-      if (++position[k - 1] < shape[axis]) break;
-      from -= stride[axis] * shape[axis];
-      position[k - 1] = 0;
+  Shape strides(rank, 1);
+  for (std::size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  const Shape extent = permuted(shape, order);
+  const Shape step = permuted(strides, order);
+  if (rank == 0 || std::find(extent.begin(), extent.end(), 0) != extent.end()) {
+    if (rank == 0) copy_row(0, 1, 1);
+    return;
+  }
+  Shape at(rank, 0);
+  std::uint64_t source = 0;
+  while (true) {
+    copy_row(source, step[rank - 1], extent[rank - 1]);
+    std::size_t dimension = rank - 1;
+    while (dimension-- > 0) {
+      source += step[dimension];
+      if (++at[dimension] < extent[dimension]) break;
+      source -= step[dimension] * extent[dimension];
+      at[dimension] = 0;
+      if (dimension == 0) return;
     }
+    if (rank == 1) return;
+  }
+}
+
+template <std::size_t kSize>
+void permute_fixed(const std::uint8_t* in, const Shape& shape, const Order& order,
+                   std::uint8_t* out) {
+  for_each_row(shape, order, [&](std::uint64_t source, std::uint64_t step, std::uint64_t length) {
+    const std::uint8_t* from = in + source * kSize;
+    for (std::uint64_t i = 0; i < length; ++i, from += step * kSize, out += kSize) {
+      std::memcpy(out, from, kSize);
+    }
+  });
+}
+
+void permute_any(const std::uint8_t* in, const Shape& shape, const Order& order, std::uint8_t* out,
+                 std::size_t size) {
+  for_each_row(shape, order, [&](std::uint64_t source, std::uint64_t step, std::uint64_t length) {
+    const std::uint8_t* from = in + source * size;
+    for (std::uint64_t i = 0; i < length; ++i, from += step * size, out += size) {
+      std::memcpy(out, from, size);
+    }
+  });
+}
+
+Bytes permute(ByteView in, const Shape& shape, const Order& order, std::size_t size) {
+  Bytes out(in.size());
+  switch (size) {
+    case 1: permute_fixed<1>(in.data(), shape, order, out.data()); break;
+    case 2: permute_fixed<2>(in.data(), shape, order, out.data()); break;
+    case 4: permute_fixed<4>(in.data(), shape, order, out.data()); break;
+    case 8: permute_fixed<8>(in.data(), shape, order, out.data()); break;
+    case 16: permute_fixed<16>(in.data(), shape, order, out.data()); break;
+    default: permute_any(in.data(), shape, order, out.data(), size);
   }
   return out;
 }
 
-class Transpose final : public Codec {
+Result<Bytes> permute_items(ByteView in, const Shape& shape, const Order& order,
+                            std::uint64_t count) {
+  ZARRFS_TRY(const std::vector<ByteView> items, split_items(in, count));
+  std::vector<ByteView> moved;
+  moved.reserve(items.size());
+  for_each_row(shape, order, [&](std::uint64_t source, std::uint64_t step, std::uint64_t length) {
+    for (std::uint64_t i = 0; i < length; ++i) moved.push_back(items[source + i * step]);
+  });
+  return join_items(moved);
+}
+
+class TransposeCodec final : public Codec {
  public:
-  explicit Transpose(Shape order) : order_(std::move(order)), inverse_(order_.size()) {
-    for (std::size_t k = 0; k < order_.size(); ++k) inverse_[order_[k]] = k;
-  }
+  explicit TransposeCodec(Order order) : order_(std::move(order)) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
 
   [[nodiscard]] Result<Elements> encoded(const Elements& decoded) const override {
-    Elements out{decoded.type, Shape(decoded.shape.size())};
-    for (std::size_t k = 0; k < order_.size(); ++k) out.shape[k] = decoded.shape[order_[k]];
-    return out;
+    return Elements{decoded.type, permuted(decoded.shape, order_)};
   }
+
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
                                      std::uint64_t /*limit*/) const override {
-    if (decoded.type.variable_length())
-      return fail(Fault::kUnsupported, "codec transpose: elements of variable length");
-    if (bytes.size() != decoded.bytes())
-      return fail(Fault::kDamaged, "codec transpose: " + std::to_string(bytes.size()) + " bytes");
-    ZARRFS_TRY(const Elements stored, encoded(decoded));
-    return permute(bytes, stored.shape, inverse_, decoded.type.size);
+    return move(bytes, decoded, permuted(decoded.shape, order_), inverse(order_));
   }
+
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& decoded) const override {
-    if (decoded.type.variable_length())
-      return fail(Fault::kUnsupported, "codec transpose: elements of variable length");
-    return permute(bytes, decoded.shape, order_, decoded.type.size);
+    return move(bytes, decoded, decoded.shape, order_);
   }
 
  private:
-  Shape order_;
-  Shape inverse_;
+  static Result<Bytes> move(ByteView bytes, const Elements& decoded, const Shape& shape,
+                            const Order& order) {
+    if (decoded.type.variable_length()) {
+      return permute_items(bytes, shape, order, decoded.count());
+    }
+    if (bytes.size() != decoded.bytes()) {
+      return fail(Fault::kDamaged, "transpose: " + std::to_string(bytes.size()) +
+                                       " bytes of elements, not " +
+                                       std::to_string(decoded.bytes()));
+    }
+    return permute(bytes, shape, order, decoded.type.size);
+  }
+
+  Order order_;
 };
+
+Order identity(std::size_t rank) {
+  Order order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+Result<Order> parse_order(const Configuration& configuration, std::size_t rank) {
+  const Json* spelled = configuration.find("order");
+  if (spelled == nullptr) return configuration.refuse("order", "is missing");
+  Order order = identity(rank);
+  if (*spelled == "C") return order;
+  if (*spelled == "F") return Order(order.rbegin(), order.rend());
+  const auto malformed = [&] {
+    return configuration.refuse("order",
+                                "is not a permutation of " + std::to_string(rank) + " dimensions");
+  };
+  if (!spelled->is_array() || spelled->size() != rank) return malformed();
+  std::vector<bool> seen(rank, false);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const Json& one = (*spelled)[i];
+    if (!one.is_number_unsigned() || one.get<std::uint64_t>() >= rank) return malformed();
+    order[i] = one.get<std::size_t>();
+    if (seen[order[i]]) return malformed();
+    seen[order[i]] = true;
+  }
+  return order;
+}
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_transpose(const Json& configuration, const Elements& decoded) {
-  const std::size_t rank = decoded.shape.size();
-  const Json spelled = configuration.value("order", Json());
-  Shape order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  if (spelled == "F") std::reverse(order.begin(), order.end());
-  if (spelled == "F" || spelled == "C") return std::make_unique<Transpose>(std::move(order));
-  std::vector<bool> seen(rank, false);
-  bool valid = spelled.is_array() && spelled.size() == rank;
-  for (std::size_t k = 0; valid && k < rank; ++k) {
-    valid = spelled[k].is_number_unsigned() && spelled[k].get<std::uint64_t>() < rank &&
-            !seen[spelled[k].get<std::uint64_t>()];
-    if (!valid) break;
-    order[k] = spelled[k].get<std::uint64_t>();
-    seen[order[k]] = true;
-  }
-  if (!valid) {
-    return fail(Fault::kDamaged, "codec transpose: order " + printable(dump_json(spelled)) +
-                                     " is no permutation of " + std::to_string(rank) + " axes");
-  }
-  return std::make_unique<Transpose>(std::move(order));
+MadeCodec make_transpose(const CodecSpec& spec, const Elements& decoded) {
+  ZARRFS_TRY(Order order, parse_order(Configuration(spec), decoded.shape.size()));
+  return std::make_unique<TransposeCodec>(std::move(order));
 }
 
 }  // namespace zarrfs

@@ -1,68 +1,107 @@
-// vlen-utf8 and vlen-bytes: uint32 count, then each item as uint32 length and bytes. Source:
-// zarr-extensions codecs/vlen-utf8 and vlen-bytes, numcodecs.vlen. The wire format is the form in
-// memory too.
-#include "core/codec/factories.h"
+// Codecs of variable-length elements: vlen-utf8 and vlen-bytes store what memory holds.
+// Source: zarr-extensions, codecs/vlen-utf8 and codecs/vlen-bytes.
+#include <string>
+
+#include "core/codec/codecs.h"
+#include "core/codec/vlen_items.h"
 
 namespace zarrfs {
 namespace {
 
-class Vlen final : public Codec {
+constexpr std::size_t kLength = sizeof(std::uint32_t);
+
+auto damaged(const std::string& reason) {
+  return fail(Fault::kDamaged, "variable-length items: " + reason);
+}
+
+template <class Visit>
+Result<void> walk_items(ByteView bytes, std::uint64_t count, const Visit& visit) {
+  if (bytes.size() < kLength) return damaged("no room for their number");
+  const auto stored = load_little<std::uint32_t>(bytes);
+  if (stored != count) {
+    return damaged("there are " + std::to_string(stored) + " where the chunk has " +
+                   std::to_string(count) + " elements");
+  }
+  std::size_t at = kLength;
+  for (std::uint32_t i = 0; i < stored; ++i) {
+    if (bytes.size() - at < kLength) return damaged("item " + std::to_string(i) + " is missing");
+    const auto length = load_little<std::uint32_t>(bytes.subspan(at));
+    at += kLength;
+    if (bytes.size() - at < length) {
+      return damaged("item " + std::to_string(i) + " of " + std::to_string(length) +
+                     " bytes ends after the chunk");
+    }
+    visit(bytes.subspan(at, length));
+    at += length;
+  }
+  if (at == bytes.size()) return {};
+  return damaged(std::to_string(bytes.size() - at) + " bytes follow the last one");
+}
+
+class VlenCodec final : public Codec {
  public:
-  explicit Vlen(const char* name) : name_(name) {}
+  explicit VlenCodec(std::uint64_t count) : count_(count) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
-                                     std::uint64_t /*limit*/) const override {
-    ZARRFS_CHECK(check_whole(bytes));
-    if (const auto count = load_little<std::uint32_t>(bytes); count != decoded.count()) {
-      return fail(Fault::kDamaged, message(std::to_string(count) + " items instead of " +
-                                           std::to_string(decoded.count())));
+                                     std::uint64_t limit) const override {
+    if (bytes.size() > limit) {
+      return damaged(std::to_string(bytes.size()) + " bytes are more than a chunk may have");
     }
+    ZARRFS_CHECK(check_items(bytes, decoded.count()));
     return Bytes(bytes.begin(), bytes.end());
   }
+
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& decoded) const override {
-    return decode(bytes, decoded, 0);
+    ZARRFS_CHECK(check_items(bytes, decoded.count()));
+    return Bytes(bytes.begin(), bytes.end());
   }
 
   [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    if (bytes.size() < 4)
-      return fail(Fault::kDamaged, message(std::to_string(bytes.size()) + " bytes hold no count"));
-    const auto count = load_little<std::uint32_t>(bytes);
-    bytes = bytes.subspan(4);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (bytes.size() < 4 || bytes.size() - 4 < load_little<std::uint32_t>(bytes)) {
-        return fail(Fault::kDamaged, message("item " + std::to_string(i) + " of " +
-                                             std::to_string(count) + " is cut off"));
-      }
-      bytes = bytes.subspan(4 + std::size_t{load_little<std::uint32_t>(bytes)});
-    }
-    return {};
+    return check_items(bytes, count_);
   }
 
  private:
-  [[nodiscard]] std::string message(const std::string& what) const {
-    return std::string("codec ") + name_ + ": " + what;
-  }
-  const char* name_;
+  std::uint64_t count_;
 };
 
-Result<std::unique_ptr<Codec>> make_vlen(const char* name, const Elements& decoded) {
+MadeCodec make_vlen(const CodecSpec& spec, const Elements& decoded) {
   if (!decoded.type.variable_length()) {
-    return fail(Fault::kDamaged, std::string("codec ") + name + ": elements of type " +
-                                     decoded.type.name + " have a fixed size");
+    return fail(Fault::kDamaged, "codec " + spec.name + ": data type " +
+                                     printable(decoded.type.name) + " has a fixed length");
   }
-  return std::make_unique<Vlen>(name);
+  return std::make_unique<VlenCodec>(decoded.count());
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_vlen_utf8(const Json& /*configuration*/,
-                                              const Elements& decoded) {
-  return make_vlen("vlen-utf8", decoded);
+Result<void> check_items(ByteView bytes, std::uint64_t count) {
+  return walk_items(bytes, count, [](ByteView) {});
 }
-Result<std::unique_ptr<Codec>> make_vlen_bytes(const Json& /*configuration*/,
-                                               const Elements& decoded) {
-  return make_vlen("vlen-bytes", decoded);
+
+Result<std::vector<ByteView>> split_items(ByteView bytes, std::uint64_t count) {
+  std::vector<ByteView> items;
+  ZARRFS_CHECK(walk_items(bytes, count, [&](ByteView item) { items.push_back(item); }));
+  return items;
+}
+
+Bytes join_items(const std::vector<ByteView>& items) {
+  Bytes bytes;
+  append_little(bytes, static_cast<std::uint32_t>(items.size()));
+  for (const ByteView item : items) {
+    append_little(bytes, static_cast<std::uint32_t>(item.size()));
+    bytes.insert(bytes.end(), item.begin(), item.end());
+  }
+  return bytes;
+}
+
+MadeCodec make_vlen_utf8(const CodecSpec& spec, const Elements& decoded) {
+  return make_vlen(spec, decoded);
+}
+
+MadeCodec make_vlen_bytes(const CodecSpec& spec, const Elements& decoded) {
+  return make_vlen(spec, decoded);
 }
 
 }  // namespace zarrfs

@@ -1,93 +1,131 @@
-// zstd. Source: RFC 8878; zarr-extensions codecs/zstd. By libzstd.
+// The zstd codec: one or more frames. Source: RFC 8878; zarr-extensions, codecs/zstd.
 #include <zstd.h>
 
 #include <algorithm>
-#include <memory>
 
-#include "core/codec/factories.h"
+#include "core/codec/codecs.h"
+#include "core/codec/configuration.h"
+#include "core/codec/output.h"
 
 namespace zarrfs {
 namespace {
 
-Error zstd_error(const std::string& what) { return {Fault::kDamaged, "codec zstd: " + what}; }
+constexpr int kMaxWindowLog = 31;
+/// What a frame may claim as its size and get at once; larger ones grow as they decode.
+constexpr std::uint64_t kTrusted = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kTrustedRatio = 256;
 
-class Zstd final : public Codec {
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+using Decompressor = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+using Compressor = std::unique_ptr<ZSTD_CCtx, FreeContext>;
+
+tl::unexpected<Error> damaged(const std::string& reason) {
+  return fail(Fault::kDamaged, "zstd: " + reason);
+}
+
+Result<Bytes> decode_at_once(ZSTD_DCtx* context, ByteView bytes, std::uint64_t size) {
+  Bytes out(size);
+  const std::size_t produced =
+      ZSTD_decompressDCtx(context, out.data(), out.size(), bytes.data(), bytes.size());
+  if (ZSTD_isError(produced) != 0) return damaged(ZSTD_getErrorName(produced));
+  out.resize(produced);
+  return out;
+}
+
+Result<Bytes> decode_in_pieces(ZSTD_DCtx* context, ByteView bytes, std::uint64_t limit) {
+  ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, kMaxWindowLog);
+  Output out(limit, bytes.size());
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  std::size_t wanted = 1;  // 0 where a frame has just ended
+  while (in.pos < in.size || wanted != 0) {
+    const MutableByteView space = out.space();
+    ZSTD_outBuffer buffer{space.data(), space.size(), 0};
+    const std::size_t before = in.pos;
+    wanted = ZSTD_decompressStream(context, &buffer, &in);
+    if (ZSTD_isError(wanted) != 0) return damaged(ZSTD_getErrorName(wanted));
+    out.filled(buffer.pos);
+    if (out.over_limit()) break;
+    if (wanted != 0 && in.pos == before && buffer.pos == 0) {
+      return damaged("a frame ends before its last block");
+    }
+  }
+  return out.take("zstd");
+}
+
+/// Walks the frames by their block headers: the sum of their content sizes, or nothing where a
+/// frame does not tell its own; kDamaged where a frame is not whole.
+Result<std::optional<std::uint64_t>> claimed_size(ByteView bytes) {
+  if (bytes.empty()) return damaged("there are no bytes");
+  std::optional<std::uint64_t> sum = 0;
+  while (!bytes.empty()) {
+    const std::size_t frame = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
+    if (ZSTD_isError(frame) != 0) {
+      return damaged(std::string("a frame is not whole: ") + ZSTD_getErrorName(frame));
+    }
+    const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+    const bool known = sum && size != ZSTD_CONTENTSIZE_UNKNOWN;
+    sum = known ? checked_add(*sum, size) : std::nullopt;
+    bytes = bytes.subspan(frame);
+  }
+  return sum;
+}
+
+class ZstdCodec final : public Codec {
  public:
-  Zstd(int level, bool checksum) : level_(level), checksum_(checksum) {}
+  ZstdCodec(int level, bool checksum) : level_(level), checksum_(checksum) {}
+
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
-    const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
-                                                                       ZSTD_freeDCtx);
-    if (!context) return fail(Fault::kNoMemory, "codec zstd: no memory");
-    Bytes out;
-    const auto told = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-    if (told == ZSTD_CONTENTSIZE_ERROR) return fail(zstd_error("there is no frame"));
-    if (told != ZSTD_CONTENTSIZE_UNKNOWN && told > limit) return fail(too_long(limit));
-    out.resize(told == ZSTD_CONTENTSIZE_UNKNOWN ? ZSTD_DStreamOutSize()
-                                                : static_cast<std::size_t>(told));
-    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
-    ZSTD_outBuffer target{out.data(), out.size(), 0};
-    std::size_t wanted = 1;
-    while (in.pos < in.size || wanted != 0) {
-      if (target.pos == target.size && (in.pos < in.size || wanted != 0)) {
-        if (out.size() > limit) return fail(too_long(limit));
-        out.resize(std::max<std::size_t>(out.size() * 2, ZSTD_DStreamOutSize()));
-        target = {out.data(), out.size(), target.pos};
-      }
-      const std::size_t before = in.pos + target.pos;
-      wanted = ZSTD_decompressStream(context.get(), &target, &in);
-      if (ZSTD_isError(wanted) != 0) return fail(zstd_error(ZSTD_getErrorName(wanted)));
-      if (wanted != 0 && in.pos == in.size && in.pos + target.pos == before)
-        return fail(zstd_error("the frame is cut off"));
+    ZARRFS_TRY(const std::optional<std::uint64_t> claimed, claimed_size(bytes));
+    const Decompressor context(ZSTD_createDCtx());
+    if (!context) return fail(Fault::kNoMemory, "zstd: no memory to decompress with");
+    if (!claimed) return decode_in_pieces(context.get(), bytes, limit);
+    const std::uint64_t size = *claimed;
+    if (size > limit) return over_limit_error("zstd", limit);
+    if (size > kTrusted && size / kTrustedRatio > bytes.size()) {
+      return decode_in_pieces(context.get(), bytes, limit);
     }
-    if (target.pos > limit) return fail(too_long(limit));
-    out.resize(target.pos);
-    return out;
+    return decode_at_once(context.get(), bytes, size);
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
-                                                                       ZSTD_freeCCtx);
-    if (!context) return fail(Fault::kNoMemory, "codec zstd: no memory");
+    const Compressor context(ZSTD_createCCtx());
+    if (!context) return fail(Fault::kNoMemory, "zstd: no memory to compress with");
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level_);
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, checksum_ ? 1 : 0);
     Bytes out(ZSTD_compressBound(bytes.size()));
-    const std::size_t size =
+    const std::size_t produced =
         ZSTD_compress2(context.get(), out.data(), out.size(), bytes.data(), bytes.size());
-    if (ZSTD_isError(size) != 0) return fail(zstd_error(ZSTD_getErrorName(size)));
-    out.resize(size);
+    if (ZSTD_isError(produced) != 0) {
+      return fail(Fault::kNoMemory, std::string("zstd: ") + ZSTD_getErrorName(produced));
+    }
+    out.resize(produced);
     return out;
   }
 
   [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    do {
-      const std::size_t frame = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
-      if (ZSTD_isError(frame) != 0) return fail(zstd_error(ZSTD_getErrorName(frame)));
-      bytes = bytes.subspan(frame);
-    } while (!bytes.empty());
+    if (auto size = claimed_size(bytes); !size) return fail(std::move(size.error()));
     return {};
   }
 
  private:
-  static Error too_long(std::uint64_t limit) {
-    return zstd_error("the data expand to more than " + std::to_string(limit) + " bytes");
-  }
-
   int level_;
   bool checksum_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Codec>> make_zstd(const Json& configuration, const Elements& /*decoded*/) {
+MadeCodec make_zstd(const CodecSpec& spec, const Elements& /*decoded*/) {
+  const Configuration configuration(spec);
   ZARRFS_TRY(const std::int64_t level,
-             integer_member(configuration, "zstd", "level", 0, -131072, 22));
-  const Json checksum = configuration.value("checksum", Json(false));
-  if (!checksum.is_boolean())
-    return fail(Fault::kDamaged, "codec zstd: checksum is " + printable(dump_json(checksum)));
-  return std::make_unique<Zstd>(static_cast<int>(level), checksum.get<bool>());
+             configuration.integer("level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0));
+  ZARRFS_TRY(const bool checksum, configuration.boolean("checksum", false));
+  return std::make_unique<ZstdCodec>(static_cast<int>(level), checksum);
 }
 
 }  // namespace zarrfs

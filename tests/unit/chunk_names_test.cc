@@ -1,0 +1,76 @@
+// Names of chunks in an array's directory. Needs core/zarr for coordinates.
+#include "core/view/chunk_names.h"
+
+#include <gtest/gtest.h>
+
+namespace zarrfs {
+namespace {
+
+using Kind = ChunkKeyEncoding::Kind;
+
+ChunkNames v2_names(char separator, std::vector<std::uint64_t> counts) {
+  return {{Kind::kV2, separator}, std::move(counts)};
+}
+
+TEST(ChunkNames, FlatAndNestedNamesLeadToTheSameChunk) {
+  const ChunkNames names = v2_names('.', {3, 4, 5});
+  const auto flat = names.in_array("2.0.4");
+  const auto first = names.in_array("2");
+  ASSERT_TRUE(flat && first);
+  EXPECT_TRUE(first->directory);
+  const auto second = names.in_prefix(first->coordinates, "0");
+  ASSERT_TRUE(second && second->directory);
+  const auto chunk = names.in_prefix(second->coordinates, "4");
+  ASSERT_TRUE(chunk && !chunk->directory);
+  EXPECT_EQ(names.number_of(*chunk), names.number_of(*flat));
+}
+
+TEST(ChunkNames, OnlyCanonicalNamesWithinTheGridAreChunks) {
+  const ChunkNames names = v2_names('.', {3, 4});
+  for (const char* name : {"3.0", "0.4", "00.1", "0.01", "0.1.2", "-1.0", "+1.0", "0.", ".0", "",
+                           "c.0.1", "0.1 ", "18446744073709551616.0"}) {
+    EXPECT_FALSE(names.in_array(name)) << name;
+  }
+}
+
+TEST(ChunkNames, ScalarsHaveOneNameInEachVersion) {
+  const ChunkNames v2 = v2_names('.', {});
+  ASSERT_TRUE(v2.in_array("0"));
+  EXPECT_FALSE(v2.in_array("0")->directory);
+  EXPECT_EQ(v2.flat_name({}), "0");
+  const ChunkNames v3({Kind::kDefault, '/'}, {});
+  ASSERT_TRUE(v3.in_array("c"));
+  EXPECT_FALSE(v3.in_array("c")->directory);
+  EXPECT_FALSE(v3.nested());
+  EXPECT_EQ(v3.chunks(), 1U);
+}
+
+TEST(ChunkNames, OneAxisNeedsNoDirectoriesInV2AndOneInV3) {
+  const ChunkNames v2 = v2_names('/', {7});
+  EXPECT_FALSE(v2.nested());
+  EXPECT_FALSE(v2.in_array("6")->directory);
+  const ChunkNames v3({Kind::kDefault, '/'}, {7});
+  EXPECT_TRUE(v3.nested());
+  EXPECT_TRUE(v3.in_array("c")->directory);
+  EXPECT_FALSE(v3.in_prefix({}, "6")->directory);
+}
+
+TEST(ChunkNames, EveryNumberStandsForOnePart) {
+  const ChunkNames names({Kind::kDefault, '/'}, {2, 3, 2});
+  EXPECT_EQ(names.nodes(), 12U + 1 + 2 + 6);
+  for (std::uint64_t number = 0; number < names.nodes(); ++number) {
+    const NamedPart part = names.part_of(number);
+    EXPECT_EQ(part.directory, number >= 12U);
+    EXPECT_EQ(names.number_of(part), number);
+  }
+}
+
+TEST(ChunkNames, NamesOfTemporaryFilesDoNotLookLikeChunks) {
+  for (const char* name : {"0", "1.22", "c", "c.0.1"}) EXPECT_TRUE(looks_like_chunk(name)) << name;
+  for (const char* name : {"0.1.abc.partial", "c0", "", "0.", "01", "c."}) {
+    EXPECT_FALSE(looks_like_chunk(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace zarrfs

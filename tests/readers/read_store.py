@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import warnings
@@ -18,6 +19,8 @@ import warnings
 import numpy as np
 
 warnings.simplefilter("ignore")
+
+MEMORY = 16 << 30  # bytes of address space: a reader that goes astray must not take the machine with it
 
 
 def canonical(values):
@@ -144,7 +147,7 @@ def read_netcdf(path):
     import netCDF4
 
     group, name = os.path.split(path)
-    with netCDF4.Dataset(f"file://{group}#mode=zarr") as data:
+    with netCDF4.Dataset(f"file://{group}#mode=zarr,file") as data:
         variable = data.variables[name]
         variable.set_auto_maskandscale(False)
         return np.asarray(variable[...])
@@ -193,6 +196,7 @@ def truth_path(truth, name):
 
 
 def main():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     reader, directory = sys.argv[1:3]
     truth = sys.argv[3] if len(sys.argv) > 3 else None
     read, document = READERS[reader]

@@ -46,7 +46,8 @@ class CellLister {
 
  private:
   Result<void> list_directory(const std::string& relative) {
-    ZARRFS_TRY(const auto entries, store_.list(join_path(path_, relative)));
+    ZARRFS_TRY(const auto entries,
+               store_.list(relative.empty() ? path_ : join_path(path_, relative)));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
       if (relative.empty() && is_metadata_name(entry.name)) continue;

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "core/cli/command.h"
+
 namespace zarrfs {
 namespace {
 

@@ -10,9 +10,10 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/cli/command.h"
 
 namespace zarrfs {
+
+struct Streams;
 
 /// What a command's exit status says.
 enum ExitCode : int {

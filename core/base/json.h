@@ -23,8 +23,8 @@ struct JsonLimits {
 
 /// Parses `text`. `name` is what error messages call the document.
 /// Bare NaN, Infinity and -Infinity become the strings "NaN", "Infinity" and "-Infinity"; integers
-/// beyond 64 bits stay exact as far as a double is. Duplicate members: kDamaged. Only white space may follow the value.
-/// Memory is bounded by a small multiple of the text, whatever it holds.
+/// beyond 64 bits stay exact as far as a double is. Duplicate members: kDamaged. Only white space
+/// may follow the value. Memory is bounded by a small multiple of the text, whatever it holds.
 Result<Json> parse_json(std::string_view text, const std::string& name, JsonLimits limits = {});
 
 /// As parse_json, but bytes after the first complete value are ignored (documents that a program

@@ -107,14 +107,14 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 /// ZARRFS_TRY(auto value, expression): declares `value` from a Result, or returns its error.
 #define ZARRFS_TRY(declaration, ...) \
   ZARRFS_TRY_INNER(ZARRFS_CONCAT(zarrfs_result_, __LINE__), declaration, __VA_ARGS__)
-#define ZARRFS_TRY_INNER(result, declaration, ...)                               \
-  auto result = (__VA_ARGS__);                                                   \
+#define ZARRFS_TRY_INNER(result, declaration, ...)                                  \
+  auto result = (__VA_ARGS__);                                                      \
   if (!result) return ::tl::unexpected<::zarrfs::Error>(std::move(result.error())); \
   declaration = std::move(*result)
 
 /// ZARRFS_CHECK(expression): returns the error of a Result<void>.
-#define ZARRFS_CHECK(...)                                                                  \
-  do {                                                                                     \
-    if (auto zarrfs_check = (__VA_ARGS__); !zarrfs_check)                                  \
-      return ::tl::unexpected<::zarrfs::Error>(std::move(zarrfs_check.error()));           \
+#define ZARRFS_CHECK(...)                                                        \
+  do {                                                                           \
+    if (auto zarrfs_check = (__VA_ARGS__); !zarrfs_check)                        \
+      return ::tl::unexpected<::zarrfs::Error>(std::move(zarrfs_check.error())); \
   } while (false)

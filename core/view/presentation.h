@@ -43,9 +43,9 @@ struct Presentation {
   Json document;    ///< `.zarray`, or the array's `zarr.json` in the v3 view.
   Json attributes;  ///< `.zattrs`; null in the v3 view (there they are in the document).
 
-  ChunkKeyEncoding keys;                   ///< How chunks are named in listings.
-  std::vector<std::uint64_t> chunk_shape;  ///< Of the chunks shown, in elements. Empty where they
-                                           ///< have many shapes (v3 view of a rectilinear grid).
+  ChunkKeyEncoding keys;                    ///< How chunks are named in listings.
+  std::vector<std::uint64_t> chunk_shape;   ///< Of the chunks shown, in elements. Empty where they
+                                            ///< have many shapes (v3 view of a rectilinear grid).
   std::vector<std::uint64_t> chunk_counts;  ///< Chunks shown along each axis. Empty for rank 0.
 
   ByteRule rule = ByteRule::kVerbatim;

@@ -1,5 +1,6 @@
-// The file system that zarrfs shows, free of FUSE: directories, documents (.zarray, zarr.json, ...), one file per inner
-// chunk, and what else is in the store, unchanged. fs/ only carries questions and answers between this and the kernel.
+// The file system that zarrfs shows, free of FUSE: directories, documents (.zarray, zarr.json,
+// ...), one file per inner chunk, and what else is in the store, unchanged. fs/ only carries
+// questions and answers between this and the kernel.
 //
 // Thread-safe. No lock is held across I/O.
 #pragma once
@@ -19,8 +20,8 @@
 
 namespace zarrfs {
 
-/// The number by which the kernel names a node. Not the inode number: it also carries the version of the shard's file, so
-/// that pages of two versions never mix. The root is 1.
+/// The number by which the kernel names a node. Not the inode number: it also carries the version
+/// of the shard's file, so that pages of two versions never mix. The root is 1.
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootNode = 1;
 
@@ -61,17 +62,21 @@ struct Listed {
 class OpenDirectory {
  public:
   virtual ~OpenDirectory() = default;
-  /// Calls `sink` for each entry from `offset` (0: the start) on until it returns false or there are no more.
-  virtual Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) = 0;
+  /// Calls `sink` for each entry from `offset` (0: the start) on until it returns false or there
+  /// are no more.
+  virtual Result<void> list(std::uint64_t offset,
+                            const std::function<bool(const Listed&)>& sink) = 0;
 };
 
 class View {
  public:
   /// kInvalid or kUnsupported, by name, where the source cannot be shown.
-  static Result<std::unique_ptr<View>> open(std::shared_ptr<Store> store, const ViewOptions& options);
+  static Result<std::unique_ptr<View>> open(std::shared_ptr<Store> store,
+                                            const ViewOptions& options);
   virtual ~View() = default;
 
-  /// The child `name` of `parent`; nothing where it is proven absent. A found node counts as one lookup until forgotten.
+  /// The child `name` of `parent`; nothing where it is proven absent. A found node counts as one
+  /// lookup until forgotten.
   virtual Result<std::optional<Found>> find(NodeId parent, std::string_view name) = 0;
   /// kStale where the node's version is no longer the current one and it is not open.
   virtual Result<Found> attributes(NodeId node) = 0;
@@ -87,7 +92,8 @@ class View {
 
   /// `.zarrfs/report.json`: how each array met so far is shown, and why.
   virtual std::string report() = 0;
-  /// The members that this layer adds to `.zarrfs/stats.json`; the front end passes its own through set_front_statistics.
+  /// The members that this layer adds to `.zarrfs/stats.json`; the front end passes its own through
+  /// set_front_statistics.
   virtual void set_front_statistics(std::function<std::string()> render_json_object) = 0;
 };
 

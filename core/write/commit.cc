@@ -217,7 +217,7 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     outcome.after = identity_of(status);
     if (!next.own) shard.file.reset();
     ZARRFS_CHECK(store.sync_directory(parent_of(shard.shard_path)));  // 5 the name is on disk
-  } else {
+  } else if (base.status) {
     ZARRFS_CHECK(delete_shard(store, shard));
   }
   outcome.bytes_written = next.bytes_written;

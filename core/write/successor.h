@@ -31,7 +31,8 @@ struct Draft {
   struct timespec written {};  ///< Wall clock time, for st_mtime.
 };
 
-/// A successor opened for reading. It grows while it is open, so its size says nothing; a range that was written stays.
+/// A successor opened for reading. It grows while it is open, so its size says nothing; a range
+/// that was written stays.
 class GrowingFile final : public File {
  public:
   explicit GrowingFile(std::shared_ptr<const File> file);

@@ -282,7 +282,8 @@ TEST(WriteModel, RandomSequencesKeepEveryPromise) {
       ASSERT_TRUE(read) << read.error().message;
       ASSERT_EQ(*read, model[looked_at]) << "sequence " << sequence << " step " << step;
     }
-    ASSERT_TRUE(writer->buffer().close());
+    const auto closed = writer->buffer().close();
+    ASSERT_TRUE(closed) << closed.error().message;
     const auto found = published(store);
     ASSERT_TRUE(found) << found.error().message;
     for (const auto& [chunk, value] : model) {

@@ -90,6 +90,10 @@ V2Fill verbatim_fill(const DataType& type, ByteView element, bool big_endian) {
     fill.materialise_because = "fill values of variable-length bytes cannot be said in Zarr v2";
   } else if (!says_exactly(type, element, fill.value)) {
     fill.materialise_because = "the fill value is a NaN with a payload";
+  } else if (type.kind == TypeKind::kComplex &&
+             (fill.value[0].is_string() || fill.value[1].is_string())) {
+    fill.materialise_because =
+        "zarr-python 2 turns a complex fill value that is not finite into another one";
   }
   return fill;
 }

@@ -30,12 +30,17 @@ Result<void> StoreView::check_source() {
   if (state->kind == NodeState::Kind::kHidden) {
     return fail(Fault::kUnsupported, store.name() + " cannot be shown: " + state->error.message);
   }
-  if (state->kind == NodeState::Kind::kForeign || state->kind == NodeState::Kind::kAbsent) {
-    return fail(Fault::kInvalid, store.name() +
-                                     ": no Zarr v3 node (zarr.json) in it or in the "
-                                     "directories a few levels below");
+  const bool none =
+      state->kind == NodeState::Kind::kForeign || state->kind == NodeState::Kind::kAbsent;
+  if (!none) return {};
+  for (const char* document : {".zgroup", ".zarray"}) {  // Zarr v2 passes through as it is
+    ZARRFS_TRY(const auto status, store.status(document));
+    if (status) return {};
   }
-  return {};
+  return fail(Fault::kInvalid,
+              store.name() +
+                  ": no Zarr node (zarr.json, .zgroup, .zarray) in it, and no Zarr "
+                  "v3 node in the directories a few levels below");
 }
 
 }  // namespace zarrfs

@@ -70,7 +70,11 @@ bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
   const Layout& layout = shard.array->layout();
   const std::lock_guard lock(shard.state_mutex);
   if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
-  if (!layout.sharded()) return true;
+  if (!layout.sharded()) {  // the file is the chunk: nothing may stand before or behind it
+    return std::all_of(drafts.begin(), drafts.end(), [&](const auto& item) {
+      return item.second.range == ByteRange{0, shard.end};
+    });
+  }
   return layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
 }
 
@@ -207,7 +211,7 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     return discard(shard_changed(shard.shard_path));
   }
   if (auto told = tell(shard, drafts, hooks, false); !told) return discard(told.error());
-  if (!next.own) {
+  if (anything && !next.own) {
     if (auto told = hooks.before_publish(); !told) return discard(told.error());  // 3 the log knows
   }
   if (anything) {

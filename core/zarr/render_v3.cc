@@ -46,7 +46,9 @@ Json render_grid(const Layout& layout) {
 Json render_codec(const CodecSpec& spec) {
   Json codec = Json::object();
   codec["name"] = spec.name;
-  if (!spec.configuration.empty()) codec["configuration"] = spec.configuration;
+  // zarr-python refuses codecs of numcodecs without a configuration, even an empty one.
+  const bool needed = spec.name.starts_with("numcodecs.");
+  if (needed || !spec.configuration.empty()) codec["configuration"] = spec.configuration;
   return codec;
 }
 

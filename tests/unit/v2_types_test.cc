@@ -54,7 +54,7 @@ TEST(V2Types, TypesThatNumpyHasKeepTheirBytes) {
           Row{R"("float32")", R"("0x7fc00000")", R"("<f4")", R"("NaN")"},
           Row{R"("float32")", R"("0x7fc00001")", R"("<f4")", R"("NaN")", true},
           Row{R"("float64")", R"("-Infinity")", R"("<f8")", R"("-Infinity")"},
-          Row{R"("complex64")", R"([1.5, "NaN"])", R"("<c8")", R"([1.5, "NaN"])"},
+          Row{R"("complex64")", R"([1.5, "NaN"])", R"("<c8")", R"([1.5, "NaN"])", true},
           Row{R"("complex128")", "[0, -2.5]", R"("<c16")", "[0.0, -2.5]"},
           Row{R"("r24")", "[1, 2, 3]", R"("|V3")", R"("AQID")"},
           Row{R"({"name": "raw_bytes", "configuration": {"length_bytes": 3}})", R"("AQID")",

@@ -19,6 +19,8 @@ import warnings
 import numpy as np
 
 warnings.simplefilter("ignore")
+if not hasattr(np, "_core"):  # numpy 1 reads object arrays that numpy 2 has pickled
+    sys.modules.update({"numpy._core": np.core, "numpy._core.multiarray": np.core.multiarray})
 
 MEMORY = 16 << 30  # bytes of address space: a reader that goes astray must not take the machine with it
 

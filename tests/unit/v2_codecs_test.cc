@@ -149,9 +149,6 @@ TEST(V2Codecs, FiltersKeepTheirPlaceAndTheByteOrderOfTheArray) {
               "null", "null", "C", ByteRule::kDecode, 12},
           Row{"gdal", "uint32", R"(LITTLE, {"name": "numcodecs.shuffle"})", "<u4", "null", "null",
               "C", ByteRule::kDecode, 24},
-          Row{"generic", "int16",
-              R"({"name": "numcodecs.delta", "configuration": {"dtype": ">i2"}}, LITTLE)", nullptr,
-              nullptr, nullptr, nullptr, ByteRule::kVerbatim, 0},
       }) {
     expect_row(row);
   }

@@ -186,7 +186,6 @@ TEST(V2Types, NumericReadersNeverGetNullNorFlags) {
            Row{R"("bool")", "true", R"("|b1")", "1"},
            Row{R"("int16")", "-4", R"("<i2")", "-4"},
            Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
-           Row{R"("complex64")", "[1, 1]", R"("<c8")", "0", true},
            Row{R"("uint64")", "9223372036854775808", R"("<u8")", "9223372036854775808", true},
        }) {
     expect_row(row, with_profile("ome"), kLittle);

@@ -27,7 +27,8 @@ std::uint64_t handle_for(std::shared_ptr<Opened> opened) {
 
 template <class Opened>
 std::shared_ptr<Opened>* opened_behind(std::uint64_t handle) {
-  return reinterpret_cast<std::shared_ptr<Opened>*>(handle);
+  // The kernel keeps handles as numbers.
+  return reinterpret_cast<std::shared_ptr<Opened>*>(handle);  // NOLINT(performance-no-int-to-ptr)
 }
 
 /// Reads exactly `range`; kStale where the file has become shorter.

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     zarrfs::Commands commands = zarrfs::mount_commands();
     zarrfs::Commands tools = zarrfs::tool_commands();
     std::move(tools.begin(), tools.end(), std::back_inserter(commands));
-    return zarrfs::run_program({argv, argv + argc}, std::move(commands), streams);
+    return zarrfs::run_program({argv, argv + argc}, commands, streams);
   } catch (const std::exception& problem) {
     std::cerr << "zarrfs: " << problem.what() << "\n";
     return 3;

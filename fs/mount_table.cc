@@ -88,7 +88,8 @@ Result<void> run_fusermount(const std::string& mountpoint, bool lazily) {
   posix_spawn_file_actions_destroy(&actions);
   if (problem != 0) return fail(system_error(problem, "running fusermount3"));
   to = Fd();
-  const std::string said = read_all(from.get());
+  std::string said = read_all(from.get());
+  while (said.ends_with('\n')) said.pop_back();
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -195,13 +195,11 @@ void add_daemon(std::vector<MountOption>& table) {
 }
 
 void add_mount(std::vector<MountOption>& table) {
-  const std::array<std::pair<const char*, const char*>, 10> flags = {{
+  const std::array<std::pair<const char*, const char*>, 8> flags = {{
       {"exec", "programs in the mount may be run"},
       {"noexec", "programs in the mount cannot be run"},
-      {"suid", "set-user-id bits count (root only)"},
-      {"nosuid", "set-user-id bits do not count"},
-      {"dev", "device files work (root only)"},
-      {"nodev", "device files do not work"},
+      {"nosuid", "set-user-id bits do not count: always so"},
+      {"nodev", "device files do not work: always so"},
       {"atime", "see mount(8)"},
       {"noatime", "see mount(8)"},
       {"sync", "see mount(8)"},
@@ -272,10 +270,10 @@ const std::vector<MountOption>& mount_options() {
 }
 
 bool is_for_mount_program(std::string_view option) {
-  static constexpr std::array<std::string_view, 19> kNames = {
-      "auto",       "noauto",      "defaults", "user",       "nouser",  "users",  "owner",
-      "group",      "nofail",      "_netdev",  "async",      "loud",    "silent", "relatime",
-      "norelatime", "strictatime", "diratime", "nodiratime", "lazytime"};
+  static constexpr std::array<std::string_view, 21> kNames = {
+      "suid",   "dev",      "auto",       "noauto",      "defaults", "user",       "nouser",
+      "users",  "owner",    "group",      "nofail",      "_netdev",  "async",      "loud",
+      "silent", "relatime", "norelatime", "strictatime", "diratime", "nodiratime", "lazytime"};
   if (std::find(kNames.begin(), kNames.end(), option) != kNames.end()) return true;
   return option.starts_with("x-") || option.starts_with("X-") || option.starts_with("comment=") ||
          option.starts_with("user=");

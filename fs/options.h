@@ -48,7 +48,7 @@ const std::vector<MountOption>& mount_options();
 /// The group's title in documents.
 const char* mount_option_group_title(MountOption::Group group);
 
-/// Options of mount(8) and fstab that say nothing about the mount itself: accepted and dropped.
+/// Options of mount(8) and fstab that change nothing about a zarrfs mount: accepted and dropped.
 bool is_for_mount_program(std::string_view option);
 
 /// Applies one `-o` argument, e.g. "ro,profile=gdal,index_cache=128M". kInvalid, naming option and

@@ -36,7 +36,8 @@ std::vector<std::string> complete(const std::vector<std::string>& words, const C
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& words, Commands commands, const Streams& streams) {
+int run_program(const std::vector<std::string>& words, const Commands& commands,
+                const Streams& streams) {
   if (std::filesystem::path(words.front()).filename() == "mount.zarrfs") {
     return run_mount_helper({words.begin() + 1, words.end()}, streams);
   }

@@ -1,6 +1,9 @@
 # What is installed, and the Debian package. meson.build installs the same files.
 install(TARGETS zarrfs RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(PROGRAMS packaging/mount.zarrfs DESTINATION ${CMAKE_INSTALL_SBINDIR})
+# mount(8) runs mount.TYPE from /sbin; the program knows by this name how it was called.
+file(RELATIVE_PATH HELPER_TARGET ${CMAKE_INSTALL_FULL_SBINDIR} ${CMAKE_INSTALL_FULL_BINDIR}/zarrfs)
+file(CREATE_LINK ${HELPER_TARGET} ${CMAKE_BINARY_DIR}/mount.zarrfs SYMBOLIC)
+install(FILES ${CMAKE_BINARY_DIR}/mount.zarrfs DESTINATION ${CMAKE_INSTALL_SBINDIR})
 
 file(GLOB MAN1 ${CMAKE_SOURCE_DIR}/packaging/man/*.1)
 install(FILES ${MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -14,6 +14,7 @@ Commands tool_commands() {
   commands.push_back(shard_command());
   commands.push_back(unshard_command());
   commands.push_back(reshard_command());
+  commands.push_back(compact_command());
   commands.push_back(map_command());
   commands.push_back(stats_command());
   return commands;

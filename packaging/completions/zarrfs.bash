@@ -4,7 +4,7 @@ _zarrfs() {
   if [[ $before == -o ]]; then
     local done='' last=$word
     [[ $word == *,* ]] && done=${word%,*}, last=${word##*,}
-    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= immutable timeout= index_cache= read_ahead= threads= log_level= log= exec noexec suid nosuid dev nodev atime noatime sync dirsync remount' -- "$last")
+    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= immutable timeout= index_cache= read_ahead= threads= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
     compopt -o nospace
     return
   fi
@@ -21,11 +21,12 @@ _zarrfs() {
     shard) flags='-h --help --in-place --check -j --threads' ;;
     unshard) flags='-h --help --in-place --format --profile --check -j --threads' ;;
     reshard) flags='-h --help --in-place --check -j --threads' ;;
+    compact) flags='-h --help --min-dead -n --dry-run -j --threads' ;;
     map) flags='-h --help --show --axes --at -o --output --square --decode -j --threads' ;;
     stats) flags='-h --help --json --every' ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'mount umount info ls cat locate verify refs diff shard unshard reshard map stats' -- "$word"; compgen -d -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'mount umount info ls cat locate verify refs diff shard unshard reshard compact map stats' -- "$word"; compgen -d -- "$word")
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
   else

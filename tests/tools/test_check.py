@@ -1,4 +1,4 @@
-"""verify, diff: damage is found, differences are found."""
+"""verify, diff, compact: damage is found, differences are found, dead space goes."""
 import os
 import shutil
 
@@ -104,3 +104,27 @@ def test_diff_names_the_first_element(store, tmp_path):
     assert found["differences"] > 0 and found["listed"][0]["element"] in ("4.0", "4.1")
     shutil.rmtree(tmp_path / "plain" / "a")
     assert "only in" in run("diff", store, tmp_path / "plain", status=1).stdout_text
+
+
+def test_compact_takes_dead_space_out(store, tmp_path):
+    shutil.copytree(store, tmp_path / "before")
+    for place in (("0", "0"), ("2", "1")):
+        shard = Shard(store.joinpath("a", "c", *place), ENTRIES)
+        shard.index[:, 0] += np.where(shard.index[:, 0] == 2**64 - 1, 0, 500).astype("u8")
+        shard.write(body=b"y" * 500 + bytes(shard.body) + b"x" * 300)
+    assert arrays_of(store)["a"]["dead_bytes"] == 1600
+    assert "2 shards, 1.6 KiB could be freed" in run("compact", store, "--dry-run").stdout_text
+    assert arrays_of(store)["a"]["dead_bytes"] == 1600
+    run("compact", store)
+    assert arrays_of(store)["a"]["dead_bytes"] == 0
+    assert "0 shards" in run("compact", store).stdout_text
+    run("verify", store, "--decode")
+    run("diff", store, tmp_path / "before")
+    assert not [name for _, _, names in os.walk(store) for name in names if "zarrfs" in name]
+
+
+def test_compact_leaves_damaged_shards_alone(store):
+    past_the_end(store)
+    before = store.joinpath(*SHARD).read_bytes()
+    assert "/".join(SHARD) in run("compact", store, status=1).stderr_text
+    assert store.joinpath(*SHARD).read_bytes() == before

@@ -1,0 +1,161 @@
+// zarrfs compact: takes the dead space out of shards.
+#include <mutex>
+
+#include "core/write/shard_builder.h"
+#include "core/zarr/grid.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/parallel.h"
+#include "tools/scan.h"
+#include "tools/source.h"
+#include "tools/target.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr mode_t kPermissionBits = 07777;
+
+class Compact final : public Command {
+ public:
+  [[nodiscard]] std::string name() const override { return "compact"; }
+  [[nodiscard]] std::string summary() const override {
+    return "Take the dead space out of shards, one after the other, in place";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    app.add_option("PATH", path_, "Only the node at PATH and what is below it");
+    app.add_option("--min-dead", min_dead_,
+                   "Only shards of which at least this many percent are dead")
+        ->check(CLI::Range(0.0, 100.0))
+        ->capture_default_str();
+    app.add_flag("-n,--dry-run", dry_run_, "Only say what would be done");
+    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.footer(
+        "Each shard is replaced at once by a complete and durable new one. Damaged shards are "
+        "left\n"
+        "as they are, by name (exit status 1).");
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    watch_interrupts();
+    const auto done = compact(console);
+    console.out << human_count(shards_) << " shards, " << human_bytes(freed_)
+                << (dry_run_ ? " could be freed\n" : " freed\n");
+    if (!done) return console.failed(done.error());
+    return damaged_ == 0 ? kGood : kFound;
+  }
+
+ private:
+  Result<void> compact(const Console& console) {
+    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const auto log, source.store->status(".zarrfs/log"));
+    if (log && !dry_run_) {
+      return fail(Fault::kBusy, source_ +
+                                    " is mounted for writing, or has chunks that are not "
+                                    "published yet: unmount it, or run zarrfs recover");
+    }
+    if (const auto reason = source.store->why_read_only(); reason && !dry_run_) {
+      return fail(Fault::kReadOnly, source_ + ": " + *reason);
+    }
+    ZARRFS_TRY(const auto arrays, arrays_below(source, clean_path(path_), [&](const Error& error) {
+                 ++damaged_;
+                 console.say(error.message);
+               }));
+    for (const SourceArray& array : arrays) {
+      if (!array.node.node.layout->sharded()) continue;
+      ZARRFS_CHECK(compact_array(console, source, array));
+    }
+    return {};
+  }
+
+  Result<void> compact_array(const Console& console, const Source& source,
+                             const SourceArray& array) {
+    const auto reader = source.reader(array.path, array.node);
+    ZARRFS_TRY(const StoredCells stored,
+               list_cells(*source.store, array.path, *array.node.node.array));
+    std::vector<std::vector<std::uint64_t>> wasteful;
+    ScanOptions scan{.threads = threads_};
+    scan.on_cell = [&](const ScannedCell& cell) {
+      const auto least = static_cast<double>(cell.totals.object_bytes) * min_dead_ / 100;
+      const auto dead = static_cast<double>(cell.totals.dead_bytes);
+      if (cell.totals.damaged > 0) {
+        ++damaged_;
+        console.say(reader->cell_path(cell.cell) + " is damaged, and left as it is");
+      } else if (cell.totals.dead_bytes > 0 && dead >= least) {
+        wasteful.push_back(cell.cell);
+      }
+    };
+    ZARRFS_TRY(const Totals totals, scan_array(*reader, stored.cells, scan));
+    if (dry_run_) {
+      shards_ += wasteful.size();
+      freed_ += totals.dead_bytes;
+      return {};
+    }
+    Progress progress(console, "compact " + shown_path(array.path), wasteful.size(),
+                      Progress::Unit::kItems);
+    return parallel_for(wasteful.size(), threads_, [&](std::uint64_t i) -> Result<void> {
+      ZARRFS_TRY(const std::uint64_t freed, compact_shard(*reader, wasteful[i]));
+      progress.add(1);
+      const std::lock_guard lock(adding_);
+      freed_ += freed;
+      shards_ += freed > 0 ? 1 : 0;
+      return {};
+    });
+  }
+
+  // Returns the bytes that the new shard is shorter; 0 where nothing was changed.
+  static Result<std::uint64_t> compact_shard(ArrayReader& reader,
+                                             const std::vector<std::uint64_t>& cell) {
+    Store& store = reader.store();
+    const std::string path = reader.cell_path(cell);
+    ZARRFS_TRY(const std::shared_ptr<const File> file, store.open(path));
+    if (!file) return 0;
+    ChunkSources chunks;
+    ZARRFS_CHECK(reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& visited) {
+      chunks[visited.number] = {file, nullptr, visited.range};
+      return true;
+    }));
+    const std::string temporary = temporary_beside(path);
+    ZARRFS_CHECK(store.remove(temporary));
+    ZARRFS_TRY(const auto next, store.create(temporary, file->status().st_mode & kPermissionBits));
+    const auto replaced = replace(store, *next, reader.layout(), cell, chunks, *file, path);
+    if (!replaced || *replaced == 0) {
+      ZARRFS_CHECK(store.remove(temporary));
+    }
+    return replaced;
+  }
+
+  static Result<std::uint64_t> replace(Store& store, NewFile& next, const Layout& layout,
+                                       const std::vector<std::uint64_t>& cell,
+                                       const ChunkSources& chunks, const File& file,
+                                       const std::string& path) {
+    ZARRFS_TRY(const std::uint64_t size, build_shard(next, layout, cell, chunks));
+    if (size >= file.size()) return 0;
+    ZARRFS_CHECK(next.sync());
+    ZARRFS_TRY(const auto status, store.status(path));
+    if (!status || !(identity_of(*status) == file.identity())) {
+      return fail(Fault::kStale, path + " was changed by another program meanwhile");
+    }
+    ZARRFS_CHECK(store.rename(temporary_beside(path), path));
+    ZARRFS_CHECK(store.sync_directory(directory_of(path)));
+    return file.size() - size;
+  }
+
+  std::string source_;
+  std::string path_;
+  double min_dead_ = 0;
+  bool dry_run_ = false;
+  unsigned threads_ = default_threads();
+  std::mutex adding_;
+  std::uint64_t shards_ = 0;
+  std::uint64_t freed_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> compact_command() { return std::make_unique<Compact>(); }
+
+}  // namespace zarrfs

@@ -55,6 +55,8 @@ def test_no_sharding_is_left_in_the_v3_view(shared_mount, store):
             assert "sharding_indexed" not in document.read(), name
 
 
+# A store of Zarr v2, which passes through every view: the readers of Zarr v2 read it.
+ZARR_V2 = "ome-0.4.zarr"
 # What no reader here shows, and why: in the v2 view it is hidden, in the v3 view zarr-python 3.1 does not know the grid.
 REFUSED = {"rectilinear.zarr/by_month": "its inner chunks do not form a regular grid"}
 
@@ -77,9 +79,11 @@ def test_corpus_reads_as_the_stores(shared_mount, corpus, reader, view):
     roots = sorted({name.split("/")[0] if not name.startswith("zarr-java/ome") else "/".join(name.split("/")[:2])
                     for name in corpus})
     for root in roots:
+        if view == "v3" and root.endswith(ZARR_V2):
+            continue
         found = read_once(reader, shared_mount(os.path.join(CORPUS, root), f"view={view}").path)
         for name, entry in corpus.items():
-            if name.split(root, 1)[0] or "sha256" not in entry:
+            if name.split(root, 1)[0] or "sha256" not in entry or (view == "v3" and ZARR_V2 in name):
                 continue
             wanted = {key: entry[key] for key in ("shape", "dtype", "sha256")}
             got = found.get(os.path.relpath(name, root), "not shown")

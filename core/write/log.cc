@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x3146525A;  // "ZRF1"
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kPrefix = 12;
-constexpr std::size_t kHeader = kPrefix + 4 + 2 * 8;
+constexpr std::size_t kHeader = kPrefix + 4 + 8 + 8;
 constexpr std::uint32_t kMaxPayload = 1U << 16U;
 constexpr std::size_t kMaxLog = std::size_t{1} << 30U;
 

@@ -86,7 +86,7 @@ class Ls final : public Command {
         if (status) tell(console, cell, path, {0, static_cast<std::uint64_t>(status->st_size)}, "");
         continue;
       }
-      const auto visited = reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& found) {
+      auto visited = reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& found) {
         tell(console, found.chunk, path, found.range, found.damage);
         return !interrupted() && console.out.good();
       });

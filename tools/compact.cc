@@ -120,7 +120,7 @@ class Compact final : public Command {
     const std::string temporary = temporary_beside(path);
     ZARRFS_CHECK(store.remove(temporary));
     ZARRFS_TRY(const auto next, store.create(temporary, file->status().st_mode & kPermissionBits));
-    const auto replaced = replace(store, *next, reader.layout(), cell, chunks, *file, path);
+    auto replaced = replace(store, *next, reader.layout(), cell, chunks, *file, path);
     if (!replaced || *replaced == 0) {
       ZARRFS_CHECK(store.remove(temporary));
     }

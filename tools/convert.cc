@@ -167,7 +167,7 @@ class StoreConverter {
     return {};
   }
 
-  Result<void> keep_array(const SourceArray& array, ArrayPlan plan) {
+  Result<void> keep_array(const SourceArray& array, const ArrayPlan& plan) {
     if (v2() && plan.left) {
       ++left_;
       tell(array.path, "is left out: " + plan.reason);

@@ -149,7 +149,7 @@ class StoreConverter {
     } else {
       ZARRFS_TRY(plan, plan_array(array, options_.form));
     }
-    if (plan.action == ArrayPlan::Action::kKeep) return keep_array(array, std::move(plan));
+    if (plan.action == ArrayPlan::Action::kKeep) return keep_array(array, plan);
     tell(array.path, plan.reason);
     ++changed_;
     ZARRFS_TRY(StoredCells stored, list_cells(*source_.store, array.path, *array.node.node.array));

@@ -53,7 +53,7 @@ class CellScanner {
 
   Result<void> scan_shard(std::uint64_t size) {
     std::vector<Place> places;
-    const Result<void> visited =
+    Result<void> visited =
         reader_.visit_cell(cell_, 0, [&](const ArrayReader::Visited& visited_chunk) {
           places.push_back({visited_chunk.number, visited_chunk.chunk, visited_chunk.range,
                             visited_chunk.damage});

@@ -188,7 +188,7 @@ Result<Json> V2Reader::read_fill() {
     case TypeKind::kStruct:
     case TypeKind::kRaw:
     case TypeKind::kFixedBytes:
-      if (fill == 0 || fill == "") return zero_fill(type, big_endian);
+      if (fill == 0 || (fill.is_string() && fill.get_ref<const std::string&>().empty())) return zero_fill(type, big_endian);
       return fill;
     default: return fill;
   }

@@ -27,7 +27,7 @@ Result<void> Target::make_directories(const std::string& path) {
     if (directories_.contains(path)) return {};
   }
   ZARRFS_CHECK(make_directories(directory_of(path)));
-  const auto made = store_->make_directory(path, kDirectoryMode);
+  auto made = store_->make_directory(path, kDirectoryMode);
   if (!made && made.error().fault != Fault::kExists) return made;
   const std::lock_guard lock(mutex_);
   directories_.insert(path);

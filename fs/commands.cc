@@ -1,6 +1,7 @@
 #include "fs/commands.h"
 
 #include "fs/mount_command.h"
+#include "fs/sync_command.h"
 #include "fs/umount_command.h"
 
 namespace zarrfs {
@@ -9,6 +10,7 @@ Commands mount_commands() {
   Commands commands;
   commands.push_back(std::make_unique<MountCommand>());
   commands.push_back(std::make_unique<UmountCommand>());
+  commands.push_back(std::make_unique<SyncCommand>());
   return commands;
 }
 

@@ -7,14 +7,17 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "core/base/fd.h"
 #include "core/base/json.h"
 #include "core/store/store.h"
 #include "core/view/view.h"
+#include "core/write/write_buffer.h"
 #include "fs/front_end.h"
 #include "fs/mount_table.h"
 #include "fs/mountpoint.h"
@@ -25,6 +28,8 @@ namespace zarrfs {
 namespace {
 
 constexpr int kCouldNot = 3;
+constexpr std::chrono::seconds kWaitForWriter{10};  // An earlier mount may still be finishing.
+constexpr std::chrono::milliseconds kBetweenTries{50};
 constexpr int kPatience = 5000;  // Milliseconds from the unmount to the end of the connection.
 
 LogLevel log_level(ViewOptions::Level level) {
@@ -101,10 +106,49 @@ class Daemon {
       log->write(log_level(level), message);
     };
     ZARRFS_TRY(std::shared_ptr<Store> store, open_store(request_.source, settings.links));
-    ZARRFS_TRY(view_, View::open(std::move(store), options));
-    if (settings.access == MountSettings::Access::kReadWrite) {
-      say("this version only reads: " + printable(request_.source) + " is mounted read-only");
+    ZARRFS_CHECK(choose_access(*store, options));
+    if (!options.writing) return open_reading(std::move(store), options);
+    const auto give_up = std::chrono::steady_clock::now() + kWaitForWriter;
+    for (bool told = false;; told = true) {
+      auto view = View::open(store, options);
+      if (view) {
+        view_ = std::move(*view);
+        return {};
+      }
+      Error& problem = view.error();
+      const bool busy = problem.fault == Fault::kBusy;
+      if (busy && !told) log_->write(LogLevel::kInfo, "waiting: " + problem.message);
+      if (!busy || std::chrono::steady_clock::now() > give_up) {
+        if (busy) problem.message += "; -o ro mounts it for reading beside that";
+        return fail(std::move(problem));
+      }
+      std::this_thread::sleep_for(kBetweenTries);
     }
+  }
+
+  Result<void> open_reading(std::shared_ptr<Store> store, const ViewOptions& options) {
+    ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
+    ZARRFS_TRY(view_, View::open(std::move(store), options));
+    if (unpublished) {
+      say(printable(request_.source) +
+          " has writes that are not in its shards yet and are not shown: `zarrfs recover " +
+          printable(request_.source) + "` puts them there");
+    }
+    return {};
+  }
+
+  /// Decides whether the mount writes.
+  Result<void> choose_access(Store& store, ViewOptions& options) {
+    using Access = MountSettings::Access;
+    const MountSettings& settings = request_.settings;
+    if (settings.access == Access::kReadOnly || settings.view.immutable) return {};
+    const auto reason = store.why_read_only();
+    if (!reason) {
+      options.writing = settings.writing;
+      return {};
+    }
+    if (settings.access == Access::kReadWrite) return fail(Fault::kReadOnly, *reason);
+    say(*reason + ": mounted read-only");
     return {};
   }
 
@@ -126,7 +170,7 @@ class Daemon {
   [[nodiscard]] std::vector<std::string> kernel_options() const {
     const MountSettings& settings = request_.settings;
     std::vector<std::string> options = settings.kernel_options;
-    options.emplace_back("ro");
+    if (!view_->writable()) options.emplace_back("ro");
     if (settings.allow_other) {
       options.emplace_back("allow_other");
       options.emplace_back("default_permissions");
@@ -156,10 +200,26 @@ class Daemon {
       tell_ready();
     }
     session_->stop();
+    ZARRFS_CHECK(end_writing());
     log_->write(LogLevel::kInfo, "ended serving " + mountpoint_);
     if (!answers)
       return fail(Fault::kIo, "the mount on " + mountpoint_ + " ended before it answered");
     return {};
+  }
+
+  /// Puts what was written into its shards; an error where something stays outside.
+  Result<void> end_writing() {
+    const auto closed = view_->close();
+    const std::vector<Unpublished> left = view_->unpublished();
+    for (const Unpublished& one : left) {
+      log_->write(LogLevel::kError, one.name + " is not published: " + one.reason);
+    }
+    if (!left.empty()) {
+      return fail(Fault::kIo, std::to_string(left.size()) +
+                                  " written chunks could not be published; they are kept in " +
+                                  source_ + "/.zarrfs and the files it names");
+    }
+    return closed;
   }
 
   void tell_ready() {

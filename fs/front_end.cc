@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "fs/handles.h"
+
 namespace zarrfs {
 namespace {
 
@@ -18,17 +20,6 @@ constexpr unsigned kMostBackgroundRequests = 64;
 bool is_worth_a_line(Fault fault) {
   return fault == Fault::kDamaged || fault == Fault::kIo || fault == Fault::kNoMemory ||
          fault == Fault::kNoFiles;
-}
-
-template <class Opened>
-std::uint64_t handle_for(std::shared_ptr<Opened> opened) {
-  return reinterpret_cast<std::uint64_t>(new std::shared_ptr<Opened>(std::move(opened)));
-}
-
-template <class Opened>
-std::shared_ptr<Opened>* opened_behind(std::uint64_t handle) {
-  // The kernel keeps handles as numbers.
-  return reinterpret_cast<std::shared_ptr<Opened>*>(handle);  // NOLINT(performance-no-int-to-ptr)
 }
 
 /// Reads exactly `range`; kStale where the file has become shorter.
@@ -94,6 +85,7 @@ void FrontEnd::agree(fuse_conn_info& connection) {
 }
 
 double FrontEnd::timeout_of(const Found& found) const {
+  if (found.fleeting) return 0;
   return found.for_ever ? kForEver : settings_.timeout;
 }
 
@@ -127,7 +119,9 @@ void FrontEnd::lookup(Reply& reply, NodeId parent, const char* name) {
   if (!found) return refuse(reply, found.error());
   if (!*found) {
     fuse_entry_param absent{};
-    absent.entry_timeout = settings_.immutable ? kForEver : settings_.timeout;
+    // What a program writes can make other names appear, by which it may ask next.
+    const double while_read_only = settings_.immutable ? kForEver : settings_.timeout;
+    absent.entry_timeout = view_.writable() ? 0 : while_read_only;
     reply.entry(absent);
     return;
   }
@@ -151,14 +145,18 @@ void FrontEnd::forget_multi(Reply& reply, std::span<const fuse_forget_data> forg
   reply.none();
 }
 
-void FrontEnd::getattr(Reply& reply, NodeId node) {
+void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
+  if (info != nullptr && info->fh != 0) {
+    const auto own = (*opened_behind<OpenFile>(info->fh))->attributes();
+    if (own && *own) return reply.attributes((*own)->status, timeout_of(**own));
+  }
   const auto found = view_.attributes(node);
   if (!found) return refuse(reply, found.error());
   reply.attributes(found->status, timeout_of(*found));
 }
 
 void FrontEnd::access(Reply& reply, NodeId node, int mask) {
-  if ((mask & W_OK) != 0) return reply.error(EROFS);
+  if ((mask & W_OK) != 0 && !view_.writable()) return reply.error(EROFS);
   const auto found = view_.attributes(node);
   if (!found) return refuse(reply, found.error());
   const bool may_execute = (found->status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
@@ -167,7 +165,11 @@ void FrontEnd::access(Reply& reply, NodeId node, int mask) {
 
 void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
   if ((asked.flags & O_ACCMODE) != O_RDONLY || (asked.flags & O_TRUNC) != 0) {
-    return reply.error(EROFS);
+    auto written = view_.open_for_writing(node, asked.flags);
+    if (!written) return refuse(reply, written.error());
+    const fuse_file_info info = writing_info(asked, std::move(*written));
+    if (!reply.opened(info)) abandon(info);
+    return;
   }
   if (without_open_) return reply.error(ENOSYS);
   auto file = view_.open_file(node);
@@ -207,8 +209,13 @@ void FrontEnd::read(Reply& reply, NodeId node, std::size_t size, off_t offset,
   reply.data(memory);
 }
 
-void FrontEnd::release(Reply& reply, const fuse_file_info& info) {
+void FrontEnd::abandon(const fuse_file_info& info) {
+  (*opened_behind<OpenFile>(info.fh))->closed();
   delete opened_behind<OpenFile>(info.fh);
+}
+
+void FrontEnd::release(Reply& reply, const fuse_file_info& info) {
+  abandon(info);
   reply.error(0);
 }
 
@@ -307,6 +314,9 @@ void FrontEnd::answer_text(Reply& reply, const std::string& text, std::size_t si
 void FrontEnd::getxattr(Reply& reply, NodeId node, const char* name, std::size_t size) {
   if (node == kRootNode && name == kProcessAttribute) {
     return answer_text(reply, std::to_string(::getpid()), size);
+  }
+  if (node == kRootNode && name == kUnpublishedAttribute) {
+    return answer_text(reply, unpublished_text(size), size);
   }
   const auto value = view_.attribute(node, name);
   if (!value) return refuse(reply, value.error());

@@ -24,6 +24,13 @@ inline constexpr std::size_t kLargestRequest = std::size_t{1} << 20U;
 /// text.
 inline constexpr std::string_view kProcessAttribute = "user.zarrfs.process";
 
+/// Setting this extended attribute of the mount's root, to anything, puts what was written into
+/// its shards; the answer comes when that is done.
+inline constexpr std::string_view kPublishAttribute = "user.zarrfs.publish";
+
+/// Extended attribute of the mount's root, not listed: what cannot be published, a line each.
+inline constexpr std::string_view kUnpublishedAttribute = "user.zarrfs.unpublished";
+
 struct FrontEndSettings {
   /// How long the kernel may keep names and attributes, in seconds; names proven absent too.
   double timeout = 1.0;
@@ -52,7 +59,7 @@ class FrontEnd {
   void lookup(Reply& reply, NodeId parent, const char* name);
   void forget(Reply& reply, NodeId node, std::uint64_t lookups);
   void forget_multi(Reply& reply, std::span<const fuse_forget_data> forgotten);
-  void getattr(Reply& reply, NodeId node);
+  void getattr(Reply& reply, NodeId node, const fuse_file_info* info);
   void access(Reply& reply, NodeId node, int mask);
   void open(Reply& reply, NodeId node, const fuse_file_info& asked);
   void read(Reply& reply, NodeId node, std::size_t size, off_t offset, const fuse_file_info* info);
@@ -67,6 +74,24 @@ class FrontEnd {
   void getxattr(Reply& reply, NodeId node, const char* name, std::size_t size);
   void listxattr(Reply& reply, NodeId node, std::size_t size);
 
+  // Writing (front_end_write.cc).
+  void setattr(Reply& reply, NodeId node, const struct stat& wanted, int which,
+               const fuse_file_info* info);
+  void mknod(Reply& reply, NodeId parent, const char* name, mode_t mode);
+  void mkdir(Reply& reply, NodeId parent, const char* name, mode_t mode);
+  void unlink(Reply& reply, NodeId parent, const char* name);
+  void rmdir(Reply& reply, NodeId parent, const char* name);
+  void rename(Reply& reply, NodeId parent, const char* name, NodeId new_parent,
+              const char* new_name, unsigned flags);
+  void link(Reply& reply, NodeId node, NodeId new_parent, const char* new_name);
+  void create(Reply& reply, NodeId parent, const char* name, mode_t mode,
+              const fuse_file_info& asked);
+  void write(Reply& reply, ByteView bytes, off_t offset, const fuse_file_info& info);
+  void flush(Reply& reply, const fuse_file_info& info);
+  void fsync(Reply& reply, const fuse_file_info& info);
+  void fsyncdir(Reply& reply);
+  void setxattr(Reply& reply, NodeId node, const char* name);
+
   /// For what is caught at the border: a line in the log, nothing thrown.
   void internal_error(Operation operation, const char* what) noexcept;
 
@@ -80,6 +105,11 @@ class FrontEnd {
   /// `counted`.
   bool add_with_attributes(fuse_req_t request, NodeId parent, const Listed& listed, Bytes& listing,
                            std::size_t size, std::vector<NodeId>& counted);
+  /// Closes a file whose opening nobody learnt of, or whose last descriptor is gone.
+  static void abandon(const fuse_file_info& info);
+  /// At most `most` bytes (0: any number): what is left out is counted.
+  std::string unpublished_text(std::size_t most);
+  fuse_file_info writing_info(const fuse_file_info& asked, std::shared_ptr<OpenFile> file);
   void answer_text(Reply& reply, const std::string& text, std::size_t size);
 
   View& view_;

@@ -48,9 +48,9 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   });
 }
 
-void on_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info*) {
+void on_getattr(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   serve(request, Operation::kGetattr,
-        [&](FrontEnd& front, Reply& reply) { front.getattr(reply, node); });
+        [&](FrontEnd& front, Reply& reply) { front.getattr(reply, node, info); });
 }
 
 void on_access(fuse_req_t request, fuse_ino_t node, int mask) {
@@ -110,10 +110,84 @@ void on_listxattr(fuse_req_t request, fuse_ino_t node, std::size_t size) {
         [&](FrontEnd& front, Reply& reply) { front.listxattr(reply, node, size); });
 }
 
-/// Every operation that writes, whatever its arguments.
-template <class... Arguments>
-void on_writing(fuse_req_t request, Arguments...) {
-  serve(request, Operation::kRefused, [](FrontEnd&, Reply& reply) { reply.error(EROFS); });
+void on_setattr(fuse_req_t request, fuse_ino_t node, struct stat* wanted, int which,
+                fuse_file_info* info) {
+  serve(request, Operation::kSetattr,
+        [&](FrontEnd& front, Reply& reply) { front.setattr(reply, node, *wanted, which, info); });
+}
+
+void on_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t) {
+  serve(request, Operation::kMknod,
+        [&](FrontEnd& front, Reply& reply) { front.mknod(reply, parent, name, mode); });
+}
+
+void on_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
+  serve(request, Operation::kMkdir,
+        [&](FrontEnd& front, Reply& reply) { front.mkdir(reply, parent, name, mode); });
+}
+
+void on_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  serve(request, Operation::kUnlink,
+        [&](FrontEnd& front, Reply& reply) { front.unlink(reply, parent, name); });
+}
+
+void on_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  serve(request, Operation::kRmdir,
+        [&](FrontEnd& front, Reply& reply) { front.rmdir(reply, parent, name); });
+}
+
+void on_symlink(fuse_req_t request, const char*, fuse_ino_t, const char*) {
+  serve(request, Operation::kSymlink, [](FrontEnd&, Reply& reply) { reply.error(EPERM); });
+}
+
+void on_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
+               const char* new_name, unsigned flags) {
+  serve(request, Operation::kRename, [&](FrontEnd& front, Reply& reply) {
+    front.rename(reply, parent, name, new_parent, new_name, flags);
+  });
+}
+
+void on_link(fuse_req_t request, fuse_ino_t node, fuse_ino_t new_parent, const char* new_name) {
+  serve(request, Operation::kLink,
+        [&](FrontEnd& front, Reply& reply) { front.link(reply, node, new_parent, new_name); });
+}
+
+void on_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+               fuse_file_info* info) {
+  serve(request, Operation::kCreate,
+        [&](FrontEnd& front, Reply& reply) { front.create(reply, parent, name, mode, *info); });
+}
+
+void on_write(fuse_req_t request, fuse_ino_t, const char* bytes, std::size_t size, off_t offset,
+              fuse_file_info* info) {
+  serve(request, Operation::kWrite, [&](FrontEnd& front, Reply& reply) {
+    front.write(reply, {reinterpret_cast<const std::uint8_t*>(bytes), size}, offset, *info);
+  });
+}
+
+void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  serve(request, Operation::kFlush,
+        [&](FrontEnd& front, Reply& reply) { front.flush(reply, *info); });
+}
+
+void on_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
+  serve(request, Operation::kFsync,
+        [&](FrontEnd& front, Reply& reply) { front.fsync(reply, *info); });
+}
+
+void on_fsyncdir(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
+  serve(request, Operation::kFsyncdir,
+        [](FrontEnd& front, Reply& reply) { front.fsyncdir(reply); });
+}
+
+void on_setxattr(fuse_req_t request, fuse_ino_t node, const char* name, const char*, std::size_t,
+                 int) {
+  serve(request, Operation::kSetxattr,
+        [&](FrontEnd& front, Reply& reply) { front.setxattr(reply, node, name); });
+}
+
+void on_removexattr(fuse_req_t request, fuse_ino_t, const char*) {
+  serve(request, Operation::kRemovexattr, [](FrontEnd&, Reply& reply) { reply.error(EOPNOTSUPP); });
 }
 
 fuse_lowlevel_ops make_operations() {
@@ -134,19 +208,21 @@ fuse_lowlevel_ops make_operations() {
   table.statfs = on_statfs;
   table.getxattr = on_getxattr;
   table.listxattr = on_listxattr;
-  table.setattr = on_writing;
-  table.mknod = on_writing;
-  table.mkdir = on_writing;
-  table.unlink = on_writing;
-  table.rmdir = on_writing;
-  table.symlink = on_writing;
-  table.rename = on_writing;
-  table.link = on_writing;
-  table.create = on_writing;
-  table.write = on_writing;
-  table.setxattr = on_writing;
-  table.removexattr = on_writing;
-  table.fallocate = on_writing;
+  table.setattr = on_setattr;
+  table.mknod = on_mknod;
+  table.mkdir = on_mkdir;
+  table.unlink = on_unlink;
+  table.rmdir = on_rmdir;
+  table.symlink = on_symlink;
+  table.rename = on_rename;
+  table.link = on_link;
+  table.create = on_create;
+  table.write = on_write;
+  table.flush = on_flush;
+  table.fsync = on_fsync;
+  table.fsyncdir = on_fsyncdir;
+  table.setxattr = on_setxattr;
+  table.removexattr = on_removexattr;
   return table;
 }
 

@@ -90,7 +90,9 @@ void add_access(std::vector<MountOption>& table) {
       table.end(),
       {{"ro", "", "", "only reading", Group::kAccess,
         flag_setter([](MountSettings& s) { s.access = Access::kReadOnly; })},
-       {"rw", "", "", "reading and writing; where that cannot be, reading only, with a word",
+       {"rw", "", "",
+        "reading and writing, or no mount; without ro and rw: where the store cannot be written, "
+        "only reading, with a word",
         Group::kAccess, flag_setter([](MountSettings& s) { s.access = Access::kReadWrite; })},
        {"symlinks", alternatives(links), "inside",
         "whether symbolic links may lead out of the store", Group::kAccess,
@@ -175,6 +177,67 @@ void add_caching(std::vector<MountOption>& table) {
         })}});
 }
 
+Writing& writing(MountSettings& settings) { return settings.writing; }
+
+Result<double> parse_pause(const std::string& text) {
+  ZARRFS_TRY(const double seconds, parse_seconds(text));
+  if (seconds > 3600) return fail(Fault::kInvalid, "\"" + printable(text) + "\" is over an hour");
+  return seconds;
+}
+
+void add_writing(std::vector<MountOption>& table) {
+  const Words<bool> flush = {{"close", true}, {"later", false}};
+  const Words<bool> validate = {{"cheap", true}, {"off", false}};
+  const Words<bool> deletes = {{"allow", true}, {"deny", false}};
+  using Lengths = std::vector<std::uint64_t>;
+  table.insert(
+      table.end(),
+      {{"flush_after", "SECONDS", "5",
+        "a shard that was written to is rewritten when it has been left alone for this long",
+        Group::kWriting,
+        value_setter(parse_pause,
+                     [](MountSettings& s, double seconds) {
+                       writing(s).flush_after =
+                           std::chrono::milliseconds(static_cast<int>(seconds * 1000));
+                     })},
+       {"flush", alternatives(flush), "later",
+        "close: every close(2) of a chunk rewrites its shard and waits for it", Group::kWriting,
+        word_setter(flush,
+                    [](MountSettings& s, bool at_close) { writing(s).flush_at_close = at_close; })},
+       {"write_buffer", "SIZE", "256M",
+        "memory for what is being written; what is more goes to files in the store",
+        Group::kWriting,
+        value_setter(
+            parse_index_cache,
+            [](MountSettings& s, std::uint64_t bytes) { writing(s).write_buffer = bytes; })},
+       {"validate", alternatives(validate), "cheap",
+        "cheap: bytes that do not decode to a chunk are kept as they are and shown, but not put "
+        "into a shard",
+        Group::kWriting,
+        word_setter(validate, [](MountSettings& s, bool on) { writing(s).validate = on; })},
+       {"deletes", alternatives(deletes), "allow",
+        "deny: chunks, documents and nodes cannot be removed or replaced by a rename",
+        Group::kWriting,
+        word_setter(deletes, [](MountSettings& s, bool may) { writing(s).may_delete = may; })},
+       {"shard_shape", "LENGTHS", "",
+        "shards of new arrays, in elements, e.g. 512x512x64, or one number for every axis",
+        Group::kWriting,
+        value_setter(parse_lengths,
+                     [](MountSettings& s, Lengths lengths) {
+                       writing(s).shards.shape = std::move(lengths);
+                     })},
+       {"shard_chunks", "LENGTHS", "", "shards of new arrays, in chunks", Group::kWriting,
+        value_setter(parse_lengths,
+                     [](MountSettings& s, Lengths lengths) {
+                       writing(s).shards.chunks = std::move(lengths);
+                     })},
+       {"shard_bytes", "SIZE", "64M",
+        "decoded bytes of a shard of new arrays, at most, where no shape is given", Group::kWriting,
+        value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
+          writing(s).shards.bytes = bytes;
+        })}});
+}
+
 void add_daemon(std::vector<MountOption>& table) {
   const Words<LogLevel> levels = {{"error", LogLevel::kError},
                                   {"warning", LogLevel::kWarning},
@@ -221,6 +284,7 @@ std::vector<MountOption> make_table() {
   add_view(table);
   add_profile_columns(table);
   add_caching(table);
+  add_writing(table);
   add_daemon(table);
   add_mount(table);
   return table;
@@ -258,6 +322,7 @@ const char* mount_option_group_title(MountOption::Group group) {
     case Group::kView: return "What is shown";
     case Group::kProfile: return "Single columns of the profile";
     case Group::kCaching: return "Caching";
+    case Group::kWriting: return "Writing";
     case Group::kDaemon: return "The daemon";
     case Group::kMount: return "The mount, as for every file system";
   }
@@ -287,6 +352,17 @@ Result<void> apply_mount_options(MountSettings& settings, std::string_view list)
 Result<void> check_settings(const MountSettings& settings) {
   if (settings.allow_other && settings.allow_root) {
     return fail(Fault::kInvalid, "options allow_other and allow_root exclude each other");
+  }
+  if (settings.view.immutable && settings.access == MountSettings::Access::kReadWrite) {
+    return fail(Fault::kInvalid, "options immutable and rw exclude each other");
+  }
+  const ShardForm& shards = settings.writing.shards;
+  const int shard_options = static_cast<int>(!shards.shape.empty()) +
+                            static_cast<int>(!shards.chunks.empty()) +
+                            static_cast<int>(shards.bytes != 0);
+  if (shard_options > 1) {
+    return fail(Fault::kInvalid,
+                "options shard_shape, shard_chunks and shard_bytes exclude each other");
   }
   auto profile = choose_profile(settings.view);
   if (!profile) return fail(std::move(profile.error()));

@@ -21,6 +21,7 @@ struct MountSettings {
   ViewOptions view;
   LinkPolicy links = LinkPolicy::kInside;
   Access access = Access::kUnsaid;
+  Writing writing;       ///< How, unless the mount only reads.
   double timeout = 1.0;  ///< Seconds.
   unsigned threads = 8;
   bool allow_other = false;
@@ -32,7 +33,7 @@ struct MountSettings {
 };
 
 struct MountOption {
-  enum class Group { kAccess, kView, kProfile, kCaching, kDaemon, kMount };
+  enum class Group { kAccess, kView, kProfile, kCaching, kWriting, kDaemon, kMount };
 
   std::string name;
   std::string argument;       ///< What follows "=", e.g. "SIZE" or "v2|v3"; empty: a flag.

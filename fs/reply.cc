@@ -33,6 +33,16 @@ bool Reply::opened(const fuse_file_info& info) {
   return request_ != nullptr && fuse_reply_open(take(), &info) == 0;
 }
 
+bool Reply::created(const fuse_entry_param& entry, const fuse_file_info& info) {
+  return request_ != nullptr && fuse_reply_create(take(), &entry, &info) == 0;
+}
+
+void Reply::written(std::size_t size) {
+  if (request_ == nullptr) return;
+  statistics_->count_bytes_written(size);
+  fuse_reply_write(take(), size);
+}
+
 void Reply::data(ByteView bytes) {
   if (request_ == nullptr) return;
   statistics_->count_bytes_read(bytes.size());

@@ -38,6 +38,8 @@ class Reply {
   bool entry(const fuse_entry_param& entry);
   void attributes(const struct stat& status, double timeout);
   bool opened(const fuse_file_info& info);
+  bool created(const fuse_entry_param& entry, const fuse_file_info& info);
+  void written(std::size_t size);
   /// File contents.
   void data(ByteView bytes);
   /// Anything else that is bytes: directory entries, attribute values.

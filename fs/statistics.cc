@@ -22,7 +22,21 @@ std::string_view operation_name(Operation operation) {
     case Operation::kStatfs: return "statfs";
     case Operation::kGetxattr: return "getxattr";
     case Operation::kListxattr: return "listxattr";
-    case Operation::kRefused: return "write";
+    case Operation::kSetattr: return "setattr";
+    case Operation::kMknod: return "mknod";
+    case Operation::kMkdir: return "mkdir";
+    case Operation::kUnlink: return "unlink";
+    case Operation::kRmdir: return "rmdir";
+    case Operation::kSymlink: return "symlink";
+    case Operation::kRename: return "rename";
+    case Operation::kLink: return "link";
+    case Operation::kCreate: return "create";
+    case Operation::kWrite: return "write";
+    case Operation::kFlush: return "flush";
+    case Operation::kFsync: return "fsync";
+    case Operation::kFsyncdir: return "fsyncdir";
+    case Operation::kSetxattr: return "setxattr";
+    case Operation::kRemovexattr: return "removexattr";
   }
   return "unknown";
 }
@@ -39,6 +53,7 @@ std::string Statistics::render() const {
   Json object = Json::object();
   object["process"] = ::getpid();
   object["bytes_read"] = bytes_read();
+  object["bytes_written"] = bytes_written();
   object["requests"] = std::move(requests_by_name);
   object["errors"] = std::move(errors_by_name);
   return dump_json(object);

@@ -25,9 +25,24 @@ enum class Operation : std::uint8_t {
   kStatfs,
   kGetxattr,
   kListxattr,
-  kRefused,  ///< Anything that writes.
+  kSetattr,
+  kMknod,
+  kMkdir,
+  kUnlink,
+  kRmdir,
+  kSymlink,
+  kRename,
+  kLink,
+  kCreate,
+  kWrite,
+  kFlush,
+  kFsync,
+  kFsyncdir,
+  kSetxattr,
+  kRemovexattr,
 };
-inline constexpr std::size_t kOperationCount = static_cast<std::size_t>(Operation::kRefused) + 1;
+inline constexpr std::size_t kOperationCount =
+    static_cast<std::size_t>(Operation::kRemovexattr) + 1;
 
 /// The operation's name in statistics and log lines, e.g. "lookup".
 std::string_view operation_name(Operation operation);
@@ -38,6 +53,7 @@ class Statistics {
   /// An answer that is an errno.
   void count_error(Operation operation) { add(errors_[index(operation)], 1); }
   void count_bytes_read(std::uint64_t bytes) { add(bytes_read_, bytes); }
+  void count_bytes_written(std::uint64_t bytes) { add(bytes_written_, bytes); }
 
   [[nodiscard]] std::uint64_t requests(Operation operation) const {
     return requests_[index(operation)].load(std::memory_order_relaxed);
@@ -49,7 +65,12 @@ class Statistics {
     return bytes_read_.load(std::memory_order_relaxed);
   }
 
-  /// A JSON object: {"process": PID, "bytes_read": N, "requests": {"lookup": N, ...}, "errors":
+  [[nodiscard]] std::uint64_t bytes_written() const {
+    return bytes_written_.load(std::memory_order_relaxed);
+  }
+
+  /// A JSON object: {"process": PID, "bytes_read": N, "bytes_written": N, "requests": {"lookup": N,
+  /// ...}, "errors":
   /// {...}}.
   [[nodiscard]] std::string render() const;
 
@@ -63,6 +84,7 @@ class Statistics {
   std::array<Counter, kOperationCount> requests_{};
   std::array<Counter, kOperationCount> errors_{};
   Counter bytes_read_{0};
+  Counter bytes_written_{0};
 };
 
 }  // namespace zarrfs

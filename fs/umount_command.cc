@@ -13,6 +13,7 @@
 #include "fs/front_end.h"
 #include "fs/mount_table.h"
 #include "fs/option_values.h"
+#include "fs/publish.h"
 
 namespace zarrfs {
 namespace {
@@ -41,7 +42,7 @@ void wait_for_end(const Fd& daemon) {
 
 }  // namespace
 
-Result<void> unmount_and_wait(const std::string& mountpoint) {
+Result<std::string> unmount_and_wait(const std::string& mountpoint) {
   ZARRFS_TRY(const std::string place, canonical_mountpoint(mountpoint));
   ZARRFS_TRY(const auto mount, mount_at(place));
   if (!mount) return fail(Fault::kInvalid, "nothing is mounted on " + printable(place));
@@ -50,9 +51,14 @@ Result<void> unmount_and_wait(const std::string& mountpoint) {
                                      printable(mount->type));
   }
   const Fd daemon = watch_daemon(place);
+  std::string left;
+  if (daemon.valid()) {
+    static_cast<void>(publish_mount(place));  // what this could not do is listed
+    left = unpublished_of_mount(place);
+  }
   ZARRFS_CHECK(unmount(place, false));
   wait_for_end(daemon);
-  return {};
+  return left;
 }
 
 void UmountCommand::declare(CLI::App& app) {
@@ -63,7 +69,11 @@ void UmountCommand::declare(CLI::App& app) {
 
 int UmountCommand::run(const Streams& streams) {
   const auto done = unmount_and_wait(mountpoint_);
-  if (done) return 0;
+  if (done && done->empty()) return 0;
+  if (done) {
+    streams.err << "zarrfs: unmounted, but not published, and kept beside the shards:\n" << *done;
+    return kCouldNot;
+  }
   streams.err << "zarrfs: " << done.error().message << "\n";
   return kCouldNot;
 }

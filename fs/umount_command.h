@@ -21,8 +21,9 @@ class UmountCommand : public Command {
   std::string mountpoint_;
 };
 
-/// Unmounts a zarrfs mount and waits until its daemon has ended, where that can be seen. kInvalid
-/// where nothing, or something else, is mounted there; kBusy where it is in use.
-Result<void> unmount_and_wait(const std::string& mountpoint);
+/// Publishes what was written, unmounts a zarrfs mount and waits until its daemon has ended, where
+/// that can be seen. Returns what could not be published, a line for each chunk. kInvalid where
+/// nothing, or something else, is mounted there; kBusy where it is in use.
+Result<std::string> unmount_and_wait(const std::string& mountpoint);
 
 }  // namespace zarrfs

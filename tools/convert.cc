@@ -6,13 +6,13 @@
 #include <mutex>
 
 #include "core/view/consolidated.h"
+#include "core/zarr/zvf.h"
 #include "tools/cells.h"
 #include "tools/convert_array.h"
 #include "tools/convert_place.h"
 #include "tools/parallel.h"
 #include "tools/shown.h"
 #include "tools/target.h"
-#include "tools/zvf.h"
 
 namespace zarrfs {
 namespace {

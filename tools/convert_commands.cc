@@ -59,17 +59,17 @@ class Convert final : public Command {
     auto* group = app.add_option_group(
         "shape", "The shape of shards (64 MiB of decoded chunks where none is given)");
     group
-        ->add_option("--shard-shape", form_.shard_shape,
+        ->add_option("--shard-shape", form_.shards.shape,
                      "In elements, rounded up to whole chunks; one number for every axis")
         ->delimiter(',')
         ->check(CLI::PositiveNumber);
     group
-        ->add_option("--shard-chunks", form_.shard_chunks,
+        ->add_option("--shard-chunks", form_.shards.chunks,
                      "In inner chunks; one number for every axis")
         ->delimiter(',')
         ->check(CLI::PositiveNumber);
     group
-        ->add_option("--shard-bytes", form_.shard_bytes,
+        ->add_option("--shard-bytes", form_.shards.bytes,
                      "Decoded bytes of a shard, at most (64M, 1G, ...)")
         ->transform(CLI::AsSizeValue(false));
     group->require_option(0, 1);

@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/view/presentation.h"
+#include "core/zarr/shard_form.h"
 #include "tools/source.h"
 
 namespace zarrfs {
@@ -22,10 +23,7 @@ struct Form {
     kPlainV2,    ///< All arrays become plain ones of Zarr v2.
   };
   Kind kind = Kind::kSharded;
-  // At most one of the next three is given. A list of one number stands for every axis.
-  std::vector<std::uint64_t> shard_shape = {};   ///< In elements; rounded up to whole chunks.
-  std::vector<std::uint64_t> shard_chunks = {};  ///< In inner chunks.
-  std::uint64_t shard_bytes = 0;                 ///< Decoded bytes of a shard, at most.
+  ShardForm shards = {};
 
   /// Names the form, for recognising an interrupted conversion.
   [[nodiscard]] Json json() const;
@@ -57,13 +55,5 @@ Result<ArrayPlan> plan_array(const SourceArray& array, const Form& form);
 
 /// Plans the conversion of an array to v2, as `shown` has it.
 ArrayPlan plan_v2(const SourceArray& array, const Presentation& shown);
-
-/// The shard shape that `form` gives to an array of `shape` with chunks of `chunk_shape` elements
-/// of `element_bytes` (0: variable length, taken as 16). kInvalid, with the reason, where it has
-/// none.
-Result<std::vector<std::uint64_t>> choose_shard_shape(const Form& form,
-                                                      std::span<const std::uint64_t> shape,
-                                                      std::span<const std::uint64_t> chunk_shape,
-                                                      std::uint32_t element_bytes);
 
 }  // namespace zarrfs

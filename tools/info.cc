@@ -1,6 +1,7 @@
 // zarrfs info: what a store holds.
 #include <algorithm>
 
+#include "core/zarr/shard_form.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/parallel.h"
@@ -19,15 +20,6 @@ struct ArrayFacts {
   std::uint64_t logical_bytes = 0;  // 0 for types of variable length
   std::string shown;
 };
-
-std::string list_text(std::span<const std::uint64_t> numbers) {
-  std::string text = "(";
-  for (const std::uint64_t number : numbers) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(number);
-  }
-  return text + ")";
-}
 
 // The shape of the stored objects, in array axes.
 std::vector<std::uint64_t> object_shape(const Grid& grid) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/zarr/v2_metadata.h"
 #include "tools/cells.h"
 
 namespace zarrfs {

@@ -20,10 +20,6 @@ struct SourceNode {
   int zarr_format = 3;
 };
 
-/// The v3 document that says what `.zarray` (and `.zattrs`, null where there is none) say.
-/// kUnsupported, by name, for what v3 has no word for; kDamaged for malformed documents.
-Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std::string& path);
-
 /// The node at `path`, of either format. An Error is one of the storage only.
 Result<SourceNode> load_source_node(Store& store, const std::string& path);
 

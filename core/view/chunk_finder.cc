@@ -5,19 +5,21 @@
 #include "core/view/open_files.h"
 #include "core/view/rechunk.h"
 #include "core/view/zstd_frames.h"
+#include "core/write/shard_builder.h"
 
 namespace zarrfs {
 
-namespace {
 std::uint64_t digest_of(const FileIdentity& identity) {
   return mix_numbers(mix_numbers(identity.device, identity.inode),
                      mix_numbers(identity.size, static_cast<std::uint64_t>(identity.mtime_ns)));
 }
 
-/// The state of the stored object at `cell`, as a number; 0 where there is none.
-Result<std::uint64_t> cell_state(const NodeState& array, const Coordinates& cell) {
+namespace {
+/// The state of the stored object at `cell`.
+Result<ObjectState> cell_state(const NodeState& array, const Coordinates& cell) {
   ZARRFS_TRY(const auto status, array.reader->cell_status(cell));
-  return status ? digest_of(identity_of(*status)) : 0;
+  if (!status) return ObjectState{};
+  return ObjectState{digest_of(identity_of(*status)), status->st_mtim};
 }
 
 bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
@@ -28,25 +30,55 @@ Result<std::optional<ShownChunk>> ChunkFinder::find(const NodeState& array,
   auto found = array.presentation.rule == ByteRule::kRechunk ? find_rechunked(array, chunk)
                                                              : find_stored(array, chunk);
   if (!found || !*found || array.versions == nullptr) return found;
-  ZARRFS_TRY((*found)->version, version_of(array, chunk, **found));
+  ZARRFS_TRY(const ChunkVersion version, version_of(array, chunk, **found));
+  (*found)->version = version.version;
+  if (!(*found)->is_fill) (*found)->stored.st_mtim = version.modified;
   return found;
+}
+
+Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(
+    const NodeState& array, const Coordinates& chunk) const {
+  if (shared_.writes == nullptr || shared_.writes->clean()) return std::nullopt;
+  const Layout& layout = array.reader->layout();
+  const ChunkPlace place = layout.place_of(chunk);
+  const auto draft = shared_.writes->find(array.reader->cell_path(place.cell),
+                                          number_of(layout, place.cell, place.entries));
+  if (!draft) return std::nullopt;
+  if (draft->draft.removed) return std::optional(fill_or_absent(array));
+  ShownChunk found;
+  found.is_draft = true;
+  found.is_held = draft->draft.held;
+  found.stored = array.node.status;
+  found.stored.st_mtim = draft->draft.written;
+  ChunkBytes bytes;
+  bytes.file = draft->file;
+  bytes.range = draft->draft.range;
+  bytes.shard_status = found.stored;
+  found.size = bytes.range.length;  // what is held is shown as it was written
+  if (!found.is_held) {
+    ZARRFS_TRY(found.size, size_shown(array, chunk, bytes.range.length));
+  }
+  found.bytes = std::move(bytes);
+  return std::optional(std::optional(std::move(found)));
+}
+
+Result<std::uint64_t> ChunkFinder::size_shown(const NodeState& array, const Coordinates& chunk,
+                                              std::uint64_t stored) {
+  if (array.presentation.rule == ByteRule::kDecode) return array.presentation.fixed_size;
+  auto size = array.presentation.shown_size(stored);
+  if (size) return size;
+  return fail(size.error().fault, describe(array, chunk) + ": " + size.error().message);
 }
 
 Result<std::optional<ShownChunk>> ChunkFinder::find_stored(const NodeState& array,
                                                            const Coordinates& chunk) {
+  ZARRFS_TRY(auto draft, find_draft(array, chunk));
+  if (draft) return std::move(*draft);
   ZARRFS_TRY(auto stored, array.reader->find_chunk(chunk));
   if (!stored) return fill_or_absent(array);
   ShownChunk found;
   found.stored = stored->shard_status;
-  if (array.presentation.rule == ByteRule::kDecode) {
-    found.size = array.presentation.fixed_size;
-  } else {
-    auto size = array.presentation.shown_size(stored->range.length);
-    if (!size) {
-      return fail(size.error().fault, describe(array, chunk) + ": " + size.error().message);
-    }
-    found.size = *size;
-  }
+  ZARRFS_TRY(found.size, size_shown(array, chunk, stored->range.length));
   found.bytes = std::move(*stored);
   return found;
 }
@@ -61,7 +93,7 @@ Result<std::optional<ShownChunk>> ChunkFinder::find_rechunked(const NodeState& a
   return found;
 }
 
-std::optional<ShownChunk> ChunkFinder::fill_or_absent(const NodeState& array) {
+std::optional<ShownChunk> ChunkFinder::fill_or_absent(const NodeState& array) const {
   const Presentation& shown = array.presentation;
   if (shown.materialise == Materialise::kOff || shown.fill_chunk == nullptr) return std::nullopt;
   ShownChunk fill;
@@ -71,31 +103,43 @@ std::optional<ShownChunk> ChunkFinder::fill_or_absent(const NodeState& array) {
   return fill;
 }
 
-Result<std::uint64_t> ChunkFinder::version_of(const NodeState& array, const Coordinates& chunk,
-                                              const ShownChunk& found) {
+Result<ChunkVersion> ChunkFinder::version_of(const NodeState& array, const Coordinates& chunk,
+                                             const ShownChunk& found) {
   const Layout& layout = array.reader->layout();
+  const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
   if (array.presentation.rule == ByteRule::kRechunk) {
-    std::uint64_t state = 0;
+    ObjectState all;
+    all.modified = found.stored.st_mtim;
     ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
-      ZARRFS_TRY(const std::uint64_t one, cell_state(array, cell));
-      state = mix_numbers(state, one);
+      ZARRFS_TRY(const ObjectState one, cell_state(array, cell));
+      all.digest = mix_numbers(all.digest, one.digest);
       return {};
     }));
-    return array.versions->version_of(linear_of(chunk, array.names.counts()), state);
+    return array.versions->version_of(chunk_number, chunk_number, all);
   }
   const Coordinates cell = layout.place_of(chunk).cell;
-  const std::uint64_t number = linear_of(cell, layout.grid().counts());
-  if (found.bytes) return array.versions->version_of(number, digest_of(found.bytes->shard));
-  ZARRFS_TRY(const std::uint64_t state, cell_state(array, cell));
-  return array.versions->version_of(number, state);
+  const std::uint64_t object = linear_of(cell, layout.grid().counts());
+  if (found.is_draft) {
+    return array.versions->version_of_draft(object, chunk_number, found.stored.st_mtim);
+  }
+  if (found.bytes) {
+    const ChunkBytes& bytes = *found.bytes;
+    return array.versions->version_of(object, chunk_number,
+                                      {digest_of(bytes.shard), bytes.shard_status.st_mtim});
+  }
+  ZARRFS_TRY(const ObjectState state, cell_state(array, cell));
+  return array.versions->version_of(object, chunk_number, state);
 }
 
-bool ChunkFinder::is_listed(const NodeState& array, const Coordinates& chunk) {
-  if (array.presentation.materialise == Materialise::kList) return true;
+bool ChunkFinder::is_listed(const NodeState& array, const Coordinates& chunk, bool stored_only) {
+  if (!stored_only && array.presentation.materialise == Materialise::kList) return true;
   if (array.presentation.rule == ByteRule::kRechunk) {
     const auto stored = find_overlapped(array, chunk);
     return !stored || *stored;
   }
+  const auto draft = find_draft(array, chunk);
+  if (!draft) return true;
+  if (*draft) return (*draft)->has_value() && !(**draft)->is_fill;
   const auto stored = array.reader->find_chunk(chunk);
   return !stored || *stored;
 }
@@ -105,8 +149,12 @@ Result<std::shared_ptr<OpenFile>> ChunkFinder::open(const NodeState& array,
                                                     const ShownChunk& found) {
   const Presentation& shown = array.presentation;
   if (found.is_fill) return std::make_shared<BytesFile>(shown.fill_chunk);
+  if (found.is_held) {
+    return std::make_shared<SliceFile>(found.bytes->file, found.bytes->range,
+                                       describe(array, chunk), shared_.options.immutable);
+  }
   if (found.bytes && passes_bytes(shown.rule)) {
-    if (shared_.options.format == ViewFormat::kV2) {
+    if (shared_.options.format == ViewFormat::kV2 && !found.is_draft) {
       ZARRFS_CHECK(check_frame(array, chunk, *found.bytes));
     }
     const ChunkBytes& stored = *found.bytes;
@@ -123,9 +171,11 @@ Result<std::shared_ptr<OpenFile>> ChunkFinder::open(const NodeState& array,
 Result<std::shared_ptr<const Bytes>> ChunkFinder::bytes_of(const NodeState& array,
                                                            const Coordinates& chunk,
                                                            const ShownChunk& found) {
+  if (found.is_fill) return array.presentation.fill_chunk;
   const auto read = [&]() -> Result<Bytes> {
     if (!found.bytes) return read_rechunked(array, chunk);
-    ZARRFS_TRY(const Bytes stored, found.bytes->read(shared_.counters.get()));
+    ZARRFS_TRY(Bytes stored, found.bytes->read(shared_.counters.get()));
+    if (found.is_held) return stored;
     return array.presentation.show(stored);
   };
   auto bytes = read();

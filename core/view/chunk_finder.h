@@ -20,8 +20,13 @@ struct ShownChunk {
   struct stat stored {};  ///< Times and owner: of the stored object, or of the array's document.
   std::optional<ChunkBytes>
       bytes;  ///< Where one stored chunk gives the bytes; nothing for fill and re-chunked chunks.
-  bool is_fill = false;  ///< Not stored: the presentation's fill chunk is shown.
+  bool is_fill = false;   ///< Not stored: the presentation's fill chunk is shown.
+  bool is_draft = false;  ///< Written through the mount and not published yet.
+  bool is_held = false;   ///< A draft that cannot be a chunk: shown as it was written.
 };
+
+/// Another number for another file, as far as the storage can tell.
+std::uint64_t digest_of(const FileIdentity& identity);
 
 class ChunkFinder {
  public:
@@ -31,12 +36,20 @@ class ChunkFinder {
   /// entry, where it cannot be told.
   Result<std::optional<ShownChunk>> find(const NodeState& array, const Coordinates& chunk);
 
-  /// Whether a listing names the chunk: it exists, or it cannot be told.
-  bool is_listed(const NodeState& array, const Coordinates& chunk);
+  /// Whether a listing names the chunk: it exists, or it cannot be told. `stored_only`: whether
+  /// it is stored, or that cannot be told.
+  bool is_listed(const NodeState& array, const Coordinates& chunk, bool stored_only = false);
 
   /// Opens what find() has found.
   Result<std::shared_ptr<OpenFile>> open(const NodeState& array, const Coordinates& chunk,
                                          const ShownChunk& found);
+
+  /// All bytes of what find() has found.
+  Result<std::shared_ptr<const Bytes>> bytes_of(const NodeState& array, const Coordinates& chunk,
+                                                const ShownChunk& found);
+
+  /// Unpublished writes; null where the view only reads.
+  [[nodiscard]] const WriteBuffer* writes() const { return shared_.writes.get(); }
 
   /// The name of a chunk in messages: "a/b chunk 0.1.2".
   static std::string describe(const NodeState& array, const Coordinates& chunk);
@@ -45,11 +58,15 @@ class ChunkFinder {
   Result<std::optional<ShownChunk>> find_stored(const NodeState& array, const Coordinates& chunk);
   Result<std::optional<ShownChunk>> find_rechunked(const NodeState& array,
                                                    const Coordinates& chunk);
-  std::optional<ShownChunk> fill_or_absent(const NodeState& array);
-  Result<std::uint64_t> version_of(const NodeState& array, const Coordinates& chunk,
-                                   const ShownChunk& found);
-  Result<std::shared_ptr<const Bytes>> bytes_of(const NodeState& array, const Coordinates& chunk,
-                                                const ShownChunk& found);
+  /// What an unpublished write says of the chunk; nothing where none does.
+  Result<std::optional<std::optional<ShownChunk>>> find_draft(const NodeState& array,
+                                                              const Coordinates& chunk) const;
+  static Result<std::uint64_t> size_shown(const NodeState& array, const Coordinates& chunk,
+                                          std::uint64_t stored);
+  [[nodiscard]] std::optional<ShownChunk> fill_or_absent(const NodeState& array) const;
+  Result<ChunkVersion> version_of(const NodeState& array, const Coordinates& chunk,
+                                  const ShownChunk& found);
+
   static Result<void> check_frame(const NodeState& array, const Coordinates& chunk,
                                   const ChunkBytes& stored);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/view/rechunk.h"
+#include "core/write/shard_builder.h"
 
 namespace zarrfs {
 
@@ -21,11 +22,34 @@ Result<void> ChunkLister::list_flat(std::uint64_t start, const Sink& sink) {
   }
   ZARRFS_TRY(const std::uint64_t step, positions_per_shard());
   const std::vector<std::uint64_t> cell_counts = array_.reader->layout().grid().counts();
-  return array_.cells->visit(start / step, [&](const Coordinates& cell) {
+  return visit_cells(start / step, [&](const Coordinates& cell) {
     const std::uint64_t base = linear_of(cell, cell_counts) * step;
     const std::uint64_t first = start > base ? start - base : 0;
     return list_shard(cell, first, base, sink);
   });
+}
+
+std::vector<Coordinates> ChunkLister::written_cells() const {
+  const WriteBuffer* writes = finder_.writes();
+  return writes == nullptr ? std::vector<Coordinates>{} : writes->dirty_cells(array_.path);
+}
+
+Result<void> ChunkLister::visit_cells(std::uint64_t first,
+                                      const std::function<bool(const Coordinates&)>& visit) {
+  const std::vector<Coordinates> written = written_cells();
+  const std::vector<std::uint64_t> counts = array_.reader->layout().grid().counts();
+  auto next = std::find_if(written.begin(), written.end(), [&](const Coordinates& cell) {
+    return linear_of(cell, counts) >= first;
+  });
+  bool more = true;
+  ZARRFS_CHECK(array_.cells->visit(first, [&](const Coordinates& cell) {
+    for (; more && next != written.end() && *next < cell; ++next) more = visit(*next);
+    if (more && next != written.end() && *next == cell) ++next;
+    more = more && visit(cell);
+    return more;
+  }));
+  for (; more && next != written.end(); ++next) more = visit(*next);
+  return {};
 }
 
 Result<std::uint64_t> ChunkLister::positions_per_shard() const {
@@ -52,6 +76,10 @@ Result<std::uint64_t> ChunkLister::positions_per_shard() const {
 bool ChunkLister::list_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
                              const Sink& sink) {
   const Layout& layout = array_.reader->layout();
+  if (const WriteBuffer* writes = finder_.writes(); writes != nullptr && !writes->clean()) {
+    const auto drafts = writes->drafts(array_.reader->cell_path(cell));
+    if (!drafts.empty()) return list_written_shard(cell, first, base, drafts, sink);
+  }
   if (!layout.sharded()) return first > 0 || sink({false, cell}, base + 1);
   bool more = true;
   NamedPart part;
@@ -62,6 +90,32 @@ bool ChunkLister::list_shard(const Coordinates& cell, std::uint64_t first, std::
   });
   if (!visited) return list_whole_shard(cell, first, base, sink);
   return more;
+}
+
+bool ChunkLister::list_written_shard(const Coordinates& cell, std::uint64_t first,
+                                     std::uint64_t base,
+                                     const std::map<std::uint64_t, Draft>& drafts,
+                                     const Sink& sink) {
+  const Layout& layout = array_.reader->layout();
+  std::map<std::uint64_t, Coordinates> chunks;
+  if (layout.sharded()) {
+    const auto visited =
+        array_.reader->visit_cell(cell, first, [&](const ArrayReader::Visited& one) {
+          chunks.emplace(one.number, one.chunk);
+          return true;
+        });
+    if (!visited) return list_whole_shard(cell, first, base, sink);
+  }
+  for (const auto& [number, draft] : drafts) {
+    chunks.erase(number);
+    if (draft.removed || number < first) continue;
+    auto chunk = layout.chunk_at({cell, entries_of(layout, cell, number)});
+    if (chunk) chunks.emplace(number, std::move(*chunk));
+  }
+  for (const auto& [number, chunk] : chunks) {
+    if (!sink({false, chunk}, base + number + 1)) return false;
+  }
+  return true;
 }
 
 bool ChunkLister::list_whole_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
@@ -84,7 +138,7 @@ bool ChunkLister::list_whole_shard(const Coordinates& cell, std::uint64_t first,
 Result<bool> ChunkLister::walk(Coordinates& prefix, const Coordinates& start, bool at_start,
                                const Sink& sink) {
   if (prefix.size() == array_.names.rank()) {
-    if (!finder_.is_listed(array_, prefix)) return true;
+    if (!finder_.is_listed(array_, prefix, stored_only_)) return true;
     return sink({false, prefix}, linear_of(prefix, array_.names.counts()) + 1);
   }
   ZARRFS_TRY(const auto ranges, existing_after(prefix));
@@ -116,7 +170,11 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
   for (const AxisRange& range : ranges) {
     for (std::uint64_t at = std::max(range.first, start); at <= range.last; ++at) {
       part.coordinates.back() = at;
-      if (!directory && !finder_.is_listed(array_, part.coordinates)) continue;
+      if (!directory && !finder_.is_listed(array_, part.coordinates, stored_only_)) continue;
+      if (directory && !all_listed() && !written_cells().empty()) {
+        ZARRFS_TRY(const bool any, any_below(part.coordinates));
+        if (!any) continue;
+      }
       if (!sink(part, at + 1)) return {};
     }
   }
@@ -126,6 +184,7 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
 Result<bool> ChunkLister::prefix_exists(std::span<const std::uint64_t> prefix) {
   if (array_.names.chunks() == 0) return false;
   if (all_listed()) return true;
+  if (!written_cells().empty()) return any_below(prefix);  // removals may have emptied it
   if (prefix.empty()) {
     ZARRFS_TRY(const auto first_axis, array_.cells->along_next_axis({}));
     return !first_axis.empty();
@@ -135,12 +194,24 @@ Result<bool> ChunkLister::prefix_exists(std::span<const std::uint64_t> prefix) {
                      [&prefix](const AxisRange& range) { return range.holds(prefix.back()); });
 }
 
+Result<bool> ChunkLister::any_below(std::span<const std::uint64_t> prefix) {
+  bool any = false;
+  Coordinates at(prefix.begin(), prefix.end());
+  const Coordinates start(array_.names.rank(), 0);
+  ZARRFS_TRY(const bool searched_all, walk(at, start, false, [&](const NamedPart&, std::uint64_t) {
+               any = true;
+               return false;
+             }));
+  return any && !searched_all;
+}
+
 Result<std::vector<AxisRange>> ChunkLister::existing_after(std::span<const std::uint64_t> prefix) {
   std::vector<AxisRange> fixed;
   for (std::size_t axis = 0; axis < prefix.size(); ++axis) {
     fixed.push_back(array_.cells_of(axis, prefix[axis]));
   }
-  ZARRFS_TRY(const auto cells, array_.cells->along_next_axis(fixed));
+  ZARRFS_TRY(auto cells, array_.cells->along_next_axis(fixed));
+  add_written(fixed, cells);
   std::vector<AxisRange> ranges;
   for (const std::uint64_t cell : cells) {
     const NodeState::Span span = array_.shown_of(prefix.size(), cell);
@@ -149,6 +220,21 @@ Result<std::vector<AxisRange>> ChunkLister::existing_after(std::span<const std::
     if (first < span.end) ranges.push_back({first, span.end - 1});
   }
   return ranges;
+}
+
+void ChunkLister::add_written(std::span<const AxisRange> fixed,
+                              std::vector<std::uint64_t>& cells) const {
+  const std::vector<Coordinates> written = written_cells();
+  if (written.empty()) return;
+  for (const Coordinates& cell : written) {
+    bool inside = true;
+    for (std::size_t axis = 0; axis < fixed.size(); ++axis) {
+      inside = inside && fixed[axis].holds(cell[axis]);
+    }
+    if (inside) cells.push_back(cell[fixed.size()]);
+  }
+  std::sort(cells.begin(), cells.end());
+  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
 }
 
 }  // namespace zarrfs

@@ -16,7 +16,9 @@ namespace zarrfs {
 
 class ChunkLister {
  public:
-  ChunkLister(const NodeState& array, ChunkFinder& finder) : array_(array), finder_(finder) {}
+  /// `stored_only`: chunks that are only materialised are left out.
+  ChunkLister(const NodeState& array, ChunkFinder& finder, bool stored_only = false)
+      : array_(array), finder_(finder), stored_only_(stored_only) {}
 
   /// Receives a part and the position after it; false ends the listing.
   using Sink = std::function<bool(const NamedPart& part, std::uint64_t next)>;
@@ -28,24 +30,36 @@ class ChunkLister {
                            const Sink& sink);
   /// Whether the prefix directory exists: some stored object below it does.
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
+  /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the
+  /// `first`-th cell of the grid on, until it returns false.
+  Result<void> visit_cells(std::uint64_t first,
+                           const std::function<bool(const Coordinates&)>& visit);
 
  private:
   [[nodiscard]] bool all_listed() const {
-    return array_.presentation.materialise == Materialise::kList;
+    return !stored_only_ && array_.presentation.materialise == Materialise::kList;
   }
   /// Positions that each shard has in a flat listing.
   [[nodiscard]] Result<std::uint64_t> positions_per_shard() const;
   bool list_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
                   const Sink& sink);
+  bool list_written_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
+                          const std::map<std::uint64_t, Draft>& drafts, const Sink& sink);
   bool list_whole_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
                         const Sink& sink);
   Result<bool> walk(Coordinates& prefix, const Coordinates& start, bool at_start, const Sink& sink);
   /// Coordinates along the axis after `prefix` below which stored objects exist, as ranges in
   /// rising order.
+  /// Cells with unpublished writes, in C order.
+  [[nodiscard]] std::vector<Coordinates> written_cells() const;
+  void add_written(std::span<const AxisRange> fixed, std::vector<std::uint64_t>& cells) const;
+  /// Whether a chunk is listed below the prefix.
+  Result<bool> any_below(std::span<const std::uint64_t> prefix);
   Result<std::vector<AxisRange>> existing_after(std::span<const std::uint64_t> prefix);
 
   const NodeState& array_;
   ChunkFinder& finder_;
+  const bool stored_only_;
 };
 
 }  // namespace zarrfs

@@ -34,15 +34,23 @@ Result<std::shared_ptr<const Bytes>> Consolidation::text(const NodeState& group)
       return found->second.text;
     }
   }
+  const std::uint64_t epoch = epoch_.load();
   const auto begun = Clock::now();
   ZARRFS_TRY(const std::string rendered, render(group));
   auto text = std::make_shared<const Bytes>(rendered.begin(), rendered.end());
   const auto done = Clock::now();
   const Clock::duration rest = std::max<Clock::duration>(kValidity, (done - begun) * kRestPerWork);
   const std::lock_guard lock(mutex_);
+  if (epoch_.load() != epoch) return text;  // documents were changed meanwhile
   if (kept_.size() >= kMaxKept) kept_.clear();
   kept_[group.path] = {text, group.node.document, done + rest};
   return text;
+}
+
+void Consolidation::forget() {
+  ++epoch_;
+  const std::lock_guard lock(mutex_);
+  kept_.clear();
 }
 
 Result<std::string> Consolidation::render(const NodeState& group) {

@@ -4,6 +4,7 @@
 // rendering that takes long is kept longer. Thread-safe. No lock is held across I/O.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -21,6 +22,8 @@ class Consolidation {
 
   /// `.zmetadata` (v2) or the group's `zarr.json` with inline consolidated metadata (v3).
   Result<std::shared_ptr<const Bytes>> text(const NodeState& group);
+  /// Forgets every text: documents were changed.
+  void forget();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -38,6 +41,7 @@ class Consolidation {
 
   ViewShared& shared_;
   NodeCache& nodes_;
+  std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
   std::mutex mutex_;
   std::unordered_map<std::string, Kept> kept_;
 };

@@ -59,6 +59,7 @@ ViewShared::ViewShared(std::shared_ptr<Store> shown, const ViewOptions& chosen, 
 
 Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path) {
   if (auto state = valid(path)) return state;
+  const std::uint64_t epoch = epoch_.load();
   if (auto state = stale(path)) {
     ZARRFS_TRY(const bool same, unchanged(*state));
     if (same) {
@@ -69,7 +70,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   ZARRFS_TRY(Node node, load_node(*shared_.store, path));
   ZARRFS_TRY(auto state, build(path, std::move(node)));
   report(*state);
-  keep(state);
+  if (epoch_.load() == epoch) keep(state);  // what was read before a change is not kept after it
   return state;
 }
 
@@ -210,11 +211,11 @@ void NodeCache::present(NodeState& state) {
 Result<void> NodeCache::number(NodeState& state) {
   const Presentation& shown = state.presentation;
   state.names = ChunkNames(shown.keys, shown.chunk_counts);
-  state.versions = shared_.options.immutable ? nullptr : versions_of(state.path);
   const FileIdentity& document = state.node.document;
   state.generation = mix_numbers(document.inode, static_cast<std::uint64_t>(document.mtime_ns));
   state.generation = mix_numbers(state.generation, digest_of(dump_json(shown.document)));
   state.generation = mix_numbers(state.generation, static_cast<std::uint64_t>(shown.rule));
+  state.versions = shared_.options.immutable ? nullptr : versions_of(state);
   ZARRFS_TRY(state.first_node,
              shared_.numbers.range_of(state.path, state.generation, 0, state.names.nodes()));
   return {};
@@ -261,11 +262,27 @@ Result<NodeCache::Family> NodeCache::load_family(const std::string& group_path) 
   return family;
 }
 
-std::shared_ptr<ShardVersions> NodeCache::versions_of(const std::string& path) {
+std::shared_ptr<ShardVersions> NodeCache::versions_of(const NodeState& state) {
   const std::lock_guard lock(mutex_);
-  auto& versions = versions_[path];
-  if (versions == nullptr) versions = std::make_shared<ShardVersions>();
-  return versions;
+  KeptVersions& kept = versions_[state.path];
+  if (kept.versions == nullptr || kept.generation != state.generation) {
+    kept = {state.generation, std::make_shared<ShardVersions>()};
+  }
+  return kept.versions;
+}
+
+std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(path);
+  return found == entries_.end() ? nullptr : found->second.state;
+}
+
+void NodeCache::forget() {
+  ++epoch_;
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+  uses_.clear();
+  families_.clear();
 }
 
 void NodeCache::report(const NodeState& state) {

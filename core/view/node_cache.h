@@ -2,6 +2,7 @@
 // once a second, and never where the store is immutable. Thread-safe. No lock is held across I/O.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "core/view/profile.h"
 #include "core/view/reporter.h"
 #include "core/view/view_options.h"
+#include "core/write/write_buffer.h"
 
 namespace zarrfs {
 
@@ -27,6 +29,7 @@ struct ViewShared {
   std::shared_ptr<CellListings> listings;
   std::shared_ptr<IndexCache> indexes;
   std::shared_ptr<ReadCounters> counters;
+  std::shared_ptr<WriteBuffer> writes;  ///< Null where the view only reads.
 
   ViewShared(std::shared_ptr<Store> shown, const ViewOptions& chosen, Profile row);
 };
@@ -42,6 +45,10 @@ class NodeCache {
 
   /// What stands at `path`, which is a directory or absent.
   Result<std::shared_ptr<const NodeState>> get(const std::string& path);
+  /// What was last known of `path`, without a look at the store; null where nothing was.
+  std::shared_ptr<const NodeState> last_known(const std::string& path);
+  /// Forgets everything: documents were changed.
+  void forget();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,14 +76,19 @@ class NodeCache {
   Result<void> number(NodeState& state);
   Result<std::shared_ptr<const Family>> family_of(const std::string& group_path);
   Result<Family> load_family(const std::string& group_path);
-  std::shared_ptr<ShardVersions> versions_of(const std::string& path);
+  std::shared_ptr<ShardVersions> versions_of(const NodeState& state);
   void report(const NodeState& state);
 
   ViewShared& shared_;
+  std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
   std::mutex mutex_;
   std::unordered_map<std::string, Kept> entries_;
   std::list<std::string> uses_;  // most recent first
-  std::unordered_map<std::string, std::shared_ptr<ShardVersions>> versions_;
+  struct KeptVersions {
+    std::uint64_t generation = 0;
+    std::shared_ptr<ShardVersions> versions;
+  };
+  std::unordered_map<std::string, KeptVersions> versions_;
   struct KeptFamily {
     std::shared_ptr<const Family> family;
     Clock::time_point loaded;

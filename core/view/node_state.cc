@@ -61,6 +61,14 @@ Result<bool> leads_to_node(Store& store, const std::string& path) {
   return false;
 }
 
+std::string part_path(const NodeState& array, const NamedPart& part) {
+  const bool below_c = array.presentation.keys.kind == ChunkKeyEncoding::Kind::kDefault;
+  std::string path = below_c ? join_path(array.path, "c") : array.path;
+  for (const std::uint64_t number : part.coordinates)
+    path = join_path(path, std::to_string(number));
+  return path;
+}
+
 std::string parent_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);

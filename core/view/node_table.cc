@@ -34,6 +34,17 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
   nodes_.erase(found);
 }
 
+void NodeTable::moved(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, entry] : nodes_) {
+    std::string& path = entry.node.path;
+    if (path != from && !path.starts_with(from + "/")) continue;
+    ids_.erase(entry.node);
+    path = to + path.substr(from.size());
+    ids_.insert_or_assign(entry.node, id);
+  }
+}
+
 std::size_t NodeTable::size() const {
   const std::lock_guard lock(mutex_);
   return nodes_.size();

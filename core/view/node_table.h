@@ -19,6 +19,7 @@ struct NamedNode {
     kDirectory,   ///< A directory of the store: group, array or foreign.
     kDocument,    ///< A document that is rendered: `.zarray`, `zarr.json`, ...
     kForeign,     ///< Another file of the store.
+    kWork,        ///< A file being written; `version` is its number.
     kOwnFolder,   ///< `.zarrfs`
     kReport,      ///< `.zarrfs/report.json`
     kStatistics,  ///< `.zarrfs/stats.json`
@@ -37,6 +38,8 @@ class NodeTable {
   NodeId look_up(const NamedNode& node);
   [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
   void forget(NodeId id, std::uint64_t lookups);
+  /// The directory at `from` is now at `to`, with all below it.
+  void moved(const std::string& from, const std::string& to);
   [[nodiscard]] std::size_t size() const;
 
  private:

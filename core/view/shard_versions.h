@@ -1,33 +1,68 @@
-// Versions of an array's stored objects: 0 at first, another one each time an object is seen to be
-// another file than before. Node numbers of chunks carry the version, so that pages which the
-// kernel keeps of one version are never shown as those of another.
+// Versions of an array's stored objects and chunks: 0 at first, another one each time an object is
+// seen to be another file than before, or a chunk is written through the mount. Node numbers of
+// chunks carry the version, so that pages which the kernel keeps of one version are never shown as
+// those of another.
 //
-// Memory is bounded: when too many objects are remembered, all are forgotten, and every object gets
-// a version that was never used. Thread-safe.
+// A commit of our own is no change: the chunks that were not written keep version and time.
+//
+// Memory is bounded: when too much is remembered, all is forgotten, and everything gets a version
+// that was never used. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <mutex>
 #include <unordered_map>
 
 namespace zarrfs {
+
+/// What a stored object looks like now.
+struct ObjectState {
+  std::uint64_t digest = 0;  ///< Another one for another file; 0 where there is none.
+  struct timespec modified {};
+};
+
+/// A chunk's version, and when it changed.
+struct ChunkVersion {
+  std::uint64_t version = 0;
+  struct timespec modified {};
+};
 
 class ShardVersions {
  public:
   explicit ShardVersions(std::size_t max_remembered = std::size_t{1} << 17U)
       : max_remembered_(max_remembered) {}
 
-  /// The version of object `number`, whose state has the digest `state` now.
-  std::uint64_t version_of(std::uint64_t number, std::uint64_t state);
+  /// The version of chunk `chunk` of object `object`, whose state is `state` now. (Where nothing
+  /// is written, one chunk number will do for all chunks of an object.)
+  ChunkVersion version_of(std::uint64_t object, std::uint64_t chunk, const ObjectState& state);
+  /// The version of a chunk that has been written and is not published yet.
+  ChunkVersion version_of_draft(std::uint64_t object, std::uint64_t chunk,
+                                const struct timespec& modified);
+  /// The chunk was written or removed.
+  void written(std::uint64_t object, std::uint64_t chunk, const struct timespec& modified);
+  /// A commit replaced the object: `before` became `after` (digests), and no chunk changed.
+  void republished(std::uint64_t object, std::uint64_t before, std::uint64_t after);
 
  private:
   struct Seen {
-    std::uint64_t state = 0;
+    std::uint64_t digest = 0;
+    bool known = false;  ///< Whether `digest` and `modified` have been seen at all.
     std::uint64_t version = 0;
+    std::uint64_t highest = 0;  ///< Of the object and of its chunks.
+    struct timespec modified {};
   };
+  struct Written {
+    std::uint64_t object_version = 0;  ///< It holds only as long as the object has this version.
+    ChunkVersion current;
+  };
+  void make_room();
+  Seen& seen(std::uint64_t object);
+
   const std::size_t max_remembered_;
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, Seen> seen_;
+  std::unordered_map<std::uint64_t, Written> written_;
   std::uint64_t first_version_ = 0;
   std::uint64_t last_version_ = 0;
 };

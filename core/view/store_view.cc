@@ -7,6 +7,7 @@
 #include "core/view/chunk_lister.h"
 #include "core/view/open_files.h"
 #include "core/view/view_directory.h"
+#include "core/view/work_handle.h"
 
 namespace zarrfs {
 
@@ -22,9 +23,14 @@ StoreView::StoreView(std::shared_ptr<Store> store, const ViewOptions& options, P
       chunks_(shared_),
       consolidation_(shared_, nodes_),
       read_ahead_(options.read_ahead),
+      works_(shared_.store, options.writing ? options.writing->write_buffer : 0),
+      chunk_writer_(shared_),
+      editor_(shared_, nodes_, consolidation_),
       front_statistics_([] { return std::string("{}"); }) {
   ::clock_gettime(CLOCK_REALTIME, &started_);
 }
+
+StoreView::~StoreView() { shared_.writes.reset(); }  // its thread calls what goes next
 
 Result<StoreView::Target> StoreView::resolve(NodeId node) {
   if (node >= kFirstChunkNode) return resolve_part(node);
@@ -74,7 +80,7 @@ Result<NodeId> StoreView::id_of(const NodeState& array, const NamedPart& part,
 }
 
 Found StoreView::found(NodeId id, const struct stat& status) const {
-  return {id, status, shared_.options.immutable};
+  return {.id = id, .status = status, .for_ever = shared_.options.immutable};
 }
 
 Result<ShownChunk> StoreView::current_chunk(const Target& target) {
@@ -91,6 +97,10 @@ Result<Found> StoreView::attributes(NodeId node) {
     if (target.part.directory) {
       const std::uint64_t number = array.names.number_of(target.part);
       return found(node, directory_status(array.node.status, inode_of(array.path, number)));
+    }
+    const std::string key = works_.empty() ? "" : chunk_key(array, target.part.coordinates);
+    if (const WorkPointer work = works_.find(key)) {
+      return work_found(work, node);
     }
     ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
     return found(node, chunk_status(array, target.part, chunk));
@@ -113,11 +123,16 @@ Result<Found> StoreView::named_attributes(NodeId id, const NamedNode& node, cons
       if (!status || file_version(*status) != node.version) return fail(stale(node.path));
       return found(id, foreign_status(*status, node.path));
     }
+    case NamedNode::Kind::kWork: {
+      const WorkPointer work = works_.find(node.version);
+      if (work == nullptr) return fail(stale(node.path));
+      return work_found(work, id);
+    }
     case NamedNode::Kind::kOwnFolder:
     case NamedNode::Kind::kReport:
     case NamedNode::Kind::kStatistics: break;
   }
-  return Found{id, own_status(node), false};
+  return Found{.id = id, .status = own_status(node)};
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
@@ -125,6 +140,8 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
     ZARRFS_TRY(const Target target, resolve(node));
     if (target.named) return open_named(*target.named, target.state);
     if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
+    const std::string key = works_.empty() ? "" : chunk_key(*target.state, target.part.coordinates);
+    if (auto work = works_.find(key)) return read_work(*this, std::move(work));
     ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
     if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
     return chunks_.open(*target.state, target.part.coordinates, chunk);
@@ -156,6 +173,11 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_named(const NamedNode& node,
         return fail(Fault::kUnsupported, "/" + node.path + ": it has no descriptor to read from");
       }
       return std::make_shared<ForeignFile>(std::move(file), shared_.options.immutable);
+    }
+    case NamedNode::Kind::kWork: {
+      auto work = works_.find(node.version);
+      if (work == nullptr) return fail(stale(node.path));
+      return read_work(*this, std::move(work));
     }
     case NamedNode::Kind::kReport: return snapshot(report());
     case NamedNode::Kind::kStatistics: return snapshot(statistics());

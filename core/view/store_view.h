@@ -2,18 +2,24 @@
 // Thread-safe. No lock is held across I/O.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/view/chunk_finder.h"
+#include "core/view/chunk_writer.h"
 #include "core/view/consolidation.h"
+#include "core/view/metadata_editor.h"
 #include "core/view/node_cache.h"
 #include "core/view/node_table.h"
 #include "core/view/read_ahead.h"
 #include "core/view/view.h"
+#include "core/view/work_file.h"
 
 namespace zarrfs {
 
@@ -22,6 +28,7 @@ using StatePtr = std::shared_ptr<const NodeState>;
 class StoreView : public View {
  public:
   StoreView(std::shared_ptr<Store> store, const ViewOptions& options, Profile profile);
+  ~StoreView() override;
 
   /// Why the source cannot be shown at all.
   Result<void> check_source();
@@ -35,10 +42,30 @@ class StoreView : public View {
   Result<std::string> attribute(NodeId node, const std::string& name) override;
   Result<struct statvfs> space() override;
   std::string report() override;
+
+  [[nodiscard]] bool writable() const override { return shared_.writes != nullptr; }
+  Result<Created> create(NodeId parent, std::string_view name, int flags, mode_t mode) override;
+  Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags) override;
+  Result<Found> change(NodeId node, const AttributeChange& change, OpenFile* file) override;
+  Result<Found> make_directory(NodeId parent, std::string_view name, mode_t mode) override;
+  Result<bool> remove_file(NodeId parent, std::string_view name) override;
+  Result<bool> remove_directory(NodeId parent, std::string_view name) override;
+  Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,
+                      std::string_view new_name, bool replace) override;
+  Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name) override;
+  Result<void> sync() override;
+  Result<void> publish() override;
+  Result<void> close() override;
+  std::vector<Unpublished> unpublished() override;
+
+  /// Begins writing; kBusy where another program writes to the store.
+  Result<void> begin_writing();
+
   void set_front_statistics(std::function<std::string()> render_json_object) override;
 
  private:
   friend class ViewDirectory;
+  friend class WorkHandle;
 
   /// What a number leads to. `state` is the array of a part, or the directory a named node is or
   /// lies in.
@@ -62,6 +89,8 @@ class StoreView : public View {
   /// Whether a name of the store is kept out of sight: documents of the other version, stored
   /// objects, zarrfs's own files.
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
+  /// Whether the view has documents of this name.
+  [[nodiscard]] bool is_document(const std::string& name) const;
   /// Names of the documents in the directory, in the order of listings.
   [[nodiscard]] std::vector<std::string> document_names(const NodeState& state) const;
   /// The text of a document; null where the directory has none of that name.
@@ -80,6 +109,8 @@ class StoreView : public View {
                                          const ShownChunk& chunk) const;
   [[nodiscard]] struct stat own_status(const NamedNode& node);
   void apply_owner(struct stat& status) const;
+  /// The permission bits to write of what is presented.
+  [[nodiscard]] mode_t changeable() const;
   [[nodiscard]] Found found(NodeId id, const struct stat& status) const;
   Result<NodeId> id_of(const NodeState& array, const NamedPart& part, std::uint64_t version);
 
@@ -87,6 +118,73 @@ class StoreView : public View {
   Result<ShownChunk> current_chunk(const Target& target);
   Result<std::shared_ptr<OpenFile>> open_named(const NamedNode& node, const StatePtr& state);
   [[nodiscard]] std::string statistics();
+
+  // Writing: names (view_edit.cc).
+  /// A directory as programs see it.
+  struct Directory {
+    StatePtr state;
+    std::optional<Coordinates> prefix;  ///< Of a prefix directory.
+    std::string path;                   ///< By which programs call it.
+  };
+  /// What a name in a directory is, or would be.
+  struct Name {
+    enum class Kind {
+      kDocument,
+      kChunk,
+      kPrefix,   ///< A directory of chunks.
+      kScratch,  ///< Another name in an array.
+      kForeign,  ///< A file or directory of the store.
+    };
+    Kind kind = Kind::kForeign;
+    std::string path;        ///< By which programs call it.
+    std::string store_path;  ///< Of kForeign, and of kScratch that is in the store.
+    NamedPart part;          ///< Of kChunk and kPrefix.
+  };
+  Result<void> check_writing() const;
+  Result<void> check_deleting(const std::string& path) const;
+  Result<Directory> directory_of(NodeId node);
+  /// kExists or kForbidden where no program may take the name.
+  Result<Name> name_in(const Directory& directory, const std::string& name);
+  Result<bool> exists(const Directory& directory, const Name& name);
+  Result<bool> belongs_to_v2(const NodeState& state);
+  /// A child of the directory after a change.
+  Result<Found> found_again(NodeId parent, std::string_view name);
+  // From a name to another one. `keep`: the first stays (link).
+  Result<void> move_work(const WorkPointer& work, const Directory& directory, const Name& target,
+                         bool keep);
+  Result<void> move_stored(const std::string& from, const Directory& directory, const Name& target,
+                           bool keep);
+  Result<void> move_directory(const std::string& from, const Directory& directory,
+                              const Name& target);
+  /// Makes `bytes` the chunk or document `target`.
+  Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes);
+  /// The file that is being written under this name is nobody's any more.
+  void detach(const std::string& key);
+  Result<void> remove_shown_document(const Directory& directory, const std::string& name);
+  /// Whether nothing is left to be seen in a directory.
+  Result<bool> is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix);
+  Result<Found> change_stored(NodeId node, const std::string& path, const AttributeChange& change);
+
+  // Writing: opened files (view_work.cc).
+  Result<std::shared_ptr<OpenFile>> open_work(const Directory& directory, const Name& name,
+                                              int flags, WorkPointer* made);
+  Result<WorkPointer> make_work(const Directory& directory, const Name& name, int flags);
+  Result<std::shared_ptr<OpenFile>> open_stored(const std::string& path, int flags, mode_t mode);
+  Result<void> load(Work& work, const Directory& directory, const Name& name);
+  /// `id`: the node by which it was reached; a number of its own where there is none (which counts
+  /// one lookup).
+  Found work_found(const WorkPointer& work, std::optional<NodeId> id);
+  /// Gives what was written on to where it belongs. The caller holds the work's mutex.
+  Result<void> hand_on(Work& work);
+  Result<void> sync_work(Work& work);
+  void closed(const WorkPointer& work);
+  Result<void> write_out(Work& work);
+  Result<void> write_out_idle(std::chrono::milliseconds idle);
+  Result<void> remove_condemned();
+  [[nodiscard]] std::set<std::string> removed_documents(const std::string& path) const;
+  [[nodiscard]] bool is_made(const std::string& path) const;
+  /// Names of directories of chunks in the array's directory `path` that hold no chunk yet.
+  [[nodiscard]] std::vector<std::string> made_in(const NodeState& array, const std::string& path);
 
   template <class T>
   Result<T> reported(Result<T> result) {
@@ -103,6 +201,15 @@ class StoreView : public View {
   ChunkFinder chunks_;
   Consolidation consolidation_;
   ReadAhead read_ahead_;
+
+  // Writing:
+  WorkFiles works_;
+  ChunkWriter chunk_writer_;
+  MetadataEditor editor_;
+  mutable std::mutex names_mutex_;
+  std::set<std::string> made_directories_;  ///< Of chunks, still without any.
+  std::map<std::string, std::set<std::string>> removed_documents_;  ///< By directory.
+
   std::mutex front_mutex_;
   std::function<std::string()> front_statistics_;
   struct timespec started_ {};

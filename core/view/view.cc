@@ -6,10 +6,32 @@
 
 namespace zarrfs {
 
+namespace {
+tl::unexpected<Error> read_only() {
+  return fail(Fault::kReadOnly, "the store is mounted read-only");
+}
+}  // namespace
+
+Result<void> OpenFile::write(std::uint64_t, ByteView) { return read_only(); }
+Result<void> OpenFile::resize(std::uint64_t) { return read_only(); }
+Result<Created> View::create(NodeId, std::string_view, int, mode_t) { return read_only(); }
+Result<std::shared_ptr<OpenFile>> View::open_for_writing(NodeId, int) { return read_only(); }
+Result<Found> View::change(NodeId, const AttributeChange&, OpenFile*) { return read_only(); }
+Result<Found> View::make_directory(NodeId, std::string_view, mode_t) { return read_only(); }
+Result<bool> View::remove_file(NodeId, std::string_view) { return read_only(); }
+Result<bool> View::remove_directory(NodeId, std::string_view) { return read_only(); }
+Result<bool> View::rename(NodeId, std::string_view, NodeId, std::string_view, bool) {
+  return read_only();
+}
+Result<Found> View::link(NodeId, NodeId, std::string_view) { return read_only(); }
+Result<void> View::sync() { return {}; }
+Result<void> View::publish() { return {}; }
+
 Result<std::unique_ptr<View>> View::open(std::shared_ptr<Store> store, const ViewOptions& options) {
   ZARRFS_TRY(Profile profile, choose_profile(options));
   auto view = std::make_unique<StoreView>(std::move(store), options, std::move(profile));
   ZARRFS_CHECK(view->check_source());
+  if (options.writing) ZARRFS_CHECK(view->begin_writing());
   return view;
 }
 
@@ -36,6 +58,10 @@ Result<void> StoreView::check_source() {
   for (const char* document : {".zgroup", ".zarray"}) {  // Zarr v2 passes through as it is
     ZARRFS_TRY(const auto status, store.status(document));
     if (status) return {};
+  }
+  if (shared_.options.writing) {  // an empty directory may become a store
+    ZARRFS_TRY(const auto entries, store.list(""));
+    if (entries && entries->empty()) return {};
   }
   return fail(Fault::kInvalid,
               store.name() +

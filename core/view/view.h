@@ -31,19 +31,36 @@ struct Found {
   struct stat status {};  ///< st_ino stable, st_size exact.
   /// Whether it may be cached for ever (immutable stores) rather than for the default time.
   bool for_ever = false;
+  /// Being written: it must not be cached at all.
+  bool fleeting = false;
 };
 
 /// What a read gives: a slice of a descriptor, or bytes. Always clamped to the file shown.
 struct ReadPlan {
   int descriptor = -1;  ///< Valid as long as the OpenFile; -1 where `bytes` is the answer.
   ByteRange range;      ///< Within the descriptor.
-  ByteView bytes;       ///< Valid as long as the OpenFile.
+  ByteView bytes;       ///< Valid as long as the OpenFile, or as `own`.
+  std::shared_ptr<const Bytes> own = nullptr;  ///< Holds `bytes` where they may change meanwhile.
 };
 
-/// One opened file. Keeps the version it opened. Thread-safe.
+/// One opened file. What is opened for reading keeps the version it opened; what is opened for
+/// writing shows what has been written so far. Thread-safe.
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
+
+  // Of files opened for writing only; kReadOnly for others.
+  virtual Result<void> write(std::uint64_t offset, ByteView bytes);
+  virtual Result<void> resize(std::uint64_t size);
+  /// At each close(2): what was written survives the death of this process when it returns.
+  virtual Result<void> flush() { return {}; }
+  /// fsync(2): what was written survives a power cut when it returns.
+  virtual Result<void> sync() { return {}; }
+  /// The last descriptor is gone.
+  virtual void closed() {}
+  /// The attributes of the opened file, where those of its node may be another's.
+  virtual Result<std::optional<Found>> attributes() { return std::nullopt; }
+
   virtual Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) = 0;
   /// Whether pages cached by the kernel from an earlier open are still right.
   [[nodiscard]] virtual bool keep_cache() const = 0;
@@ -68,6 +85,28 @@ class OpenDirectory {
                             const std::function<bool(const Listed&)>& sink) = 0;
 };
 
+/// A file made by create().
+struct Created {
+  Found found;
+  std::shared_ptr<OpenFile> file;
+};
+
+/// What chmod, chown, utimensat and truncate ask for.
+struct AttributeChange {
+  std::optional<std::uint64_t> size;
+  std::optional<mode_t> mode;
+  std::optional<uid_t> owner;
+  std::optional<gid_t> group;
+  std::optional<struct timespec> accessed;
+  std::optional<struct timespec> modified;
+};
+
+/// A chunk that was written and could not be put into its shard.
+struct Unpublished {
+  std::string name;    ///< "/a/b chunk 0.1".
+  std::string reason;  ///< One sentence.
+};
+
 class View {
  public:
   /// kInvalid or kUnsupported, by name, where the source cannot be shown.
@@ -83,6 +122,31 @@ class View {
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;
   virtual void forget(NodeId node, std::uint64_t lookups) = 0;
+
+  // Writing; all are kReadOnly where the view only reads. False, or nothing: there is no such name.
+
+  [[nodiscard]] virtual bool writable() const { return false; }
+  /// A new file, or the one that stands there, opened with the `flags` of open(2).
+  virtual Result<Created> create(NodeId parent, std::string_view name, int flags, mode_t mode);
+  virtual Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags);
+  /// `file`: the opened file through which the change comes, or null. Modes, owners and times of
+  /// what is presented (chunks, documents) stay as they are, without an error.
+  virtual Result<Found> change(NodeId node, const AttributeChange& change, OpenFile* file);
+  virtual Result<Found> make_directory(NodeId parent, std::string_view name, mode_t mode);
+  virtual Result<bool> remove_file(NodeId parent, std::string_view name);
+  virtual Result<bool> remove_directory(NodeId parent, std::string_view name);
+  /// kCrossDevice where only copying leads from one name to the other.
+  virtual Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,
+                              std::string_view new_name, bool replace);
+  virtual Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name);
+  /// fsync(2) of a directory: all that was written survives a power cut.
+  virtual Result<void> sync();
+  /// Puts all that was written into its shards.
+  virtual Result<void> publish();
+  /// Publishes, and ends writing.
+  virtual Result<void> close() { return {}; }
+  /// What cannot be published as it is.
+  virtual std::vector<Unpublished> unpublished() { return {}; }
 
   virtual Result<std::vector<std::string>> attribute_names(NodeId node) = 0;
   /// kNoData where there is none of that name.

@@ -9,6 +9,7 @@ namespace {
 constexpr mode_t kPermissions = 0777;
 constexpr mode_t kReadable = 0444;
 constexpr mode_t kSearchable = 0555;
+constexpr mode_t kChangeable = 0222;
 constexpr blksize_t kBlockSize = 65536;
 constexpr std::uint64_t kSectorSize = 512;
 
@@ -44,6 +45,8 @@ std::uint64_t file_version(const struct stat& status) {
   return mix_numbers(status.st_dev, status.st_ino);
 }
 
+mode_t StoreView::changeable() const { return writable() ? kChangeable : 0; }
+
 void StoreView::apply_owner(struct stat& status) const {
   if (shared_.options.uid) status.st_uid = *shared_.options.uid;
   if (shared_.options.gid) status.st_gid = *shared_.options.gid;
@@ -51,7 +54,7 @@ void StoreView::apply_owner(struct stat& status) const {
 
 struct stat StoreView::directory_status(const struct stat& like, std::uint64_t inode) const {
   struct stat status = like_status(like, inode);
-  status.st_mode = S_IFDIR | (kSearchable & ~shared_.options.umask);
+  status.st_mode = S_IFDIR | ((kSearchable | changeable()) & ~shared_.options.umask);
   set_size(status, 0);
   apply_owner(status);
   return status;
@@ -60,7 +63,7 @@ struct stat StoreView::directory_status(const struct stat& like, std::uint64_t i
 struct stat StoreView::file_status(const struct stat& like, std::uint64_t inode,
                                    std::uint64_t size) const {
   struct stat status = like_status(like, inode);
-  status.st_mode = S_IFREG | (kReadable & ~shared_.options.umask);
+  status.st_mode = S_IFREG | ((kReadable | changeable()) & ~shared_.options.umask);
   set_size(status, size);
   apply_owner(status);
   return status;
@@ -103,6 +106,10 @@ std::string StoreView::report() {
                    {"view", shared_.options.format == ViewFormat::kV2 ? "v2" : "v3"},
                    {"profile", shared_.profile.name}};
   document.update(shared_.reporter.render());
+  if (writable()) {
+    document["unpublished"] = Json::object();
+    for (const Unpublished& one : unpublished()) document["unpublished"][one.name] = one.reason;
+  }
   return dump_document(document);
 }
 
@@ -120,6 +127,17 @@ std::string StoreView::statistics() {
                    {"whole_shards_decoded", counters.whole_shards.load()},
                    {"index_cache_bytes", shared_.indexes->bytes()},
                    {"named_nodes", table_.size()}};
+  if (writable()) {
+    const WriteStatistics writes = shared_.writes->statistics();
+    document["chunks_written"] = writes.puts;
+    document["chunk_bytes_written"] = writes.bytes_put;
+    document["shards_rewritten"] = writes.commits;
+    document["shard_rewrites_failed"] = writes.failed_commits;
+    document["shard_bytes_rewritten"] = writes.bytes_committed;
+    document["shards_unpublished"] = writes.dirty_shards;
+    document["chunks_unpublished"] = writes.drafts;
+    document["log_bytes"] = writes.log_bytes;
+  }
   if (const auto members = parse_json(front(), "front statistics");
       members && members->is_object()) {
     document.update(*members);

@@ -20,15 +20,20 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 Result<void> ViewDirectory::list(std::uint64_t offset, const Sink& sink) {
   if (state_ == nullptr) return list_own(offset, sink);
-  if (!prefix_) {
-    if (offset < kFirstName && !list_documents(offset, sink)) return {};
-    if (offset < kFirstPart) {
-      ZARRFS_TRY(const bool more, list_names(offset, sink));
-      if (!more) return {};
-    }
+  if (!prefix_ && offset < kFirstName && !list_documents(offset, sink)) return {};
+  if (offset < kFirstPart) {
+    ZARRFS_TRY(const bool more, list_names(offset, sink));
+    if (!more) return {};
   }
   if (state_->kind != NodeState::Kind::kArray) return {};
   return view_.reported(list_parts(offset, sink));
+}
+
+Result<void> ViewDirectory::list_names_only(const Sink& sink) {
+  if (!prefix_ && !list_documents(0, sink)) return {};
+  ZARRFS_TRY(const bool more, list_names(0, sink));
+  static_cast<void>(more);
+  return {};
 }
 
 Result<void> ViewDirectory::list_own(std::uint64_t offset, const Sink& sink) const {
@@ -55,18 +60,38 @@ Result<ViewDirectory::Names> ViewDirectory::names(bool afresh) {
     const std::lock_guard lock(mutex_);
     if (names_ != nullptr && !afresh) return names_;
   }
-  ZARRFS_TRY(auto entries, view_.shared_.store->list(state_->path));
-  std::vector<Entry> kept = entries ? std::move(*entries) : std::vector<Entry>{};
-  const std::vector<std::string> documents = view_.document_names(*state_);
-  std::erase_if(kept, [&](const Entry& entry) {
-    return contains(documents, entry.name) || view_.is_concealed(*state_, entry.name);
-  });
+  std::vector<Entry> kept;
+  if (!prefix_) {
+    ZARRFS_TRY(auto entries, view_.shared_.store->list(state_->path));
+    if (entries) kept = std::move(*entries);
+    const std::vector<std::string> documents = view_.document_names(*state_);
+    std::erase_if(kept, [&](const Entry& entry) {
+      return contains(documents, entry.name) || view_.is_concealed(*state_, entry.name);
+    });
+  }
+  add_written(kept);
   std::sort(kept.begin(), kept.end(),
             [](const Entry& a, const Entry& b) { return a.name < b.name; });
   auto names = std::make_shared<const std::vector<Entry>>(std::move(kept));
   const std::lock_guard lock(mutex_);
   names_ = names;
   return names;
+}
+
+void ViewDirectory::add_written(std::vector<Entry>& entries) const {
+  if (!view_.writable()) return;
+  const std::string path = prefix_ ? part_path(*state_, NamedPart{true, *prefix_}) : state_->path;
+  const auto is_new = [&entries](const std::string& name) {
+    return std::none_of(entries.begin(), entries.end(),
+                        [&name](const Entry& entry) { return entry.name == name; });
+  };
+  for (std::string& name : view_.works_.scratch_in(path)) {
+    if (is_new(name)) entries.push_back({std::move(name), EntryKind::kFile});
+  }
+  if (state_->kind != NodeState::Kind::kArray) return;
+  for (std::string& name : view_.made_in(*state_, path)) {
+    entries.push_back({std::move(name), EntryKind::kDirectory});
+  }
 }
 
 Result<bool> ViewDirectory::list_names(std::uint64_t offset, const Sink& sink) {
@@ -86,6 +111,7 @@ Result<bool> ViewDirectory::list_names(std::uint64_t offset, const Sink& sink) {
 /// 0 for what is not shown.
 Result<mode_t> ViewDirectory::type_of(const Entry& entry) const {
   if (entry.kind == EntryKind::kFile) return mode_t{S_IFREG};
+  if (prefix_ || view_.is_made(join_path(state_->path, entry.name))) return mode_t{S_IFDIR};
   const std::string path = join_path(state_->path, entry.name);
   if (entry.kind == EntryKind::kOther) {
     const auto status = view_.shared_.store->status(path);

@@ -25,6 +25,8 @@ class ViewDirectory : public OpenDirectory {
       : view_(view), state_(std::move(state)), prefix_(std::move(prefix)) {}
 
   Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override;
+  /// All but chunks and directories of chunks.
+  Result<void> list_names_only(const std::function<bool(const Listed&)>& sink);
 
  private:
   using Sink = std::function<bool(const Listed&)>;
@@ -37,6 +39,8 @@ class ViewDirectory : public OpenDirectory {
   Result<void> list_parts(std::uint64_t offset, const Sink& sink) const;
   /// The names of the store's directory as they were when this listing started, sorted.
   Result<Names> names(bool afresh);
+  /// Adds scratch files, and directories of chunks that were made and are still empty.
+  void add_written(std::vector<Entry>& entries) const;
   Result<mode_t> type_of(const Entry& entry) const;
 
   StoreView& view_;

@@ -27,8 +27,11 @@ Result<std::optional<Found>> StoreView::find(NodeId parent, std::string_view nam
     if (!target.named) {
       if (!target.part.directory) return std::nullopt;
       const auto part = target.state->names.in_prefix(target.part.coordinates, name);
-      if (!part) return std::nullopt;
-      return find_part(target.state, *part);
+      if (part) return find_part(target.state, *part);
+      const WorkPointer work =
+          works_.find(join_path(part_path(*target.state, target.part), std::string(name)));
+      if (work == nullptr) return std::nullopt;
+      return work_found(work, std::nullopt);
     }
     if (target.named->kind == NamedNode::Kind::kDirectory) {
       return find_in_directory(target.state, std::string(name));
@@ -42,7 +45,7 @@ Result<std::optional<Found>> StoreView::find_in_directory(const StatePtr& state,
                                                           const std::string& name) {
   if (state->path.empty() && name == kOwnFolder) {
     const NamedNode own{NamedNode::Kind::kOwnFolder, kOwnFolder, 0};
-    return Found{table_.look_up(own), own_status(own), false};
+    return Found{.id = table_.look_up(own), .status = own_status(own)};
   }
   const auto documents = document_names(*state);
   if (std::find(documents.begin(), documents.end(), name) != documents.end()) {
@@ -56,6 +59,10 @@ Result<std::optional<Found>> StoreView::find_in_directory(const StatePtr& state,
     return fail(state->error);
   }
   if (is_concealed(*state, name)) return std::nullopt;
+  if (const WorkPointer work = works_.find(join_path(state->path, name));
+      work != nullptr && work->kind == Work::Kind::kScratch) {
+    return work_found(work, std::nullopt);
+  }
   return find_child(state, name);
 }
 
@@ -69,15 +76,23 @@ bool StoreView::is_concealed(const NodeState& state, std::string_view name) cons
   return holds_chunks && looks_like_chunk(name);
 }
 
+bool StoreView::is_document(const std::string& name) const {
+  return shared_.options.format == ViewFormat::kV2 ? is_v2_document(name) : name == kV3Document;
+}
+
 std::vector<std::string> StoreView::document_names(const NodeState& state) const {
   const bool v2 = shared_.options.format == ViewFormat::kV2;
-  if (state.kind == NodeState::Kind::kDamaged) {
-    return v2 ? std::vector<std::string>{".zarray", ".zattrs"}
-              : std::vector<std::string>{kV3Document};
-  }
   std::vector<std::string> names;
+  if (state.kind == NodeState::Kind::kDamaged) {
+    names =
+        v2 ? std::vector<std::string>{".zarray", ".zattrs"} : std::vector<std::string>{kV3Document};
+  }
   for (const ShownDocument& document : state.documents) names.push_back(document.name);
   if (v2 && state.kind == NodeState::Kind::kGroup) names.emplace_back(kConsolidated);
+  if (writable()) {
+    const std::set<std::string> removed = removed_documents(state.path);
+    std::erase_if(names, [&](const std::string& name) { return removed.contains(name); });
+  }
   return names;
 }
 
@@ -106,12 +121,20 @@ Result<std::optional<Found>> StoreView::find_part(const StatePtr& state, const N
   const NodeState& array = *state;
   if (part.directory) {
     ZARRFS_TRY(const bool exists, ChunkLister(array, chunks_).prefix_exists(part.coordinates));
-    if (!exists) return std::nullopt;
+    if (!exists && !is_made(part_path(array, part))) return std::nullopt;
     ZARRFS_TRY(const NodeId id, id_of(array, part, 0));
     const std::uint64_t inode = inode_of(array.path, array.names.number_of(part));
     return found(id, directory_status(array.node.status, inode));
   }
-  ZARRFS_TRY(const auto chunk, chunks_.find(array, part.coordinates));
+  const WorkPointer work =
+      works_.empty() ? nullptr : works_.find(chunk_key(array, part.coordinates));
+  auto stored = chunks_.find(array, part.coordinates);
+  if (work != nullptr) {
+    if (!stored || !*stored) return work_found(work, std::nullopt);
+    ZARRFS_TRY(const NodeId id, id_of(array, part, (*stored)->version));
+    return work_found(work, id);
+  }
+  ZARRFS_TRY(const auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
   ZARRFS_TRY(const NodeId id, id_of(array, part, chunk->version));
   return found(id, chunk_status(array, part, *chunk));
@@ -147,7 +170,7 @@ Result<std::optional<Found>> StoreView::find_own(const NamedNode& parent, const 
                                        std::pair(NamedNode::Kind::kStatistics, kStatisticsName)}) {
     if (name != own_name) continue;
     const NamedNode own{kind, join_path(kOwnFolder, own_name), 0};
-    return Found{table_.look_up(own), own_status(own), false};
+    return Found{.id = table_.look_up(own), .status = own_status(own)};
   }
   return std::nullopt;
 }

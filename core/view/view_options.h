@@ -9,10 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "core/zarr/shard_form.h"
+
 namespace zarrfs {
 
 enum class ViewFormat { kV2, kV3 };
 enum class Materialise { kOff, kLookup, kList };
+
+/// How a view writes.
+struct Writing {
+  std::chrono::milliseconds flush_after{5000};  ///< A shard quiet this long is rewritten.
+  std::uint64_t write_buffer = std::uint64_t{256} << 20U;  ///< Bytes of memory.
+  bool flush_at_close = false;                             ///< Every close rewrites the shard.
+  bool validate = true;  ///< Bytes that cannot be a chunk are kept out of shards.
+  bool may_delete = true;
+  ShardForm shards;  ///< Of new arrays.
+};
 
 struct ViewOptions {
   ViewFormat format = ViewFormat::kV2;
@@ -22,6 +34,8 @@ struct ViewOptions {
   std::vector<std::uint64_t> rechunk;  ///< Empty: not; one number: every axis.
   /// Columns of the profile's row that the user changed: column name -> value.
   std::vector<std::pair<std::string, std::string>> columns;
+
+  std::optional<Writing> writing;  ///< Nothing: the view only reads.
 
   bool immutable = false;
   std::size_t index_cache = std::size_t{64} << 20U;    ///< Bytes of shard indexes kept.

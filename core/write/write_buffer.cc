@@ -364,7 +364,7 @@ Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
     ++statistics_.commits;
     statistics_.bytes_committed += outcome->bytes_written;
   }
-  if (options_.committed) options_.committed(shard->shard_path, *outcome);
+  if (options_.committed) options_.committed(shard->array_path, shard->cell, *outcome);
   return finish(shard, *outcome);
 }
 
@@ -454,9 +454,10 @@ void WriteBuffer::run_background() {
       options_.flush_after / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(250));
   while (!stopping_) {
     background_wake_.wait_for(lock, pause);
-    if (stopping_ || clean()) continue;
+    if (stopping_) continue;
     lock.unlock();
-    commit_due(Clock::now());
+    options_.tick();
+    if (!clean()) commit_due(Clock::now());
     lock.lock();
   }
 }

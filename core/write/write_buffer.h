@@ -36,8 +36,12 @@ struct WriteOptions {
   bool background = true;               ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;
-  /// Told about each commit, after it, with the shard's path.
-  std::function<void(const std::string&, const CommitOutcome&)> committed;
+  /// Told about each commit, after it.
+  std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
+                     const CommitOutcome& outcome)>
+      committed;
+  /// Called now and then by the background thread.
+  std::function<void()> tick = [] {};
   /// One line for each event that a user should see; `error` for what failed.
   std::function<void(bool error, const std::string&)> log = [](bool, const std::string&) {};
 };

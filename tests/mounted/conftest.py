@@ -55,7 +55,9 @@ class Mount:
     def __init__(self, source, mountpoint, log, options="", damaged=False):
         self.source, self.path, self.log, self.damaged = str(source), str(mountpoint), str(log), damaged
         os.makedirs(self.path, exist_ok=True)
-        every = ",".join(part for part in (f"log={self.log}", options) if part)
+        # Mounts write where they may; what only reads can be mounted many times.
+        access = "" if "rw" in options.split(",") or "ro" in options.split(",") else "ro"
+        every = ",".join(part for part in (f"log={self.log}", access, options) if part)
         self.command = [DAEMON, "mount", self.source, self.path, "-o", every]
         sanitizers = {f"{name}_OPTIONS": f"log_path={self.log}.sanitizer:print_stacktrace=1" for name in ("ASAN", "UBSAN", "TSAN", "LSAN")}
         sanitizers["LSAN_OPTIONS"] += f":suppressions={os.path.join(HERE, 'leaks')}:print_suppressions=0"

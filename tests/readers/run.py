@@ -127,7 +127,7 @@ def read_mounted(daemon, work, store, truth, names, row):
         return os.environ.get("ZARRFS_NO_SKIPS") == "1" and environment in ("zarr2", "zarr3")
     mountpoint = tempfile.mkdtemp(dir=work)
     log = os.path.join(work, "log")
-    mounted = subprocess.run([daemon, "mount", store, mountpoint, "-o", f"{options},log={log}"], capture_output=True, text=True)
+    mounted = subprocess.run([daemon, "mount", store, mountpoint, "-o", f"ro,{options},log={log}"], capture_output=True, text=True)
     if mounted.returncode != 0:
         print(f"{label:32} NOT MOUNTED: {mounted.stderr.strip()}")
         return 1

@@ -45,22 +45,56 @@ TEST(Inodes, AreStableAndDistinct) {
   EXPECT_NE(inode_of("a", 0), inode_of("b", 0));
 }
 
+std::uint64_t version(ShardVersions& versions, std::uint64_t object, std::uint64_t digest,
+                      std::uint64_t chunk = 0) {
+  return versions.version_of(object, 1000 + chunk, {digest, {}}).version;
+}
+
 TEST(ShardVersions, AChangedShardGetsAnotherVersionAndOthersKeepTheirs) {
   ShardVersions versions;
-  EXPECT_EQ(versions.version_of(1, 100), 0U);
-  EXPECT_EQ(versions.version_of(2, 200), 0U);
-  EXPECT_EQ(versions.version_of(1, 101), 1U);
-  EXPECT_EQ(versions.version_of(1, 101), 1U);
-  EXPECT_EQ(versions.version_of(2, 200), 0U);
+  EXPECT_EQ(version(versions, 1, 100), 0U);
+  EXPECT_EQ(version(versions, 2, 200), 0U);
+  EXPECT_EQ(version(versions, 1, 101), 1U);
+  EXPECT_EQ(version(versions, 1, 101), 1U);
+  EXPECT_EQ(version(versions, 2, 200), 0U);
 }
 
 TEST(ShardVersions, ForgettingNeverBringsAnOldVersionBack) {
   ShardVersions versions(2);
-  versions.version_of(1, 100);
-  versions.version_of(1, 101);
-  versions.version_of(2, 200);
-  EXPECT_EQ(versions.version_of(3, 300), 2U);
-  EXPECT_EQ(versions.version_of(1, 100), 2U);
+  version(versions, 1, 100);
+  version(versions, 1, 101);
+  version(versions, 2, 200);
+  EXPECT_EQ(version(versions, 3, 300), 2U);
+  EXPECT_EQ(version(versions, 1, 100), 2U);
+}
+
+TEST(ShardVersions, AWrittenChunkGetsAnotherVersionAndItsNeighboursKeepTheirs) {
+  ShardVersions versions;
+  version(versions, 1, 100, 1);
+  versions.written(1, 1001, {7, 0});
+  EXPECT_EQ(version(versions, 1, 100, 1), 1U);
+  EXPECT_EQ(version(versions, 1, 100, 2), 0U);
+  versions.written(1, 1001, {8, 0});
+  EXPECT_EQ(versions.version_of_draft(1, 1001, {}).version, 2U);
+}
+
+TEST(ShardVersions, ACommitOfOurOwnChangesNeitherVersionNorTime) {
+  ShardVersions versions;
+  EXPECT_EQ(versions.version_of(1, 1002, {100, {5, 0}}).modified.tv_sec, 5);
+  versions.written(1, 1001, {7, 0});
+  versions.republished(1, 100, 101);
+  EXPECT_EQ(version(versions, 1, 101, 1), 1U);
+  EXPECT_EQ(versions.version_of(1, 1001, {101, {9, 0}}).modified.tv_sec, 7);
+  EXPECT_EQ(versions.version_of(1, 1002, {101, {9, 0}}).modified.tv_sec, 5);
+  EXPECT_EQ(versions.version_of(1, 1002, {101, {9, 0}}).version, 0U);
+}
+
+TEST(ShardVersions, AnotherProgramsShardGivesAllItsChunksANewVersion) {
+  ShardVersions versions;
+  version(versions, 1, 100);
+  versions.written(1, 1001, {7, 0});
+  EXPECT_EQ(version(versions, 1, 101, 1), 2U);
+  EXPECT_EQ(version(versions, 1, 101, 2), 2U);
 }
 
 TEST(NodeTable, ANodeKeepsItsNumberUntilEveryLookupIsForgotten) {

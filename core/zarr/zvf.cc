@@ -1,4 +1,4 @@
-#include "tools/zvf.h"
+#include "core/zarr/zvf.h"
 
 #include <algorithm>
 
@@ -29,7 +29,12 @@ std::string name_of(std::span<const std::uint64_t> chunk, const std::vector<std:
   return name;
 }
 
-// Whether all items of the wire format (count, then length and bytes of each) are empty.
+}  // namespace
+
+std::string nonempty_name(const Json& attributes, std::span<const std::uint64_t> chunk) {
+  return name_of(chunk, origin_of(attributes, chunk.size()));
+}
+
 bool payload_is_empty(ByteView elements) {
   constexpr std::size_t kWord = 4;
   return std::all_of(
@@ -39,12 +44,10 @@ bool payload_is_empty(ByteView elements) {
          elements.size() == kWord + kWord * load_little<std::uint32_t>(elements);
 }
 
-}  // namespace
-
 Result<std::optional<Json>> true_nonempty_chunks(ArrayReader& reader,
                                                  const std::vector<std::uint64_t>& cells) {
   const Json& attributes = reader.metadata().attributes;
-  const auto listed = attributes.find("nonempty_chunks");
+  const auto listed = attributes.find(kNonemptyChunks);
   if (listed == attributes.end() || !listed->is_array()) return std::nullopt;
   const auto counts = reader.layout().grid().counts();
   const auto origin = origin_of(attributes, counts.size());

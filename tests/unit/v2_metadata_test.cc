@@ -1,6 +1,6 @@
-#include <gmock/gmock.h>
+#include "core/zarr/v2_metadata.h"
 
-#include "tools/source.h"
+#include <gmock/gmock.h>
 
 namespace zarrfs {
 namespace {

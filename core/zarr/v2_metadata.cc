@@ -1,8 +1,9 @@
-// Zarr v2 metadata in the words of v3.
+#include "core/zarr/v2_metadata.h"
+
 #include <algorithm>
 #include <set>
 
-#include "tools/source.h"
+#include "core/codec/data_type.h"
 
 namespace zarrfs {
 namespace {
@@ -188,7 +189,9 @@ Result<Json> V2Reader::read_fill() {
     case TypeKind::kStruct:
     case TypeKind::kRaw:
     case TypeKind::kFixedBytes:
-      if (fill == 0 || (fill.is_string() && fill.get_ref<const std::string&>().empty())) return zero_fill(type, big_endian);
+      if (fill == 0 || (fill.is_string() && fill.get_ref<const std::string&>().empty())) {
+        return zero_fill(type, big_endian);
+      }
       return fill;
     default: return fill;
   }

@@ -1,0 +1,130 @@
+#include "core/view/chunk_writer.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "core/view/chunk_finder.h"
+#include "core/view/chunk_lister.h"
+#include "core/write/shard_builder.h"
+
+namespace zarrfs {
+
+namespace {
+
+/// A compressed chunk is hardly ever longer than this many times its elements.
+constexpr std::uint64_t kMostGrowth = 2;
+constexpr std::uint64_t kMostOverhead = std::uint64_t{1} << 20U;
+
+bool lies_outside(const Layout& layout, const Coordinates& chunk,
+                  const std::vector<std::uint64_t>& shape) {
+  for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+    if (chunk[axis] >= divide_up(shape[axis], layout.chunk_shape()[axis])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> ChunkWriter::check_writable(const NodeState& array) {
+  const Presentation& shown = array.presentation;
+  std::string reason = shown.read_only_reason;
+  if (shown.rule == ByteRule::kRechunk) reason = "it is shown in other chunks than are stored";
+  if (reason.empty()) return {};
+  return fail(Fault::kReadOnly, "/" + array.path + " cannot be written: " + reason);
+}
+
+std::uint64_t ChunkWriter::most_bytes(const NodeState& array) {
+  const Presentation& shown = array.presentation;
+  if (shown.array->type.variable_length()) return 0;
+  const auto elements = checked_product(shown.chunk_shape);
+  const auto bytes = elements ? checked_multiply(*elements, shown.array->type.size) : std::nullopt;
+  const auto most = bytes ? checked_multiply(*bytes, kMostGrowth) : std::nullopt;
+  return most ? checked_add(*most, kMostOverhead).value_or(0) : 0;
+}
+
+bool ChunkWriter::is_chunk(const NodeState& array, const ChunkPlace& place, ByteView stored) {
+  const auto chain = array.reader->layout().chain_of(place.cell);
+  if (!chain) return false;
+  const auto elements = chain->decode(stored);
+  if (!elements) return false;
+  return array.presentation.array->type.variable_length() ||
+         elements->size() == chain->decoded().bytes();
+}
+
+Result<void> ChunkWriter::put(const NodeState& array, const Coordinates& chunk, ByteView shown) {
+  ZARRFS_CHECK(check_writable(array));
+  const Layout& layout = array.reader->layout();
+  const ChunkPlace place = layout.place_of(chunk);
+  const std::uint64_t number = number_of(layout, place.cell, place.entries);
+  const bool validate = shared_.options.writing->validate;
+  auto stored = array.presentation.unshow(shown);
+  if (!stored && (!validate || stored.error().fault == Fault::kReadOnly)) {
+    return fail(stored.error().fault,
+                ChunkFinder::describe(array, chunk) + ": " + stored.error().message);
+  }
+  const bool held = validate && !(stored && is_chunk(array, place, *stored));
+  ZARRFS_CHECK(shared_.writes->put(array.reader, place.cell, number,
+                                   held ? shown : ByteView(*stored), held));
+  note(array, chunk, place);
+  return {};
+}
+
+Result<void> ChunkWriter::remove(const NodeState& array, const Coordinates& chunk) {
+  ZARRFS_CHECK(check_writable(array));
+  const Layout& layout = array.reader->layout();
+  const ChunkPlace place = layout.place_of(chunk);
+  ZARRFS_CHECK(shared_.writes->remove(array.reader, place.cell,
+                                      number_of(layout, place.cell, place.entries)));
+  note(array, chunk, place);
+  return {};
+}
+
+void ChunkWriter::note(const NodeState& array, const Coordinates& chunk, const ChunkPlace& place) {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  array.versions->written(linear_of(place.cell, array.reader->layout().grid().counts()),
+                          linear_of(chunk, array.names.counts()), now);
+}
+
+Result<void> ChunkWriter::sync(const NodeState& array, const Coordinates& chunk) {
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
+  auto synced = shared_.writes->sync(array.reader->cell_path(place.cell));
+  if (synced) return synced;
+  return fail(synced.error().fault,
+              ChunkFinder::describe(array, chunk) + ": " + synced.error().message);
+}
+
+Result<void> ChunkWriter::publish(const NodeState& array, const Coordinates& chunk) {
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
+  return shared_.writes->commit(array.reader->cell_path(place.cell));
+}
+
+Result<void> ChunkWriter::remove_outside(const NodeState& array,
+                                         const std::vector<std::uint64_t>& shape) {
+  ArrayReader& reader = *array.reader;
+  const Layout& layout = reader.layout();
+  Result<void> done;
+  const auto remove_number = [&](const Coordinates& cell, std::uint64_t number,
+                                 const Coordinates& chunk) {
+    if (!lies_outside(layout, chunk, shape)) return true;
+    done = shared_.writes->remove(array.reader, cell, number);
+    return done.has_value();
+  };
+  ChunkFinder finder(shared_);
+  ZARRFS_CHECK(ChunkLister(array, finder).visit_cells(0, [&](const Coordinates& cell) {
+    for (const auto& [number, draft] : shared_.writes->drafts(reader.cell_path(cell))) {
+      const auto chunk = layout.chunk_at({cell, entries_of(layout, cell, number)});
+      if (chunk && !draft.removed && !remove_number(cell, number, *chunk)) return false;
+    }
+    if (!layout.sharded()) return remove_number(cell, 0, cell);
+    const auto visited = reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& one) {
+      return remove_number(cell, one.number, one.chunk);
+    });
+    if (!visited) done = visited;
+    return done.has_value();
+  }));
+  ZARRFS_CHECK(done);
+  return shared_.writes->commit_below(array.path);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,478 @@
+#include "core/view/metadata_editor.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/view/attributes.h"
+#include "core/view/chunk_lister.h"
+#include "core/zarr/shard_form.h"
+#include "core/zarr/v2_metadata.h"
+#include "core/zarr/zvf.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr const char* kDocument = "zarr.json";
+constexpr const char* kAttributes = ".zattrs";
+constexpr mode_t kFileMode = 0666;
+/// Chunks that a shard of a new array has room for, however small the array is, along its first
+/// axis: appending must not make a shard of each slice.
+constexpr std::uint64_t kRoomToGrow = 1024;
+
+tl::unexpected<Error> invalid(const std::string& path, const std::string& name,
+                              const std::string& what) {
+  return fail(Fault::kInvalid, "/" + join_path(path, name) + ": " + what);
+}
+
+/// Whether two array documents differ in nothing but shape, attributes and names.
+bool same_but_shape(const Json& a, const Json& b) {
+  for (const char* member : {"data_type", "chunk_grid", "fill_value", "codecs"}) {
+    if (a.value(member, Json()) != b.value(member, Json())) return false;
+  }
+  return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
+}
+
+Result<std::vector<std::uint64_t>> shape_of(const Json& document, const std::string& path) {
+  std::vector<std::uint64_t> shape;
+  for (const Json& length : document.value("shape", Json::array())) {
+    if (!length.is_number_unsigned()) return invalid(path, "shape", dump_json(length));
+    shape.push_back(length.get<std::uint64_t>());
+  }
+  return shape;
+}
+
+std::vector<std::uint64_t> with_room_to_grow(std::vector<std::uint64_t> shape,
+                                             const std::vector<std::uint64_t>& chunk_shape) {
+  std::uint64_t across = 1;
+  for (std::size_t axis = 1; axis < shape.size() && across < kRoomToGrow; ++axis) {
+    across *= std::max<std::uint64_t>(1, divide_up(shape[axis], chunk_shape[axis]));
+  }
+  const auto room =
+      checked_multiply(chunk_shape[0], std::max<std::uint64_t>(1, kRoomToGrow / across));
+  shape[0] = std::max(shape[0], room.value_or(0));
+  return shape;
+}
+
+Json group_of(Json attributes) {
+  if (!attributes.is_object()) attributes = Json::object();
+  return {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", std::move(attributes)}};
+}
+
+bool is_list_of_names(const Json& value, std::size_t rank) {
+  return value.is_array() && value.size() == rank &&
+         std::all_of(value.begin(), value.end(), [](const Json& name) { return name.is_string(); });
+}
+
+/// Attributes as v2 has them -> `document`'s attributes and dimension names.
+void take_array_attributes(const NodeState& state, Json attributes, Json& document) {
+  const ArrayMetadata& array = *state.node.array;
+  const Json& shown = state.presentation.attributes;
+  if (!array.attributes.contains(kDimensionsAttribute)) {
+    const auto written = attributes.find(kDimensionsAttribute);
+    if (written == attributes.end()) {
+      if (shown.contains(kDimensionsAttribute)) document.erase("dimension_names");
+    } else if (shown.contains(kDimensionsAttribute) && shown[kDimensionsAttribute] == *written) {
+      attributes.erase(written);
+    } else if (is_list_of_names(*written, array.shape.size())) {
+      document["dimension_names"] = *written;
+      attributes.erase(kDimensionsAttribute);
+    }
+  }
+  document["attributes"] = std::move(attributes);
+}
+}  // namespace
+
+Result<void> MetadataEditor::write(const std::string& path, const std::string& name,
+                                   ByteView text) {
+  const std::lock_guard lock(change_mutex_);
+  if (name == ".zmetadata") return {};  // made anew from the tree at each read
+  const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
+  auto json = parse_first_json(characters, "/" + join_path(path, name));
+  if (!json) return fail(Fault::kInvalid, json.error().message);
+  if (!json->is_object()) return invalid(path, name, "is not a JSON object");
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  switch (state->kind) {
+    case NodeState::Kind::kDamaged: return fail(state->error);
+    case NodeState::Kind::kHidden:
+      return fail(Fault::kExists, "/" + path + " is not shown: " + state->error.message);
+    case NodeState::Kind::kAbsent: return fail(Fault::kStale, "/" + path + " is gone");
+    default: break;
+  }
+  const bool v2 = shared_.options.format == ViewFormat::kV2;
+  auto written = v2 ? write_v2(*state, name, *json) : write_v3(*state, *json);
+  forget();
+  return written;
+}
+
+Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string& name,
+                                      const Json& written) {
+  if (name == kAttributes) return write_attributes(state, written);
+  if (written.value("zarr_format", Json()) != 2) {
+    return invalid(state.path, name, "zarr_format is not 2");
+  }
+  if (name == ".zgroup") {
+    if (state.kind == NodeState::Kind::kGroup) return {};
+    ZARRFS_TRY(const Json attributes, early_attributes(state));
+    return write_group(state, group_of(attributes));
+  }
+  Json attributes = Json::object();
+  Json shown;
+  if (state.kind == NodeState::Kind::kArray) {
+    attributes = state.presentation.attributes;
+    if (auto same = v3_document_of_v2(state.presentation.document, Json(), state.path)) {
+      shown = std::move(*same);
+    }
+  } else {
+    ZARRFS_TRY(attributes, early_attributes(state));
+  }
+  auto plain = v3_document_of_v2(written, attributes, state.path);
+  if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
+  return write_array(state, std::move(*plain), shown);
+}
+
+Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& written) {
+  if (written.value("zarr_format", Json()) != 3) {
+    return invalid(state.path, kDocument, "zarr_format is not 3");
+  }
+  const Json type = written.value("node_type", Json());
+  if (type == "group") {
+    Json document = written;
+    document.erase("consolidated_metadata");  // it is of the view, not of the store
+    return write_group(state, std::move(document));
+  }
+  if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
+  if (state.kind != NodeState::Kind::kArray) return write_array(state, written, Json());
+  const Json& shown = state.presentation.document;
+  ZARRFS_CHECK(write_array(state, written, shown));
+  if (!same_but_shape(written, shown)) return {};  // replaced as a whole
+  return edit_array(state.path, [&](Json& document) {
+    for (const char* member : {"attributes", "dimension_names"}) {
+      document.erase(member);
+      if (written.contains(member)) document[member] = written[member];
+    }
+  });
+}
+
+Result<void> MetadataEditor::write_group(const NodeState& state, Json document) {
+  if (state.kind == NodeState::Kind::kArray) {
+    ZARRFS_CHECK(check_replaceable(state));
+    ZARRFS_CHECK(shared_.writes->drop_below(state.path));
+  }
+  const std::lock_guard lock(document_mutex_);
+  ZARRFS_CHECK(store_document(state.path, document));
+  return shared_.store->remove(join_path(state.path, kAttributes));
+}
+
+Result<void> MetadataEditor::write_array(const NodeState& state, Json plain, const Json& shown) {
+  if (state.kind == NodeState::Kind::kArray && same_but_shape(plain, shown)) {
+    ZARRFS_TRY(const auto shape, shape_of(plain, state.path));
+    return resize(state, shape);
+  }
+  return make_array(state, std::move(plain));
+}
+
+Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
+  ZARRFS_CHECK(check_replaceable(state));
+  plain["chunk_key_encoding"] = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
+  const auto as_invalid = [](Error error) {
+    return fail(Fault::kInvalid, std::move(error.message));
+  };
+  auto metadata = parse_array(plain, state.path);
+  if (!metadata) return as_invalid(metadata.error());
+  auto layout = Layout::make(*metadata);
+  if (!layout) return as_invalid(layout.error());
+  Json document = std::move(plain);
+  if (!layout->sharded() && layout->regular() && !metadata->shape.empty()) {
+    const auto& chunk_shape = layout->chunk_shape();
+    ZARRFS_TRY(const auto shard, choose_shard_shape(shared_.options.writing->shards,
+                                                    with_room_to_grow(metadata->shape, chunk_shape),
+                                                    chunk_shape, metadata->type.size));
+    document = sharded_document(std::move(document), shard, layout->chunk_shape());
+    metadata = parse_array(document, state.path);
+    if (!metadata) return as_invalid(metadata.error());
+    if (auto sharded = Layout::make(*metadata); !sharded) return as_invalid(sharded.error());
+  }
+  ZARRFS_CHECK(shared_.writes->drop_below(state.path));
+  {
+    const std::lock_guard lock(document_mutex_);
+    ZARRFS_CHECK(store_document(state.path, document));
+  }
+  ZARRFS_CHECK(shared_.store->remove(join_path(state.path, kAttributes)));
+  nodes_.forget();
+  return adopt_chunks(state.path);
+}
+
+Result<void> MetadataEditor::resize(const NodeState& state,
+                                    const std::vector<std::uint64_t>& shape) {
+  const ArrayMetadata& array = *state.node.array;
+  if (shape == array.shape) return {};
+  const bool regular = array.document["chunk_grid"].is_object() &&
+                       array.document["chunk_grid"].value("name", Json()) == "regular" &&
+                       state.node.layout->regular();
+  if (!regular)
+    return invalid(state.path, "shape", "an array with irregular chunks keeps its shape");
+  Json document = array.document;
+  document["shape"] = shape;
+  auto resized = parse_array(document, state.path);
+  if (resized) {
+    auto layout = Layout::make(*resized);
+    if (!layout) return fail(Fault::kInvalid, layout.error().message);
+  } else {
+    return fail(Fault::kInvalid, resized.error().message);
+  }
+  bool shrinks = false;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    shrinks = shrinks || shape[axis] < array.shape[axis];
+  }
+  if (shrinks) ZARRFS_CHECK(chunks_.remove_outside(state, shape));
+  return edit_array(state.path, [&](Json& latest) { latest["shape"] = shape; });
+}
+
+Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json& written) {
+  if (state.kind == NodeState::Kind::kArray) {
+    return edit_array(state.path,
+                      [&](Json& document) { take_array_attributes(state, written, document); });
+  }
+  if (state.node.group == nullptr) return write_group(state, group_of(written));
+  Json document = state.node.group->document;
+  document.erase("consolidated_metadata");
+  document["attributes"] = ungroup_attributes(written, *state.node.group);
+  return write_group(state, std::move(document));
+}
+
+Result<void> MetadataEditor::clear_attributes(const std::string& path) {
+  const std::lock_guard lock(change_mutex_);
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  const bool array = state->kind == NodeState::Kind::kArray;
+  const Json* attributes = array                          ? &state->node.array->attributes
+                           : state->node.group != nullptr ? &state->node.group->attributes
+                                                          : nullptr;
+  if (attributes == nullptr || attributes->empty()) return {};
+  auto cleared = write_attributes(*state, Json::object());
+  forget();
+  return cleared;
+}
+
+template <class Change>
+Result<void> MetadataEditor::edit_array(const std::string& path, Change change) {
+  const std::lock_guard lock(document_mutex_);
+  ZARRFS_TRY(const Node node, load_node(*shared_.store, path));
+  if (node.array == nullptr) return fail(Fault::kStale, "/" + path + " is no array any more");
+  Json document = node.array->document;
+  change(document);
+  return store_document(path, document);
+}
+
+Result<bool> MetadataEditor::has_chunks(const NodeState& state) {
+  if (state.kind != NodeState::Kind::kArray) return false;
+  bool any = false;
+  ChunkFinder finder(shared_);
+  constexpr bool kStoredOnly = true;
+  ZARRFS_CHECK(
+      ChunkLister(state, finder, kStoredOnly).list_flat(0, [&](const NamedPart&, std::uint64_t) {
+        any = true;
+        return false;
+      }));
+  return any;
+}
+
+Result<void> MetadataEditor::check_replaceable(const NodeState& state) {
+  ZARRFS_TRY(const bool chunks, has_chunks(state));
+  if (chunks) {
+    return fail(Fault::kInvalid, "/" + state.path +
+                                     ": only the shape and the attributes of an array that has "
+                                     "chunks can be changed; remove it first");
+  }
+  if (state.kind != NodeState::Kind::kGroup) return {};
+  ZARRFS_TRY(const auto entries, shared_.store->list(state.path));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    if (entry.kind == EntryKind::kDirectory && !entry.name.starts_with(kLogDirectory)) {
+      return fail(Fault::kInvalid, "/" + state.path + ": a group that holds '" +
+                                       printable(entry.name) + "' cannot become an array");
+    }
+  }
+  return {};
+}
+
+Result<Json> MetadataEditor::early_attributes(const NodeState& state) {
+  if (state.node.group != nullptr) return state.node.group->attributes;
+  const std::string path = join_path(state.path, kAttributes);
+  ZARRFS_TRY(const auto file, shared_.store->read_document(path, kMaxDocument));
+  if (!file) return Json::object();
+  auto attributes = parse_first_json(file->text, "/" + path);
+  if (!attributes) return fail(Fault::kInvalid, attributes.error().message);
+  return attributes;
+}
+
+Result<void> MetadataEditor::adopt_chunks(const std::string& path) {
+  if (shared_.options.format != ViewFormat::kV2) return {};
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  if (state->kind != NodeState::Kind::kArray) return {};
+  return adopt_directory(*state, path, std::nullopt);
+}
+
+Result<void> MetadataEditor::adopt_directory(const NodeState& array, const std::string& directory,
+                                             const std::optional<Coordinates>& prefix) {
+  ZARRFS_TRY(const auto entries, shared_.store->list(directory));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    const auto part =
+        prefix ? array.names.in_prefix(*prefix, entry.name) : array.names.in_array(entry.name);
+    if (!part) continue;
+    const std::string path = join_path(directory, entry.name);
+    if (part->directory && entry.kind == EntryKind::kDirectory) {
+      ZARRFS_CHECK(adopt_directory(array, path, part->coordinates));
+      static_cast<void>(shared_.store->remove_directory(path));  // unless it holds something else
+    }
+    if (part->directory || entry.kind != EntryKind::kFile) continue;
+    ZARRFS_TRY(const auto file, shared_.store->open(path));
+    if (file == nullptr) continue;
+    ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
+    ZARRFS_CHECK(chunks_.put(array, part->coordinates, bytes));
+    ZARRFS_CHECK(shared_.store->remove(path));
+  }
+  return {};
+}
+
+Result<void> MetadataEditor::store_document(const std::string& path, const Json& document) {
+  ZARRFS_CHECK(drop_consolidated_above(path));
+  return replace_file(path, document);
+}
+
+Result<void> MetadataEditor::drop_consolidated_above(const std::string& path) {
+  for (std::string at = path; !at.empty();) {
+    at = parent_path(at);
+    ZARRFS_TRY(const Node node, load_node(*shared_.store, at));
+    if (node.group == nullptr || !node.group->consolidated) continue;
+    Json document = node.group->document;
+    document.erase("consolidated_metadata");
+    ZARRFS_CHECK(replace_file(at, document));
+  }
+  return {};
+}
+
+Result<void> MetadataEditor::replace_file(const std::string& path, const Json& document) {
+  Store& store = *shared_.store;
+  const std::string final_path = join_path(path, kDocument);
+  const std::string temporary = new_successor_path(final_path);
+  const std::string text = dump_document(document);
+  const auto write = [&]() -> Result<void> {
+    ZARRFS_TRY(const auto before, store.status(final_path));
+    ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
+    ZARRFS_CHECK(
+        file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
+    if (before && file->descriptor() >= 0 &&
+        ::fchmod(file->descriptor(), before->st_mode & 07777U) != 0) {
+      return fail(system_error(errno, temporary + ": setting its mode"));
+    }
+    ZARRFS_CHECK(file->sync());
+    return store.rename(temporary, final_path);
+  };
+  auto written = write();
+  if (!written) {
+    static_cast<void>(store.remove(temporary));  // the first error is the one to tell
+    return written;
+  }
+  return store.sync_directory(path);
+}
+
+Result<void> MetadataEditor::remove_document(const std::string& path) {
+  const std::lock_guard lock(change_mutex_);
+  const std::lock_guard document(document_mutex_);
+  ZARRFS_CHECK(drop_consolidated_above(path));
+  ZARRFS_CHECK(shared_.store->remove(join_path(path, kDocument)));
+  auto synced = shared_.store->sync_directory(path);
+  forget();
+  return synced;
+}
+
+Result<void> MetadataEditor::remove_tree(const std::string& path) {
+  ZARRFS_TRY(const auto entries, shared_.store->list(path));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    const std::string below = join_path(path, entry.name);
+    if (entry.kind == EntryKind::kDirectory) {
+      ZARRFS_CHECK(remove_tree(below));
+    } else {
+      ZARRFS_CHECK(shared_.store->remove(below));
+    }
+  }
+  return shared_.store->remove_directory(path);
+}
+
+Result<void> MetadataEditor::remove_node(const std::string& path) {
+  const std::lock_guard lock(change_mutex_);
+  ZARRFS_CHECK(shared_.writes->drop_below(path));
+  const std::lock_guard document(document_mutex_);
+  ZARRFS_CHECK(drop_consolidated_above(path));
+  // The document goes first: what a crash leaves is no array with holes.
+  ZARRFS_CHECK(shared_.store->remove(join_path(path, kDocument)));
+  ZARRFS_CHECK(remove_tree(path));
+  auto synced = shared_.store->sync_directory(parent_path(path));
+  forget();
+  return synced;
+}
+
+Result<void> MetadataEditor::move(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(change_mutex_);
+  ZARRFS_CHECK(shared_.writes->commit_below(from));
+  const std::lock_guard document(document_mutex_);
+  ZARRFS_CHECK(drop_consolidated_above(from));
+  ZARRFS_CHECK(drop_consolidated_above(to));
+  ZARRFS_CHECK(shared_.store->rename(from, to));
+  ZARRFS_CHECK(shared_.store->sync_directory(parent_path(to)));
+  auto synced = shared_.store->sync_directory(parent_path(from));
+  forget();
+  return synced;
+}
+
+Result<void> MetadataEditor::chunks_changed(const ChunkChanges& changes) {
+  const std::string& path = changes.array_path;
+  if (const auto known = nodes_.last_known(path);
+      known != nullptr && known->node.array != nullptr &&
+      !known->node.array->attributes.contains(kNonemptyChunks)) {
+    return {};
+  }
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  if (state->kind != NodeState::Kind::kArray) return {};
+  const Json& before = state->node.array->attributes;
+  if (!before.contains(kNonemptyChunks) || !before[kNonemptyChunks].is_array()) return {};
+  std::vector<Coordinates> removed = changes.removed;
+  std::vector<std::string> added;
+  ChunkFinder finder(shared_);
+  for (const Coordinates& chunk : changes.added) {
+    ZARRFS_TRY(const auto found, finder.find(*state, chunk));
+    bool empty = false;
+    if (found && found->bytes && state->node.array->type.variable_length()) {
+      ZARRFS_TRY(const Bytes stored, found->bytes->read());
+      ZARRFS_TRY(const Bytes elements, state->node.layout->chunk_chain().decode(stored));
+      empty = payload_is_empty(elements);
+    }
+    if (empty) {
+      removed.push_back(chunk);
+    } else {
+      added.push_back(nonempty_name(before, chunk));
+    }
+  }
+  auto edited = edit_array(path, [&](Json& document) {
+    Json& attributes = document["attributes"];
+    auto names = attributes[kNonemptyChunks].get<std::vector<std::string>>();
+    for (const Coordinates& chunk : removed) {
+      std::erase(names, nonempty_name(attributes, chunk));
+    }
+    names.insert(names.end(), added.begin(), added.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    attributes[kNonemptyChunks] = names;
+  });
+  forget();
+  return edited;
+}
+
+void MetadataEditor::forget() {
+  nodes_.forget();
+  consolidation_.forget();
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,592 @@
+// Changes to the names of a view: create, remove, rename, link, directories.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/view/chunk_lister.h"
+#include "core/view/view_directory.h"
+#include "core/view/work_handle.h"
+
+namespace zarrfs {
+
+namespace {
+tl::unexpected<Error> refused(Fault fault, const std::string& path, const std::string& why) {
+  return fail(fault, "/" + path + ": " + why);
+}
+
+Result<void> apply_change(int descriptor, const std::string& path, const AttributeChange& change) {
+  const auto failed = [&path](const char* action) {
+    return fail(system_error(errno, "/" + path + ": " + action));
+  };
+  if (change.mode && ::fchmod(descriptor, *change.mode & 07777U) != 0) {
+    return failed("changing its mode");
+  }
+  if ((change.owner || change.group) &&
+      ::fchown(descriptor, change.owner.value_or(static_cast<uid_t>(-1)),
+               change.group.value_or(static_cast<gid_t>(-1))) != 0) {
+    return failed("changing its owner");
+  }
+  if (!change.accessed && !change.modified) return {};
+  constexpr struct timespec kAsItIs = {0, UTIME_OMIT};
+  const struct timespec times[2] = {change.accessed.value_or(kAsItIs),
+                                    change.modified.value_or(kAsItIs)};
+  return ::futimens(descriptor, times) == 0 ? Result<void>{} : failed("changing its times");
+}
+}  // namespace
+
+Result<void> StoreView::check_writing() const {
+  if (writable()) return {};
+  return fail(Fault::kReadOnly, "the store is mounted read-only");
+}
+
+Result<void> StoreView::check_deleting(const std::string& path) const {
+  if (shared_.options.writing->may_delete) return {};
+  return refused(Fault::kForbidden, path, "the mount's option deletes=deny keeps it");
+}
+
+Result<StoreView::Directory> StoreView::directory_of(NodeId node) {
+  ZARRFS_CHECK(check_writing());
+  ZARRFS_TRY(Target target, resolve(node));
+  if (!target.named) {
+    if (!target.part.directory) return fail(Fault::kInvalid, "a chunk is not a directory");
+    std::string path = part_path(*target.state, target.part);
+    return Directory{target.state, target.part.coordinates, std::move(path)};
+  }
+  if (target.named->kind != NamedNode::Kind::kDirectory) {
+    return refused(Fault::kForbidden, target.named->path, "nothing can be made here");
+  }
+  return Directory{target.state, std::nullopt, target.state->path};
+}
+
+/// Whether the directory belongs to a store of Zarr v2, which passes through as it is.
+Result<bool> StoreView::belongs_to_v2(const NodeState& state) {
+  std::string path = state.path;
+  for (;;) {
+    for (const char* document : {".zgroup", ".zarray"}) {
+      ZARRFS_TRY(const auto status, shared_.store->status(join_path(path, document)));
+      if (status) return true;
+    }
+    if (path.empty()) return false;
+    path = parent_path(path);
+    ZARRFS_TRY(const StatePtr above, nodes_.get(path));
+    if (above->has_document()) return false;
+  }
+}
+
+Result<StoreView::Name> StoreView::name_in(const Directory& directory, const std::string& name) {
+  const NodeState& state = *directory.state;
+  Name result;
+  result.path = join_path(directory.path, name);
+  result.store_path = join_path(state.path, name);
+  const bool array = state.kind == NodeState::Kind::kArray;
+  if (is_successor_name(name) || (directory.path.empty() && name == kOwnFolder)) {
+    return refused(Fault::kForbidden, result.path,
+                   "names that begin with .zarrfs are zarrfs's own");
+  }
+  if (!directory.prefix && is_document(name)) {
+    if (state.kind == NodeState::Kind::kForeign) {
+      if (name == ".zattrs") return result;  // kept until there is a node that it belongs to
+      ZARRFS_TRY(const bool v2, belongs_to_v2(state));
+      if (v2) return result;
+    }
+    result.kind = Name::Kind::kDocument;
+    return result;
+  }
+  if (array) {
+    const auto part = directory.prefix ? state.names.in_prefix(*directory.prefix, name)
+                                       : state.names.in_array(name);
+    if (part) {
+      result.kind = part->directory ? Name::Kind::kPrefix : Name::Kind::kChunk;
+      result.part = *part;
+      return result;
+    }
+    if (looks_like_chunk(name)) {
+      return refused(Fault::kInvalid, result.path, "this chunk lies outside the array");
+    }
+  }
+  if (state.kind == NodeState::Kind::kDamaged && looks_like_chunk(name)) return fail(state.error);
+  if (is_concealed(state, name)) {
+    return refused(Fault::kExists, result.path,
+                   "the name is taken by what this view does not show");
+  }
+  result.kind = array ? Name::Kind::kScratch : Name::Kind::kForeign;
+  if (directory.prefix) result.store_path.clear();
+  return result;
+}
+
+Result<bool> StoreView::exists(const Directory& directory, const Name& name) {
+  switch (name.kind) {
+    case Name::Kind::kChunk: {
+      if (works_.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) return true;
+      ZARRFS_TRY(const auto chunk, chunks_.find(*directory.state, name.part.coordinates));
+      return chunk && !chunk->is_fill;
+    }
+    case Name::Kind::kPrefix: {
+      if (is_made(name.path)) return true;
+      return ChunkLister(*directory.state, chunks_).prefix_exists(name.part.coordinates);
+    }
+    case Name::Kind::kDocument: {
+      const auto shown = document_names(*directory.state);
+      return std::find(shown.begin(), shown.end(), base_name(name.path)) != shown.end();
+    }
+    case Name::Kind::kScratch:
+    case Name::Kind::kForeign: break;
+  }
+  if (works_.find(name.path) != nullptr) return true;
+  if (name.store_path.empty()) return false;
+  ZARRFS_TRY(const auto status, shared_.store->status(name.store_path));
+  return status.has_value();
+}
+
+Result<Found> StoreView::found_again(NodeId parent, std::string_view name) {
+  ZARRFS_TRY(const auto found, find(parent, name));
+  if (!found) return fail(Fault::kStale, printable(name) + " is gone again");
+  return *found;
+}
+
+Result<Created> StoreView::create(NodeId parent, std::string_view name, int flags, mode_t mode) {
+  const auto answer = [&]() -> Result<Created> {
+    ZARRFS_TRY(const Directory directory, directory_of(parent));
+    ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
+    if (target.kind == Name::Kind::kPrefix) {
+      return refused(Fault::kExists, target.path, "it is a directory of chunks");
+    }
+    ZARRFS_TRY(const bool there, exists(directory, target));
+    if (there && (flags & O_EXCL) != 0) return refused(Fault::kExists, target.path, "it exists");
+    const bool stored =
+        target.kind == Name::Kind::kForeign ||
+        (target.kind == Name::Kind::kScratch && there && works_.find(target.path) == nullptr);
+    if (stored) {
+      ZARRFS_TRY(auto file, open_stored(target.store_path, flags | O_CREAT, mode));
+      ZARRFS_TRY(const Found found, found_again(parent, name));
+      return Created{found, std::move(file)};
+    }
+    WorkPointer work;
+    ZARRFS_TRY(auto file, open_work(directory, target, flags | O_CREAT, &work));
+    return Created{work_found(work, std::nullopt), std::move(file)};
+  };
+  return reported(answer());
+}
+
+Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
+  const auto answer = [&]() -> Result<std::shared_ptr<OpenFile>> {
+    ZARRFS_CHECK(check_writing());
+    ZARRFS_TRY(const Target target, resolve(node));
+    if (!target.named) {
+      if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
+      const Directory directory{target.state, std::nullopt, target.state->path};
+      Name name;
+      name.kind = Name::Kind::kChunk;
+      name.part = target.part;
+      name.path = join_path(
+          target.state->path,
+          ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(target.part.coordinates));
+      if (works_.find(chunk_key(*target.state, target.part.coordinates)) == nullptr) {
+        ZARRFS_TRY(const ShownChunk current, current_chunk(target));
+        static_cast<void>(current);  // a node of another version is kStale
+      }
+      return open_work(directory, name, flags, nullptr);
+    }
+    const NamedNode& named = *target.named;
+    switch (named.kind) {
+      case NamedNode::Kind::kForeign: return open_stored(named.path, flags, 0);
+      case NamedNode::Kind::kDocument: {
+        Name name;
+        name.kind = Name::Kind::kDocument;
+        name.path = named.path;
+        return open_work({target.state, std::nullopt, target.state->path}, name, flags, nullptr);
+      }
+      case NamedNode::Kind::kWork: {
+        const WorkPointer work = works_.find(named.version);
+        if (work == nullptr) return refused(Fault::kStale, named.path, "it is another file now");
+        ZARRFS_TRY(const StatePtr state, nodes_.get(work->directory));
+        Name name;
+        name.kind = work->kind == Work::Kind::kChunk      ? Name::Kind::kChunk
+                    : work->kind == Work::Kind::kDocument ? Name::Kind::kDocument
+                                                          : Name::Kind::kScratch;
+        name.path = work->path;
+        name.part.coordinates = work->chunk;
+        return open_work({state, std::nullopt, state->path}, name, flags, nullptr);
+      }
+      default: return refused(Fault::kForbidden, named.path, "it cannot be written");
+    }
+  };
+  return reported(answer());
+}
+
+Result<Found> StoreView::change_stored(NodeId node, const std::string& path,
+                                       const AttributeChange& change) {
+  ZARRFS_TRY(const Fd descriptor, shared_.store->open_plain(path, O_RDONLY, 0));
+  if (!descriptor.valid()) return refused(Fault::kStale, path, "it is gone");
+  ZARRFS_CHECK(apply_change(descriptor.get(), path, change));
+  nodes_.forget();
+  return attributes(node);
+}
+
+Result<Found> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
+  const auto answer = [&]() -> Result<Found> {
+    ZARRFS_CHECK(check_writing());
+    if (change.size) {
+      if (file != nullptr) {
+        ZARRFS_CHECK(file->resize(*change.size));
+      } else {
+        ZARRFS_TRY(const auto opened, open_for_writing(node, *change.size == 0 ? O_TRUNC : 0));
+        auto done = opened->resize(*change.size);
+        if (done) done = opened->flush();
+        opened->closed();
+        ZARRFS_CHECK(done);
+      }
+    }
+    if (file != nullptr) {
+      ZARRFS_TRY(auto own, file->attributes());
+      if (own) {
+        own->id = node;
+        return *own;
+      }
+    }
+    if (node < kFirstChunkNode) {
+      ZARRFS_TRY(const Target target, resolve(node));
+      const bool foreign = target.named->kind == NamedNode::Kind::kForeign ||
+                           (target.named->kind == NamedNode::Kind::kDirectory &&
+                            target.state->kind == NodeState::Kind::kForeign);
+      if (foreign) return change_stored(node, target.named->path, change);
+    }
+    return attributes(node);
+  };
+  auto changed = answer();
+  // Where truncating gave the chunk another version, the kernel looks the name up again.
+  return reported(std::move(changed));
+}
+
+Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {
+  const auto answer = [&]() -> Result<Found> {
+    ZARRFS_TRY(const Directory directory, directory_of(parent));
+    ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
+    ZARRFS_TRY(const bool there, exists(directory, target));
+    if (there) return refused(Fault::kExists, target.path, "it exists");
+    switch (target.kind) {
+      case Name::Kind::kPrefix: {
+        const std::lock_guard lock(names_mutex_);
+        made_directories_.insert(target.path);
+        break;
+      }
+      case Name::Kind::kChunk:
+      case Name::Kind::kDocument:
+        return refused(Fault::kInvalid, target.path, "a directory cannot have this name");
+      case Name::Kind::kScratch:
+      case Name::Kind::kForeign: {
+        if (target.store_path.empty()) {
+          return refused(Fault::kInvalid, target.path, "not a directory of chunks");
+        }
+        ZARRFS_CHECK(shared_.store->make_directory(target.store_path, mode));
+        nodes_.forget();
+        break;
+      }
+    }
+    return found_again(parent, name);
+  };
+  return reported(answer());
+}
+
+void StoreView::detach(const std::string& key) {
+  const WorkPointer work = works_.find(key);
+  if (work == nullptr) return;
+  const std::lock_guard lock(work->mutex);
+  work->gone = true;
+  works_.leave(work);
+}
+
+Result<void> StoreView::remove_shown_document(const Directory& directory, const std::string& name) {
+  const std::string& path = directory.state->path;
+  {
+    const std::lock_guard lock(names_mutex_);
+    removed_documents_[path].insert(name);
+    const auto& removed = removed_documents_[path];
+    const bool condemned =
+        removed.contains(".zarray") || removed.contains(".zgroup") || removed.contains("zarr.json");
+    if (condemned || name != ".zattrs") return {};
+  }
+  return editor_.clear_attributes(path);
+}
+
+Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
+  const auto answer = [&]() -> Result<bool> {
+    ZARRFS_TRY(const Directory directory, directory_of(parent));
+    ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
+    switch (target.kind) {
+      case Name::Kind::kChunk: {
+        ZARRFS_CHECK(check_deleting(target.path));
+        const std::string key = chunk_key(*directory.state, target.part.coordinates);
+        const bool written = works_.find(key) != nullptr;
+        ZARRFS_TRY(const auto chunk, chunks_.find(*directory.state, target.part.coordinates));
+        if (!chunk && !written) return false;
+        detach(key);
+        if (chunk && !chunk->is_fill) {
+          ZARRFS_CHECK(chunk_writer_.remove(*directory.state, target.part.coordinates));
+        }
+        return true;
+      }
+      case Name::Kind::kDocument: {
+        ZARRFS_TRY(const bool there, exists(directory, target));
+        if (!there) return false;
+        ZARRFS_CHECK(check_deleting(target.path));
+        detach(target.path);
+        ZARRFS_CHECK(remove_shown_document(directory, base_name(target.path)));
+        return true;
+      }
+      case Name::Kind::kPrefix: return refused(Fault::kForbidden, target.path, "it is a directory");
+      case Name::Kind::kScratch:
+      case Name::Kind::kForeign: break;
+    }
+    const bool written = works_.find(target.path) != nullptr;
+    detach(target.path);
+    if (target.store_path.empty()) return written;
+    ZARRFS_TRY(const auto status, shared_.store->status(target.store_path));
+    if (!status) return written;
+    ZARRFS_CHECK(shared_.store->remove(target.store_path));
+    return true;
+  };
+  return reported(answer());
+}
+
+Result<bool> StoreView::is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix) {
+  bool empty = true;
+  const auto stop = [&empty](const auto&...) {
+    empty = false;
+    return false;
+  };
+  constexpr bool kStoredOnly = true;
+  if (state->kind == NodeState::Kind::kArray) {
+    ChunkLister lister(*state, chunks_, kStoredOnly);
+    ZARRFS_CHECK(prefix ? lister.list_prefix(*prefix, 0, stop) : lister.list_flat(0, stop));
+    if (!empty) return false;
+  }
+  // Documents and other names; chunks that are only materialised do not count.
+  const auto directory = prefix ? std::make_shared<ViewDirectory>(*this, state, *prefix)
+                                : std::make_shared<ViewDirectory>(*this, state);
+  ZARRFS_CHECK(directory->list_names_only(stop));
+  return empty;
+}
+
+Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
+  const auto answer = [&]() -> Result<bool> {
+    ZARRFS_TRY(const Directory directory, directory_of(parent));
+    ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
+    ZARRFS_TRY(const bool there, exists(directory, target));
+    if (!there) return false;
+    const auto not_empty = [&] {
+      return refused(Fault::kNotEmpty, target.path, "it is not empty");
+    };
+    if (target.kind == Name::Kind::kPrefix) {
+      ZARRFS_TRY(const bool empty, is_empty(directory.state, target.part.coordinates));
+      if (!empty) return not_empty();
+      const std::lock_guard lock(names_mutex_);
+      made_directories_.erase(target.path);
+      return true;
+    }
+    if (target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument) {
+      return refused(Fault::kInvalid, target.path, "it is not a directory");
+    }
+    ZARRFS_TRY(const StatePtr state, nodes_.get(target.store_path));
+    const bool plain = state->kind == NodeState::Kind::kForeign ||
+                       state->kind == NodeState::Kind::kImplicitGroup ||
+                       state->kind == NodeState::Kind::kAbsent;
+    if (plain) {
+      ZARRFS_CHECK(shared_.store->remove_directory(target.store_path));
+    } else {
+      ZARRFS_CHECK(check_deleting(target.path));
+      if (state->kind == NodeState::Kind::kHidden) return not_empty();
+      ZARRFS_TRY(const bool empty, is_empty(state, std::nullopt));
+      if (!empty) return not_empty();
+      ZARRFS_CHECK(editor_.remove_node(target.store_path));
+    }
+    nodes_.forget();
+    const std::lock_guard lock(names_mutex_);
+    removed_documents_.erase(target.store_path);
+    std::erase_if(made_directories_,
+                  [&](const std::string& made) { return made.starts_with(target.path + "/"); });
+    return true;
+  };
+  return reported(answer());
+}
+
+std::set<std::string> StoreView::removed_documents(const std::string& path) const {
+  const std::lock_guard lock(names_mutex_);
+  const auto found = removed_documents_.find(path);
+  return found == removed_documents_.end() ? std::set<std::string>{} : found->second;
+}
+
+bool StoreView::is_made(const std::string& path) const {
+  const std::lock_guard lock(names_mutex_);
+  return made_directories_.contains(path);
+}
+
+std::vector<std::string> StoreView::made_in(const NodeState& array, const std::string& path) {
+  std::vector<std::string> made;
+  {
+    const std::lock_guard lock(names_mutex_);
+    const std::string start = path + "/";
+    for (auto at = made_directories_.lower_bound(start);
+         at != made_directories_.end() && at->starts_with(start); ++at) {
+      if (at->find('/', start.size()) == std::string::npos)
+        made.push_back(at->substr(start.size()));
+    }
+  }
+  std::erase_if(made, [&](const std::string& name) {  // those that hold chunks are listed as such
+    const std::string relative = path.substr(std::min(path.size(), array.path.size()));
+    const auto part =
+        array.names.in_array(relative.empty() ? name : relative.substr(1) + "/" + name);
+    if (!part || !part->directory) return false;
+    const auto exists = ChunkLister(array, chunks_).prefix_exists(part->coordinates);
+    return exists && *exists;
+  });
+  return made;
+}
+
+Result<void> StoreView::take_bytes(const Directory& directory, const Name& target, ByteView bytes) {
+  const NodeState& state = *directory.state;
+  if (target.kind == Name::Kind::kChunk) {
+    detach(chunk_key(state, target.part.coordinates));
+    ZARRFS_CHECK(chunk_writer_.put(state, target.part.coordinates, bytes));
+    if (!shared_.options.writing->flush_at_close) return {};
+    return chunk_writer_.publish(state, target.part.coordinates);
+  }
+  const std::string name = base_name(target.path);
+  ZARRFS_CHECK(editor_.write(state.path, name, bytes));
+  detach(target.path);
+  const std::lock_guard lock(names_mutex_);
+  removed_documents_[state.path].erase(name);
+  return {};
+}
+
+Result<void> StoreView::move_work(const WorkPointer& work, const Directory& directory,
+                                  const Name& target, bool keep) {
+  const std::lock_guard lock(work->mutex);
+  const bool takes = target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument;
+  if (takes) {
+    ZARRFS_TRY(const Bytes bytes, work->bytes.read(0, work->bytes.size()));
+    ZARRFS_CHECK(take_bytes(directory, target, bytes));
+    work->dirty = keep;
+  }
+  if (keep)
+    return takes ? Result<void>{} : refused(Fault::kForbidden, target.path, "no links here");
+  if (work->backed) {
+    std::string name = work->path.substr(work->directory.empty() ? 0 : work->directory.size() + 1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    ZARRFS_CHECK(shared_.store->remove(join_path(work->directory, name)));
+    work->backed = false;
+    work->dirty = !takes;
+  }
+  const std::string& home = directory.state->path;
+  if (takes && work->writers == 0) {
+    works_.leave(work);
+  } else if (takes) {  // who still writes to it writes to the chunk
+    const bool chunk = target.kind == Name::Kind::kChunk;
+    work->path = target.path;
+    work->chunk = target.part.coordinates;
+    works_.enter(chunk ? chunk_key(*directory.state, work->chunk) : target.path, work,
+                 chunk ? Work::Kind::kChunk : Work::Kind::kDocument, home);
+  } else {
+    work->path = target.path;
+    const WorkPointer before = works_.enter(target.path, work, Work::Kind::kScratch, home);
+    if (before != nullptr) before->gone = true;
+    if (target.kind == Name::Kind::kForeign) {
+      work->dirty = true;
+      ZARRFS_CHECK(write_out(*work));
+      if (work->writers == 0) works_.leave(work);
+    }
+  }
+  return {};
+}
+
+Result<void> StoreView::move_stored(const std::string& from, const Directory& directory,
+                                    const Name& target, bool keep) {
+  const bool takes = target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument;
+  if (!takes) {
+    if (keep) return refused(Fault::kForbidden, target.path, "no links here");
+    if (target.store_path.empty()) return refused(Fault::kCrossDevice, target.path, "copy it");
+    detach(target.path);
+    return shared_.store->rename(from, target.store_path);
+  }
+  ZARRFS_TRY(const auto file, shared_.store->open(from));
+  if (file == nullptr) return refused(Fault::kStale, from, "it is gone");
+  ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
+  ZARRFS_CHECK(take_bytes(directory, target, bytes));
+  return keep ? Result<void>{} : shared_.store->remove(from);
+}
+
+Result<void> StoreView::move_directory(const std::string& from, const Directory& directory,
+                                       const Name& target) {
+  if (target.kind != Name::Kind::kForeign || directory.state->kind == NodeState::Kind::kArray) {
+    return refused(Fault::kInvalid, target.path, "a directory cannot be moved here");
+  }
+  ZARRFS_CHECK(check_deleting(from));
+  ZARRFS_CHECK(editor_.move(from, target.store_path));
+  table_.moved(from, target.store_path);
+  return {};
+}
+
+Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_parent,
+                               std::string_view new_name, bool replace) {
+  const auto answer = [&]() -> Result<bool> {
+    ZARRFS_TRY(const Directory directory, directory_of(parent));
+    ZARRFS_TRY(const Name source, name_in(directory, std::string(name)));
+    ZARRFS_TRY(const bool there, exists(directory, source));
+    if (!there) return false;
+    ZARRFS_TRY(const Directory new_directory, directory_of(new_parent));
+    ZARRFS_TRY(const Name target, name_in(new_directory, std::string(new_name)));
+    if (source.path == target.path) return true;
+    const bool presented = source.kind == Name::Kind::kChunk ||
+                           source.kind == Name::Kind::kPrefix ||
+                           source.kind == Name::Kind::kDocument;
+    if (presented) return refused(Fault::kCrossDevice, source.path, "copy it");
+    if (target.kind == Name::Kind::kPrefix) {
+      return refused(Fault::kExists, target.path, "it is a directory of chunks");
+    }
+    ZARRFS_TRY(const bool taken, exists(new_directory, target));
+    if (taken && !replace) return refused(Fault::kExists, target.path, "it exists");
+    if (taken && (target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument)) {
+      ZARRFS_CHECK(check_deleting(target.path));
+    }
+    if (const WorkPointer work = works_.find(source.path)) {
+      ZARRFS_CHECK(move_work(work, new_directory, target, false));
+      return true;
+    }
+    ZARRFS_TRY(const auto status, shared_.store->status(source.store_path));
+    if (!status) return false;
+    if (S_ISDIR(status->st_mode)) {
+      ZARRFS_CHECK(move_directory(source.store_path, new_directory, target));
+    } else {
+      ZARRFS_CHECK(move_stored(source.store_path, new_directory, target, false));
+    }
+    return true;
+  };
+  return reported(answer());
+}
+
+Result<Found> StoreView::link(NodeId node, NodeId new_parent, std::string_view new_name) {
+  const auto answer = [&]() -> Result<Found> {
+    ZARRFS_TRY(const Directory directory, directory_of(new_parent));
+    ZARRFS_TRY(const Name target, name_in(directory, std::string(new_name)));
+    ZARRFS_TRY(const bool taken, exists(directory, target));
+    if (taken) return refused(Fault::kExists, target.path, "it exists");
+    ZARRFS_TRY(const Target source, resolve(node));
+    const bool written = source.named && source.named->kind == NamedNode::Kind::kWork;
+    const bool stored = source.named && source.named->kind == NamedNode::Kind::kForeign;
+    if (!written && !stored) return refused(Fault::kForbidden, target.path, "no links here");
+    constexpr bool kKeep = true;
+    if (stored) {
+      ZARRFS_CHECK(move_stored(source.named->path, directory, target, kKeep));
+    } else {
+      const WorkPointer work = works_.find(source.named->version);
+      if (work == nullptr) return refused(Fault::kStale, source.named->path, "it is gone");
+      ZARRFS_CHECK(move_work(work, directory, target, kKeep));
+    }
+    return found_again(new_parent, new_name);
+  };
+  return reported(answer());
+}
+
+}  // namespace zarrfs

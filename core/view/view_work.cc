@@ -1,0 +1,381 @@
+// Files that programs write: from open to close, and where their bytes go.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "core/view/chunk_lister.h"
+#include "core/view/open_files.h"
+#include "core/view/work_handle.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
+constexpr mode_t kFileMode = 0666;
+
+bool is_temporary_of(std::string_view name) {
+  // "0.0.1f2e.partial", "0.0.__lock", ".zarray.1f2e.partial", "zarr.1f2e.partial": the unfinished
+  // file of an atomic write.
+  constexpr std::array<std::string_view, 3> kEnds = {".partial", ".__lock", ".tmp"};
+  return std::any_of(kEnds.begin(), kEnds.end(),
+                     [name](std::string_view end) { return name.ends_with(end); });
+}
+
+struct timespec now() {
+  struct timespec time {};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+}  // namespace
+
+Result<void> WorkHandle::check(std::uint64_t size) const {
+  if (!writer_) return fail(Fault::kReadOnly, "it is open for reading");
+  if (work_->limit == 0 || size <= work_->limit) return {};
+  return fail(Fault::kTooBig, "/" + work_->path + ": " + std::to_string(size) +
+                                  " bytes are more than a chunk of the array can have");
+}
+
+Result<ReadPlan> WorkHandle::read(std::uint64_t offset, std::uint64_t length) {
+  const std::lock_guard lock(work_->mutex);
+  ZARRFS_TRY(Bytes bytes, work_->bytes.read(offset, length));
+  ReadPlan plan;
+  plan.own = std::make_shared<const Bytes>(std::move(bytes));
+  plan.bytes = *plan.own;
+  return plan;
+}
+
+Result<void> WorkHandle::write(std::uint64_t offset, ByteView bytes) {
+  const std::lock_guard lock(work_->mutex);
+  const auto end = checked_add(offset, bytes.size());
+  ZARRFS_CHECK(check(end.value_or(~std::uint64_t{0})));
+  ZARRFS_CHECK(work_->bytes.write(offset, bytes));
+  work_->dirty = true;
+  work_->modified = now();
+  return {};
+}
+
+Result<void> WorkHandle::resize(std::uint64_t size) {
+  const std::lock_guard lock(work_->mutex);
+  ZARRFS_CHECK(check(size));
+  ZARRFS_CHECK(work_->bytes.resize(size));
+  work_->dirty = true;
+  work_->modified = now();
+  return {};
+}
+
+Result<void> WorkHandle::flush() {
+  if (!writer_) return {};
+  const std::lock_guard lock(work_->mutex);
+  return view_.reported(view_.hand_on(*work_));
+}
+
+Result<void> WorkHandle::sync() {
+  if (!writer_) return {};
+  const std::lock_guard lock(work_->mutex);
+  return view_.reported(view_.sync_work(*work_));
+}
+
+void WorkHandle::closed() {
+  if (writer_) view_.closed(work_);
+}
+
+Result<std::optional<Found>> WorkHandle::attributes() {
+  return view_.work_found(work_, kRootNode);  // the front end keeps the node's own number
+}
+
+std::shared_ptr<OpenFile> read_work(StoreView& view, WorkPointer work) {
+  constexpr bool kWriter = false;
+  return std::make_shared<WorkHandle>(view, std::move(work), kWriter);
+}
+
+Result<ReadPlan> StoredFile::read(std::uint64_t offset, std::uint64_t length) {
+  struct stat status {};
+  if (::fstat(descriptor_.get(), &status) != 0) {
+    return fail(system_error(errno, name_ + ": reading its status"));
+  }
+  ReadPlan plan;
+  plan.descriptor = descriptor_.get();
+  plan.range = clamp_read(offset, length, static_cast<std::uint64_t>(status.st_size));
+  return plan;
+}
+
+Result<void> StoredFile::write(std::uint64_t offset, ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done =
+        ::pwrite(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return fail(system_error(errno, name_ + ": writing"));
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    offset += static_cast<std::uint64_t>(done);
+  }
+  return {};
+}
+
+Result<void> StoredFile::resize(std::uint64_t size) {
+  if (::ftruncate(descriptor_.get(), static_cast<off_t>(size)) == 0) return {};
+  return fail(system_error(errno, name_ + ": truncating"));
+}
+
+Result<void> StoredFile::sync() {
+  if (::fsync(descriptor_.get()) == 0) return {};
+  return fail(system_error(errno, name_ + ": syncing"));
+}
+
+Result<std::shared_ptr<OpenFile>> StoreView::open_stored(const std::string& path, int flags,
+                                                         mode_t mode) {
+  // The kernel places the bytes of O_APPEND itself.
+  ZARRFS_TRY(Fd descriptor, shared_.store->open_plain(path, flags & ~O_APPEND, mode));
+  if (!descriptor.valid()) return fail(Fault::kStale, "/" + path + " is gone");
+  return std::make_shared<StoredFile>(std::move(descriptor), "/" + path);
+}
+
+Result<std::shared_ptr<OpenFile>> StoreView::open_work(const Directory& directory, const Name& name,
+                                                       int flags, WorkPointer* made) {
+  const NodeState& state = *directory.state;
+  const bool chunk = name.kind == Name::Kind::kChunk;
+  if (chunk) ZARRFS_CHECK(ChunkWriter::check_writable(state));
+  const std::string key = chunk ? chunk_key(state, name.part.coordinates) : name.path;
+  for (;;) {
+    WorkPointer work = works_.find(key);
+    if (work == nullptr) {
+      ZARRFS_TRY(work, make_work(directory, name, flags));
+      work = works_.enter_new(key, work);
+    }
+    const std::lock_guard lock(work->mutex);
+    if (works_.find(key) != work) continue;  // its last writer has just gone
+    if ((flags & O_TRUNC) != 0 && work->bytes.size() > 0) {
+      ZARRFS_CHECK(work->bytes.resize(0));
+      work->dirty = true;
+    }
+    ++work->writers;
+    if (made != nullptr) *made = work;
+    constexpr bool kWriter = true;
+    return std::make_shared<WorkHandle>(*this, work, kWriter);
+  }
+}
+
+Result<WorkPointer> StoreView::make_work(const Directory& directory, const Name& name, int flags) {
+  const NodeState& state = *directory.state;
+  const bool chunk = name.kind == Name::Kind::kChunk;
+  const auto kind = chunk                                ? Work::Kind::kChunk
+                    : name.kind == Name::Kind::kDocument ? Work::Kind::kDocument
+                                                         : Work::Kind::kScratch;
+  WorkPointer work = works_.make(kind);
+  work->path = name.path;
+  work->directory = state.path;
+  work->chunk = name.part.coordinates;
+  if (chunk) work->limit = ChunkWriter::most_bytes(state);
+  if ((flags & O_TRUNC) == 0) ZARRFS_CHECK(load(*work, directory, name));
+  work->dirty = (flags & (O_TRUNC | O_CREAT)) != 0;
+  return work;
+}
+
+/// What the file holds before it is written.
+Result<void> StoreView::load(Work& work, const Directory& directory, const Name& name) {
+  const NodeState& state = *directory.state;
+  std::shared_ptr<const Bytes> bytes;
+  if (name.kind == Name::Kind::kChunk) {
+    ZARRFS_TRY(const auto found, chunks_.find(state, name.part.coordinates));
+    if (found) {
+      ZARRFS_TRY(bytes, chunks_.bytes_of(state, name.part.coordinates, *found));
+    }
+  } else if (name.kind == Name::Kind::kDocument) {
+    ZARRFS_TRY(bytes, document_text(state, base_name(name.path)));
+  }
+  return bytes == nullptr ? Result<void>{} : work.bytes.write(0, *bytes);
+}
+
+Found StoreView::work_found(const WorkPointer& work, std::optional<NodeId> id) {
+  Found answer;
+  {
+    const std::lock_guard lock(work->mutex);
+    struct stat like {};
+    std::uint64_t inode = inode_of(work->path);
+    like.st_uid = ::getuid();
+    like.st_gid = ::getgid();
+    if (const StatePtr home = nodes_.last_known(work->directory)) {
+      like = home->node.status;
+      if (work->kind == Work::Kind::kChunk && home->kind == NodeState::Kind::kArray) {
+        inode = inode_of(home->path, home->names.number_of({false, work->chunk}));
+      }
+    }
+    like.st_mtim = work->modified;
+    answer = found(0, file_status(like, inode, work->bytes.size()));
+  }
+  answer.fleeting = true;
+  answer.id = id ? *id : table_.look_up({NamedNode::Kind::kWork, work->path, work->number});
+  return answer;
+}
+
+Result<void> StoreView::hand_on(Work& work) {
+  if (!work.dirty || work.gone || work.kind == Work::Kind::kScratch) return {};
+  ZARRFS_TRY(const Bytes bytes, work.bytes.read(0, work.bytes.size()));
+  if (work.kind == Work::Kind::kDocument) {
+    const std::string name = base_name(work.path);
+    ZARRFS_CHECK(editor_.write(work.directory, name, bytes));
+    const std::lock_guard lock(names_mutex_);
+    removed_documents_[work.directory].erase(name);
+  } else {
+    ZARRFS_TRY(const StatePtr array, nodes_.get(work.directory));
+    const auto part =
+        array->kind == NodeState::Kind::kArray ? std::optional(work.chunk.size()) : std::nullopt;
+    if (!part || *part != array->names.rank()) {
+      return fail(Fault::kStale, "/" + work.directory + " is no such array any more");
+    }
+    for (std::size_t axis = 0; axis < work.chunk.size(); ++axis) {
+      if (work.chunk[axis] < array->names.counts()[axis]) continue;
+      return fail(Fault::kStale, ChunkFinder::describe(*array, work.chunk) +
+                                     " lies outside the array since it was resized");
+    }
+    ZARRFS_CHECK(chunk_writer_.put(*array, work.chunk, bytes));
+    if (shared_.options.writing->flush_at_close) {
+      ZARRFS_CHECK(chunk_writer_.publish(*array, work.chunk));
+    }
+  }
+  work.dirty = false;
+  return {};
+}
+
+Result<void> StoreView::sync_work(Work& work) {
+  ZARRFS_CHECK(hand_on(work));
+  if (work.gone) return {};
+  if (work.kind == Work::Kind::kScratch) {
+    // The unfinished file of an atomic write need not survive: its rename makes it a chunk.
+    return is_temporary_of(work.path) ? Result<void>{} : write_out(work);
+  }
+  if (work.kind == Work::Kind::kDocument) return {};
+  ZARRFS_TRY(const StatePtr array, nodes_.get(work.directory));
+  return chunk_writer_.sync(*array, work.chunk);
+}
+
+void StoreView::closed(const WorkPointer& work) {
+  const std::lock_guard lock(work->mutex);
+  if (--work->writers > 0) return;
+  work->idle_since = std::chrono::steady_clock::now();
+  if (auto done = reported(hand_on(*work)); !done) {
+    work->dirty = false;  // whoever closed it was told; what it had stays as it was
+  }
+  if (work->gone || work->kind != Work::Kind::kScratch) works_.leave(work);
+}
+
+Result<void> StoreView::write_out(Work& work) {
+  if (!work.dirty) return {};
+  std::string name = work.path.substr(work.directory.empty() ? 0 : work.directory.size() + 1);
+  std::replace(name.begin(), name.end(), '/', '.');
+  const std::string path = join_path(work.directory, name);
+  const std::string temporary = new_successor_path(path);
+  Store& store = *shared_.store;
+  ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
+  const auto copy = [&]() -> Result<void> {
+    for (std::uint64_t at = 0; at < work.bytes.size(); at += kPiece) {
+      ZARRFS_TRY(const Bytes piece, work.bytes.read(at, kPiece));
+      ZARRFS_CHECK(file->write_at(at, piece));
+    }
+    ZARRFS_CHECK(file->sync());
+    return store.rename(temporary, path);
+  };
+  if (auto copied = copy(); !copied) {
+    static_cast<void>(store.remove(temporary));  // the first error is the one to tell
+    return copied;
+  }
+  work.dirty = false;
+  work.backed = true;
+  return store.sync_directory(work.directory);
+}
+
+Result<void> StoreView::write_out_idle(std::chrono::milliseconds idle) {
+  Result<void> first;
+  if (works_.empty()) return first;
+  const auto now = std::chrono::steady_clock::now();
+  for (const WorkPointer& work : works_.below("")) {
+    const std::lock_guard lock(work->mutex);
+    const bool rests = work->kind == Work::Kind::kScratch && work->writers == 0 && !work->gone;
+    if (!rests || now - work->idle_since < idle) continue;
+    auto written = reported(write_out(*work));
+    if (written) works_.leave(work);
+    if (!written && first) first = std::move(written);
+  }
+  return first;
+}
+
+Result<void> StoreView::begin_writing() {
+  const Writing& chosen = *shared_.options.writing;
+  WriteOptions options;
+  options.flush_after = chosen.flush_after;
+  options.write_buffer = chosen.write_buffer;
+  options.changed = [this](const ChunkChanges& changes) { return editor_.chunks_changed(changes); };
+  options.committed = [this](const std::string& array_path, const Coordinates& cell,
+                             const CommitOutcome& outcome) {
+    const StatePtr array = nodes_.last_known(array_path);
+    if (array == nullptr || array->versions == nullptr) return;
+    array->versions->republished(linear_of(cell, array->reader->layout().grid().counts()),
+                                 digest_of(outcome.before), digest_of(outcome.after));
+  };
+  options.tick = [this, idle = chosen.flush_after] {
+    static_cast<void>(write_out_idle(idle));  // reported, and tried again
+  };
+  options.log = [this](bool error, const std::string& line) {
+    shared_.options.log(error ? ViewOptions::Level::kError : ViewOptions::Level::kInfo, line);
+  };
+  ZARRFS_TRY(shared_.writes, WriteBuffer::open(shared_.store, std::move(options)));
+  return {};
+}
+
+Result<void> StoreView::remove_condemned() {
+  std::map<std::string, std::set<std::string>> removed;
+  {
+    const std::lock_guard lock(names_mutex_);
+    removed.swap(removed_documents_);
+  }
+  Result<void> first;
+  for (const auto& [path, names] : removed) {
+    if (!names.contains(".zarray") && !names.contains(".zgroup") && !names.contains("zarr.json")) {
+      continue;
+    }
+    auto done = reported(editor_.remove_document(path));
+    if (!done && first) first = std::move(done);
+  }
+  return first;
+}
+
+Result<void> StoreView::sync() {
+  if (!writable()) return {};
+  return reported(shared_.writes->sync_all());
+}
+
+Result<void> StoreView::publish() {
+  if (!writable()) return {};
+  Result<void> first = write_out_idle(std::chrono::milliseconds(0));
+  auto committed = shared_.writes->commit_below("");
+  if (!committed && first) first = std::move(committed);
+  auto condemned = remove_condemned();
+  if (!condemned && first) first = std::move(condemned);
+  return first;
+}
+
+Result<void> StoreView::close() {
+  if (!writable()) return {};
+  for (const WorkPointer& work : works_.below("")) {
+    const std::lock_guard lock(work->mutex);
+    static_cast<void>(reported(hand_on(*work)));  // its writer is gone
+    work->writers = 0;
+  }
+  Result<void> first = publish();
+  auto closed = shared_.writes->close();
+  return first ? closed : first;
+}
+
+std::vector<Unpublished> StoreView::unpublished() {
+  std::vector<Unpublished> list;
+  if (!writable()) return list;
+  const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
+  for (const LeftDraft& draft : shared_.writes->left()) {
+    list.push_back({"/" + draft.array_path + " chunk " + dotted.key(draft.chunk), draft.reason});
+  }
+  return list;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,117 @@
+// Files being written: a chunk or document that a program has open for writing, or a file of
+// another name in an array ("scratch": mostly the temporary file of an atomic write). Their bytes
+// are in memory; large ones, and all beyond the budget, in a file without a name.
+//
+// A Work has one mutex, held across the I/O of that file. WorkFiles is thread-safe and holds its
+// lock for a moment only.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/store/store.h"
+#include "core/view/node_state.h"
+
+namespace zarrfs {
+
+/// Bytes of memory that works may use together.
+struct WorkBudget {
+  std::uint64_t limit = 0;
+  std::atomic<std::uint64_t> used{0};
+};
+
+/// Bytes that can be written in any order; holes are zeros. One thread at a time.
+class WorkBytes {
+ public:
+  WorkBytes(std::shared_ptr<Store> store, std::shared_ptr<WorkBudget> budget)
+      : store_(std::move(store)), budget_(std::move(budget)) {}
+  ~WorkBytes();
+  WorkBytes(const WorkBytes&) = delete;
+  WorkBytes& operator=(const WorkBytes&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  Result<void> write(std::uint64_t offset, ByteView bytes);
+  Result<void> resize(std::uint64_t size);
+  /// Up to `length` bytes at `offset`: fewer only at the end.
+  [[nodiscard]] Result<Bytes> read(std::uint64_t offset, std::uint64_t length) const;
+
+ private:
+  Result<void> spill();
+  void account();
+
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<WorkBudget> budget_;
+  std::uint64_t size_ = 0;
+  std::uint64_t accounted_ = 0;
+  Bytes memory_;
+  std::unique_ptr<NewFile> file_;  ///< Where the bytes are instead of in memory.
+};
+
+struct Work {
+  enum class Kind { kChunk, kDocument, kScratch };
+
+  Work(std::uint64_t number_in, Kind kind_in, std::shared_ptr<Store> store,
+       std::shared_ptr<WorkBudget> budget)
+      : number(number_in), kind(kind_in), bytes(std::move(store), std::move(budget)) {}
+
+  const std::uint64_t number;  ///< Never used twice.
+
+  mutable std::mutex mutex;
+  // Changed under mutex and the registry's lock, by WorkFiles::enter:
+  Kind kind;
+  std::string directory;  ///< Of the store: the array, or the node a document belongs to.
+  // Under mutex:
+  std::string path;         ///< By which programs name it. Of documents: the document's.
+  Coordinates chunk;        ///< Of kChunk.
+  std::uint64_t limit = 0;  ///< Bytes it may have; 0: any number.
+  WorkBytes bytes;
+  struct timespec modified {};
+  std::size_t writers = 0;  ///< Opened files.
+  bool dirty = false;       ///< Written since it was last handed on.
+  bool gone = false;        ///< Its name was removed or taken by another file.
+  bool backed = false;      ///< Scratch: a file of its name is in the store.
+  std::chrono::steady_clock::time_point idle_since{};
+};
+
+using WorkPointer = std::shared_ptr<Work>;
+
+class WorkFiles {
+ public:
+  WorkFiles(std::shared_ptr<Store> store, std::uint64_t memory);
+
+  [[nodiscard]] WorkPointer make(Work::Kind kind);
+  [[nodiscard]] WorkPointer find(const std::string& key) const;
+  [[nodiscard]] WorkPointer find(std::uint64_t number) const;
+  /// Enters it under `key` where nothing stands; returns what stands there then.
+  WorkPointer enter_new(const std::string& key, const WorkPointer& work);
+  /// Enters it under `key` as what it is from now on; returns the one that stood there. The
+  /// caller holds the work's mutex, or is the only one who knows it.
+  WorkPointer enter(const std::string& key, WorkPointer work, Work::Kind kind,
+                    const std::string& directory);
+  /// Takes `work` out, wherever it stands.
+  void leave(const WorkPointer& work);
+  /// Names of scratch files directly in the directory that programs call `path`.
+  [[nodiscard]] std::vector<std::string> scratch_in(const std::string& path) const;
+  /// All that stand at or below a path of the store.
+  [[nodiscard]] std::vector<WorkPointer> below(const std::string& path) const;
+  [[nodiscard]] bool empty() const { return count_.load() == 0; }
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<WorkBudget> budget_;
+  std::atomic<std::uint64_t> last_{0};
+  std::atomic<std::size_t> count_{0};
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, WorkPointer> by_key_;
+  std::unordered_map<std::uint64_t, std::string> keys_;
+};
+
+/// The key of a chunk's work: one, by whatever name the chunk is reached.
+std::string chunk_key(const NodeState& array, const Coordinates& chunk);
+
+}  // namespace zarrfs

@@ -1,0 +1,158 @@
+// The operations that write.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "fs/front_end.h"
+#include "fs/handles.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::size_t kMostListed = 60'000;  // Bytes; an attribute has at most 64 KiB.
+
+AttributeChange change_of(const struct stat& wanted, int which) {
+  AttributeChange change;
+  if ((which & FUSE_SET_ATTR_SIZE) != 0) change.size = static_cast<std::uint64_t>(wanted.st_size);
+  if ((which & FUSE_SET_ATTR_MODE) != 0) change.mode = wanted.st_mode;
+  if ((which & FUSE_SET_ATTR_UID) != 0) change.owner = wanted.st_uid;
+  if ((which & FUSE_SET_ATTR_GID) != 0) change.group = wanted.st_gid;
+  constexpr struct timespec kNow = {0, UTIME_NOW};
+  if ((which & FUSE_SET_ATTR_ATIME) != 0) change.accessed = wanted.st_atim;
+  if ((which & FUSE_SET_ATTR_MTIME) != 0) change.modified = wanted.st_mtim;
+  if ((which & FUSE_SET_ATTR_ATIME_NOW) != 0) change.accessed = kNow;
+  if ((which & FUSE_SET_ATTR_MTIME_NOW) != 0) change.modified = kNow;
+  return change;
+}
+
+OpenFile* file_behind(const fuse_file_info* info) {
+  return info == nullptr || info->fh == 0 ? nullptr : opened_behind<OpenFile>(info->fh)->get();
+}
+
+}  // namespace
+
+fuse_file_info FrontEnd::writing_info(const fuse_file_info& asked, std::shared_ptr<OpenFile> file) {
+  fuse_file_info info = asked;
+  info.direct_io = true;  // a shared mapping of it fails at once, rather than without a word later
+  info.keep_cache = false;
+  info.noflush = false;
+  info.fh = handle_for(std::move(file));
+  return info;
+}
+
+void FrontEnd::setattr(Reply& reply, NodeId node, const struct stat& wanted, int which,
+                       const fuse_file_info* info) {
+  if ((which & FUSE_SET_ATTR_SIZE) != 0 && wanted.st_size < 0) return reply.error(EINVAL);
+  const auto changed = view_.change(node, change_of(wanted, which), file_behind(info));
+  if (!changed) return refuse(reply, changed.error());
+  reply.attributes(changed->status, timeout_of(*changed));
+}
+
+void FrontEnd::mknod(Reply& reply, NodeId parent, const char* name, mode_t mode) {
+  if (!S_ISREG(mode)) return reply.error(EPERM);
+  const auto made = view_.create(parent, name, O_CREAT | O_EXCL | O_WRONLY, mode);
+  if (!made) return refuse(reply, made.error());
+  const auto flushed = made->file->flush();
+  made->file->closed();
+  if (!flushed) return refuse(reply, flushed.error());
+  if (!reply.entry(entry_of(made->found))) view_.forget(made->found.id, 1);
+}
+
+void FrontEnd::mkdir(Reply& reply, NodeId parent, const char* name, mode_t mode) {
+  const auto made = view_.make_directory(parent, name, mode);
+  if (!made) return refuse(reply, made.error());
+  if (!reply.entry(entry_of(*made))) view_.forget(made->id, 1);
+}
+
+void FrontEnd::unlink(Reply& reply, NodeId parent, const char* name) {
+  const auto removed = view_.remove_file(parent, name);
+  if (!removed) return refuse(reply, removed.error());
+  reply.error(*removed ? 0 : ENOENT);
+}
+
+void FrontEnd::rmdir(Reply& reply, NodeId parent, const char* name) {
+  const auto removed = view_.remove_directory(parent, name);
+  if (!removed) return refuse(reply, removed.error());
+  reply.error(*removed ? 0 : ENOENT);
+}
+
+void FrontEnd::rename(Reply& reply, NodeId parent, const char* name, NodeId new_parent,
+                      const char* new_name, unsigned flags) {
+  if ((flags & ~unsigned{RENAME_NOREPLACE}) != 0) return reply.error(EINVAL);
+  const bool replace = (flags & RENAME_NOREPLACE) == 0;
+  const auto renamed = view_.rename(parent, name, new_parent, new_name, replace);
+  if (!renamed) return refuse(reply, renamed.error());
+  reply.error(*renamed ? 0 : ENOENT);
+}
+
+void FrontEnd::link(Reply& reply, NodeId node, NodeId new_parent, const char* new_name) {
+  const auto linked = view_.link(node, new_parent, new_name);
+  if (!linked) return refuse(reply, linked.error());
+  if (!reply.entry(entry_of(*linked))) view_.forget(linked->id, 1);
+}
+
+void FrontEnd::create(Reply& reply, NodeId parent, const char* name, mode_t mode,
+                      const fuse_file_info& asked) {
+  auto made = view_.create(parent, name, asked.flags, mode);
+  if (!made) return refuse(reply, made.error());
+  const fuse_file_info info = writing_info(asked, std::move(made->file));
+  if (reply.created(entry_of(made->found), info)) return;
+  abandon(info);
+  view_.forget(made->found.id, 1);
+}
+
+void FrontEnd::write(Reply& reply, ByteView bytes, off_t offset, const fuse_file_info& info) {
+  OpenFile* file = file_behind(&info);
+  if (file == nullptr || offset < 0) return reply.error(EINVAL);
+  const auto done = file->write(static_cast<std::uint64_t>(offset), bytes);
+  if (!done) return refuse(reply, done.error());
+  reply.written(bytes.size());
+}
+
+void FrontEnd::flush(Reply& reply, const fuse_file_info& info) {
+  OpenFile* file = file_behind(&info);
+  const auto done = file == nullptr ? Result<void>{} : file->flush();
+  if (!done) return refuse(reply, done.error());
+  reply.error(0);
+}
+
+void FrontEnd::fsync(Reply& reply, const fuse_file_info& info) {
+  OpenFile* file = file_behind(&info);
+  const auto done = file == nullptr ? view_.sync() : file->sync();
+  if (!done) return refuse(reply, done.error());
+  reply.error(0);
+}
+
+void FrontEnd::fsyncdir(Reply& reply) {
+  const auto done = view_.sync();
+  if (!done) return refuse(reply, done.error());
+  reply.error(0);
+}
+
+void FrontEnd::setxattr(Reply& reply, NodeId node, const char* name) {
+  if (!view_.writable()) return reply.error(EROFS);
+  if (node != kRootNode || name != kPublishAttribute) return reply.error(EOPNOTSUPP);
+  const auto done = view_.publish();
+  if (!done) return refuse(reply, done.error());
+  reply.error(0);
+}
+
+std::string FrontEnd::unpublished_text(std::size_t most) {
+  const std::size_t limit = most == 0 ? kMostListed : std::min(most, kMostListed);
+  std::string text;
+  std::size_t left_out = 0;
+  for (const Unpublished& one : view_.unpublished()) {
+    const std::string line = one.name + ": " + one.reason + "\n";
+    if (text.size() + line.size() > limit - std::min<std::size_t>(limit, 100)) {
+      ++left_out;
+    } else {
+      text += line;
+    }
+  }
+  if (left_out > 0) text += "and " + std::to_string(left_out) + " more\n";
+  return text;
+}
+
+}  // namespace zarrfs

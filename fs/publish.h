@@ -1,0 +1,18 @@
+// Talking to a running mount about what was written. Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+/// Puts what was written through the mount at `mountpoint` into its shards; returns when that is
+/// done. kReadOnly where the mount only reads.
+Result<void> publish_mount(const std::string& mountpoint);
+
+/// What the mount could not publish, a line for each chunk; empty where there is nothing, or where
+/// the mount does not tell.
+std::string unpublished_of_mount(const std::string& mountpoint);
+
+}  // namespace zarrfs

@@ -1,0 +1,39 @@
+#include "fs/sync_command.h"
+
+#include "core/base/json.h"
+#include "fs/mount_table.h"
+#include "fs/publish.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr int kCouldNot = 3;
+
+Result<std::string> own_mount(const std::string& mountpoint) {
+  ZARRFS_TRY(std::string place, canonical_mountpoint(mountpoint));
+  ZARRFS_TRY(const auto mount, mount_at(place));
+  if (mount && mount->type == kOwnType) return place;
+  return fail(Fault::kInvalid, "no zarrfs store is mounted on " + printable(place));
+}
+}  // namespace
+
+void SyncCommand::declare(CLI::App& app) {
+  app.add_option("mountpoint", mountpoint_, "Where a store is mounted")
+      ->type_name("MOUNTPOINT")
+      ->required();
+}
+
+int SyncCommand::run(const Streams& streams) {
+  const auto place = own_mount(mountpoint_);
+  if (!place) {
+    streams.err << "zarrfs: " << place.error().message << "\n";
+    return kCouldNot;
+  }
+  const auto published = publish_mount(*place);
+  if (!published) streams.err << "zarrfs: " << published.error().message << "\n";
+  const std::string left = unpublished_of_mount(*place);
+  if (!left.empty()) streams.err << "zarrfs: not published, and kept:\n" << left;
+  return published && left.empty() ? 0 : kCouldNot;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,52 @@
+// zarrfs recover: puts the writes that an earlier mount left behind into their shards.
+#include "core/view/view.h"
+#include "core/write/write_buffer.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+
+namespace zarrfs {
+namespace {
+
+class Recover final : public Command {
+ public:
+  [[nodiscard]] std::string name() const override { return "recover"; }
+  [[nodiscard]] std::string summary() const override {
+    return "Put the writes that a mount left behind into their shards";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("SOURCE", source_, "The store")->required();
+  }
+
+  int run(const Streams& streams) override {
+    const Console console(streams);
+    const auto left = recover(console);
+    if (!left) return console.failed(left.error());
+    for (const Unpublished& one : *left) console.out << one.name << ": " << one.reason << '\n';
+    return left->empty() ? kGood : kCouldNot;
+  }
+
+ private:
+  /// Returns what could not be published.
+  Result<std::vector<Unpublished>> recover(const Console& console) {
+    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(source_, LinkPolicy::kInside));
+    ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
+    if (!unpublished) console.say(printable(source_) + ": nothing was left behind");
+    ViewOptions options;
+    options.writing = Writing{};
+    options.log = [&console](ViewOptions::Level, const std::string& line) { console.say(line); };
+    ZARRFS_TRY(const auto view, View::open(std::move(store), options));
+    auto closed = view->close();
+    std::vector<Unpublished> left = view->unpublished();
+    if (!closed && left.empty()) return fail(std::move(closed.error()));
+    return left;
+  }
+
+  std::string source_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> recover_command() { return std::make_unique<Recover>(); }
+
+}  // namespace zarrfs

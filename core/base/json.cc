@@ -241,6 +241,8 @@ Result<Json> parse_first_json(std::string_view text, const std::string& name, Js
   return parse(text, name, limits, false);
 }
 
+bool same_json(const Json& a, const Json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+
 std::string dump_json(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -32,6 +32,9 @@ Result<Json> parse_json(std::string_view text, const std::string& name, JsonLimi
 Result<Json> parse_first_json(std::string_view text, const std::string& name,
                               JsonLimits limits = {});
 
+/// Whether two documents say the same: the order of members does not count.
+bool same_json(const Json& a, const Json& b);
+
 /// One line for machines or messages. Bytes that are not UTF-8 become U+FFFD.
 std::string dump_json(const Json& value);
 

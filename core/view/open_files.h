@@ -44,6 +44,18 @@ class SliceFile : public OpenFile {
   const bool immutable_;
 };
 
+/// A chunk that cannot be read: every read of it is the error.
+class BrokenFile : public OpenFile {
+ public:
+  explicit BrokenFile(Error error) : error_(std::move(error)) {}
+  Result<ReadPlan> read(std::uint64_t, std::uint64_t) override { return fail(error_); }
+  [[nodiscard]] bool keep_cache() const override { return false; }
+  [[nodiscard]] bool direct_io() const override { return true; }
+
+ private:
+  const Error error_;
+};
+
 /// A file of the store that is not Zarr's, as it is at each read.
 class ForeignFile : public OpenFile {
  public:

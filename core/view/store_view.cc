@@ -39,6 +39,7 @@ Result<StoreView::Target> StoreView::resolve(NodeId node) {
   if (!target.named) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
   const NamedNode& named = *target.named;
   switch (named.kind) {
+    case NamedNode::Kind::kBroken:
     case NamedNode::Kind::kDirectory: {
       ZARRFS_TRY(target.state, nodes_.get(named.path));
       const bool gone = target.state->kind == NodeState::Kind::kAbsent ||
@@ -84,9 +85,11 @@ Found StoreView::found(NodeId id, const struct stat& status) const {
 }
 
 Result<ShownChunk> StoreView::current_chunk(const Target& target) {
-  ZARRFS_TRY(auto chunk, chunks_.find(*target.state, target.part.coordinates));
-  if (!chunk || chunk->version != target.version) return fail(stale(target.state->path));
-  return std::move(*chunk);
+  auto chunk = chunks_.find(*target.state, target.part.coordinates);
+  // A chunk that cannot be read any more is another node too: see broken_chunk().
+  const bool same = chunk && *chunk && (*chunk)->version == target.version;
+  if (!same) return fail(stale(target.state->path));
+  return std::move(**chunk);
 }
 
 Result<Found> StoreView::attributes(NodeId node) {
@@ -123,6 +126,12 @@ Result<Found> StoreView::named_attributes(NodeId id, const NamedNode& node, cons
       if (!status || file_version(*status) != node.version) return fail(stale(node.path));
       return found(id, foreign_status(*status, node.path));
     }
+    case NamedNode::Kind::kBroken: {
+      if (state->kind != NodeState::Kind::kArray || node.version >= state->names.chunks()) {
+        return fail(stale(node.path));
+      }
+      return broken_chunk(*state, state->names.part_of(node.version), id);
+    }
     case NamedNode::Kind::kWork: {
       const WorkPointer work = works_.find(node.version);
       if (work == nullptr) return fail(stale(node.path));
@@ -144,7 +153,9 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
     if (auto work = works_.find(key)) return read_work(*this, std::move(work));
     ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
     if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
-    return chunks_.open(*target.state, target.part.coordinates, chunk);
+    auto file = chunks_.open(*target.state, target.part.coordinates, chunk);
+    if (file || file.error().fault == Fault::kStale) return file;
+    return std::make_shared<BrokenFile>(file.error());
   };
   return reported(answer());
 }
@@ -179,12 +190,23 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_named(const NamedNode& node,
       if (work == nullptr) return fail(stale(node.path));
       return read_work(*this, std::move(work));
     }
+    case NamedNode::Kind::kBroken: return open_broken(node);
     case NamedNode::Kind::kReport: return snapshot(report());
     case NamedNode::Kind::kStatistics: return snapshot(statistics());
     case NamedNode::Kind::kDirectory:
     case NamedNode::Kind::kOwnFolder: break;
   }
   return fail(Fault::kInvalid, "a directory is not opened as a file");
+}
+
+Result<std::shared_ptr<OpenFile>> StoreView::open_broken(const NamedNode& node) {
+  ZARRFS_TRY(const StatePtr array, nodes_.get(node.path));
+  if (array->kind != NodeState::Kind::kArray || node.version >= array->names.chunks()) {
+    return fail(stale(node.path));
+  }
+  const auto chunk = chunks_.find(*array, array->names.part_of(node.version).coordinates);
+  if (chunk) return fail(stale(node.path));  // it has been mended
+  return std::make_shared<BrokenFile>(chunk.error());
 }
 
 Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {

@@ -83,6 +83,9 @@ class StoreView : public View {
   Result<std::optional<Found>> find_child(const StatePtr& state, const std::string& name);
   Result<std::optional<Found>> find_document(const StatePtr& state, const std::string& name);
   Result<std::optional<Found>> find_part(const StatePtr& state, const NamedPart& part);
+  /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
+  Found broken_chunk(const NodeState& array, const NamedPart& part, std::optional<NodeId> id);
+  Result<std::shared_ptr<OpenFile>> open_broken(const NamedNode& node);
   Result<std::optional<Found>> find_own(const NamedNode& parent, const std::string& name);
 
   // What is shown where.

@@ -134,10 +134,27 @@ Result<std::optional<Found>> StoreView::find_part(const StatePtr& state, const N
     ZARRFS_TRY(const NodeId id, id_of(array, part, (*stored)->version));
     return work_found(work, id);
   }
+  if (!stored && stored.error().fault != Fault::kStale) {
+    shared_.reporter.fault(stored.error());
+    return broken_chunk(array, part, std::nullopt);
+  }
   ZARRFS_TRY(const auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
   ZARRFS_TRY(const NodeId id, id_of(array, part, chunk->version));
   return found(id, chunk_status(array, part, *chunk));
+}
+
+Found StoreView::broken_chunk(const NodeState& array, const NamedPart& part,
+                              std::optional<NodeId> id) {
+  // zarr-python 2 and GDAL take a file that cannot be looked up or opened for a missing chunk, and
+  // so for the fill value. Only a read that fails is an error to them.
+  const std::uint64_t number = array.names.number_of(part);
+  const std::uint64_t size = std::max<std::uint64_t>(array.presentation.fixed_size, 1);
+  Found answer = found(0, file_status(array.node.status, inode_of(array.path, number), size));
+  answer.for_ever = false;
+  answer.fleeting = true;
+  answer.id = id ? *id : table_.look_up({NamedNode::Kind::kBroken, array.path, number});
+  return answer;
 }
 
 Result<std::optional<Found>> StoreView::find_child(const StatePtr& state, const std::string& name) {

@@ -166,6 +166,13 @@ Json restored(const std::string& name, const Json& written, const Json& shown, c
   return in_ome ? member_05(name, written) : written;
 }
 
+/// Whether a reader without nested attributes reads `value`: text, a number, or a list of numbers.
+bool is_plain(const Json& value) {
+  if (!value.is_array()) return value.is_string() || value.is_number() || value.is_boolean();
+  return !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number(); });
+}
+
 std::string dimension_name(const ArrayMetadata& array, std::size_t axis, bool with_length) {
   const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
   std::string name = named ? *array.dimension_names[axis] : "dim_";
@@ -186,11 +193,34 @@ bool all_named(const ArrayMetadata& array) {
                      [](const auto& name) { return name.has_value(); });
 }
 
+Json shown_attributes(Json attributes, const Profile& profile) {
+  return profile.nested_attributes ? attributes : plain_attributes(std::move(attributes));
+}
+
 }  // namespace
+
+Json plain_attributes(Json attributes) {
+  for (auto& [name, value] : attributes.items()) {
+    if (name != kDimensionsAttribute && !is_plain(value)) value = dump_ascii(value);
+  }
+  return attributes;
+}
+
+Json unplain_attributes(Json written, const Json& old) {
+  if (!written.is_object() || !old.is_object()) return written;
+  for (auto& [name, value] : written.items()) {
+    if (name == kDimensionsAttribute || !value.is_string()) continue;
+    const auto before = old.find(name);
+    if (before == old.end() || is_plain(*before)) continue;
+    if (value.get_ref<const std::string&>() == dump_ascii(*before)) value = *before;
+  }
+  return written;
+}
 
 Json array_attributes(const ArrayMetadata& array, const Profile& profile,
                       const ArrayCircumstances& circumstances) {
-  Json attributes = array.attributes.is_object() ? array.attributes : Json::object();
+  Json attributes =
+      shown_attributes(array.attributes.is_object() ? array.attributes : Json::object(), profile);
   if (attributes.contains(kDimensionsAttribute)) return attributes;
   const bool conflict = circumstances.omit_dimension_names;
   const bool known = !array.dimension_names.empty() && all_named(array) && !conflict;
@@ -227,13 +257,15 @@ bool is_ome(const Json& attributes) {
 
 Json group_attributes(const GroupMetadata& group, const Profile& profile) {
   if (!group.attributes.is_object()) return Json::object();
-  if (!profile.ome04 || !is_ome(group.attributes)) return group.attributes;
-  return lift_ome(group.attributes);
+  const bool lifted = profile.ome04 && is_ome(group.attributes);
+  return shown_attributes(lifted ? lift_ome(group.attributes) : group.attributes, profile);
 }
 
-Json ungroup_attributes(const Json& written, const GroupMetadata& old) {
-  if (!written.is_object() || !is_ome(old.attributes) || written.contains(kOme)) return written;
+Json ungroup_attributes(const Json& text_or_nested, const GroupMetadata& old) {
+  if (!is_ome(old.attributes)) return unplain_attributes(text_or_nested, old.attributes);
   const Json shown = lift_ome(old.attributes);
+  const Json written = unplain_attributes(text_or_nested, shown);
+  if (!written.is_object() || written.contains(kOme)) return written;
   Json ome = Json::object();
   if (old.attributes[kOme].contains(kVersion)) ome[kVersion] = old.attributes[kOme][kVersion];
   Json attributes = Json::object();

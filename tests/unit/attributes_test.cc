@@ -53,6 +53,34 @@ TEST(Attributes, PlatesWellsAndLabelImagesGetTheirVersion) {
   }
 }
 
+TEST(Attributes, WhatNetcdfCannotOpenIsShownAsText) {
+  const GroupMetadata group = group_with(R"({
+    "text": "ä", "number": 1.5, "yes": true, "numbers": [1, 2.5], "names": ["a", "b"], "none": null,
+    "empty": [], "nested": [[1, 2]], "object": {"a": [1, "ü"]}, "_ARRAY_DIMENSIONS": ["y", "x"]})");
+  const Json shown = group_attributes(group, profile_of("netcdf"));
+  EXPECT_EQ(shown, Json::parse(R"({
+    "text": "ä", "number": 1.5, "yes": true, "numbers": [1, 2.5], "names": "[\"a\",\"b\"]",
+    "none": "null", "empty": "[]", "nested": "[[1,2]]", "object": "{\"a\":[1,\"\\u00fc\"]}",
+    "_ARRAY_DIMENSIONS": ["y", "x"]})"));
+  EXPECT_EQ(ungroup_attributes(shown, group), group.attributes);
+  EXPECT_EQ(group_attributes(group, profile_of("generic")), group.attributes);
+}
+
+TEST(Attributes, TextThatAProgramChangedIsKeptAsText) {
+  const GroupMetadata group = group_with(R"({"names": ["a", "b"], "plain": "[1]"})");
+  Json written = group_attributes(group, profile_of("netcdf"));
+  EXPECT_EQ(written["plain"], "[1]");
+  written["names"] = "[\"a\"]";
+  EXPECT_EQ(ungroup_attributes(written, group), written);
+}
+
+TEST(Attributes, OmeShownAsTextComesBack) {
+  const GroupMetadata old = group_with(kImage05);
+  const Json shown = group_attributes(old, profile_of("netcdf"));
+  EXPECT_TRUE(shown["multiscales"].is_string());
+  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+}
+
 TEST(Attributes, OmeStaysAsItIsWhereTheProfileDoesNotAskFor04) {
   Profile profile = profile_of("generic");
   profile.ome04 = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -166,11 +167,53 @@ Json restored(const std::string& name, const Json& written, const Json& shown, c
   return in_ome ? member_05(name, written) : written;
 }
 
-/// Whether a reader without nested attributes reads `value`: text, a number, or a list of numbers.
-bool is_plain(const Json& value) {
-  if (!value.is_array()) return value.is_string() || value.is_number() || value.is_boolean();
-  return !value.empty() &&
-         std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number(); });
+/// An integer of JSON; nothing for other numbers and those beyond int64.
+std::optional<std::int64_t> integer(const Json& number) {
+  if (number.is_number_unsigned()) {
+    const auto value = number.get<std::uint64_t>();
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+    return static_cast<std::int64_t>(value);
+  }
+  return number.is_number_integer() ? std::optional(number.get<std::int64_t>()) : std::nullopt;
+}
+
+/// Whether the type of the first number, which netCDF-C takes for a whole list, has room for all.
+bool fits_first(const Json& numbers) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int8_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int8_t>::max();
+  const auto is_byte = [](const Json& one) {
+    const auto value = integer(one);
+    return value && *value >= kLeast && *value <= kMost;
+  };
+  const auto is_first = [&](const Json& one) { return one == numbers.front(); };
+  return std::all_of(numbers.begin(), numbers.end(), is_byte) ||
+         std::all_of(numbers.begin(), numbers.end(), is_first);
+}
+
+/// A list of numbers as one of float64, where that changes none.
+std::optional<Json> as_doubles(const Json& numbers) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53U;  // integers up to here are exact
+  Json doubles = Json::array();
+  for (const Json& one : numbers) {
+    const auto value = integer(one);
+    const bool exact = value ? *value <= kExact && *value >= -kExact : one.is_number_float();
+    if (!exact) return std::nullopt;
+    doubles.push_back(one.get<double>());
+  }
+  return doubles;
+}
+
+/// What a reader without nested attributes reads: text, a number, or a list of numbers of one type;
+/// anything else as JSON text.
+Json plain_value(const Json& value) {
+  if (value.is_string() || value.is_number() || value.is_boolean()) return value;
+  const bool numbers =
+      value.is_array() && !value.empty() &&
+      std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number(); });
+  if (!numbers) return dump_ascii(value);
+  if (fits_first(value)) return value;
+  auto doubles = as_doubles(value);
+  return doubles ? std::move(*doubles) : Json(dump_ascii(value));
 }
 
 std::string dimension_name(const ArrayMetadata& array, std::size_t axis, bool with_length) {
@@ -201,7 +244,7 @@ Json shown_attributes(Json attributes, const Profile& profile) {
 
 Json plain_attributes(Json attributes) {
   for (auto& [name, value] : attributes.items()) {
-    if (name != kDimensionsAttribute && !is_plain(value)) value = dump_ascii(value);
+    if (name != kDimensionsAttribute) value = plain_value(value);
   }
   return attributes;
 }
@@ -209,10 +252,9 @@ Json plain_attributes(Json attributes) {
 Json unplain_attributes(Json written, const Json& old) {
   if (!written.is_object() || !old.is_object()) return written;
   for (auto& [name, value] : written.items()) {
-    if (name == kDimensionsAttribute || !value.is_string()) continue;
     const auto before = old.find(name);
-    if (before == old.end() || is_plain(*before)) continue;
-    if (value.get_ref<const std::string&>() == dump_ascii(*before)) value = *before;
+    if (before == old.end() || name == kDimensionsAttribute) continue;
+    if (value == plain_value(*before)) value = *before;
   }
   return written;
 }

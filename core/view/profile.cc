@@ -64,7 +64,7 @@ std::vector<Profile> make_profiles() {
   netcdf.zero_dimensions = false;
   netcdf.scalars = false;
   netcdf.fill = FillStyle::kNumeric;
-  netcdf.nested_attributes = false;  // one such attribute, and netCDF-C 4.9.0 opens nothing
+  netcdf.nested_attributes = false;  // one nested list, and netCDF-C 4.9.0 opens nothing
 
   return {generic, xarray, ome, gdal, netcdf};
 }

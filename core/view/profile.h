@@ -18,8 +18,8 @@ enum class FillStyle {
   kMask,  ///< As missing data (xarray): never a value that real data may hold; null where needed,
           ///< and materialised.
   kNumeric,  ///< Must be a number: never null, never NaN spelled otherwise than as a string.
-  kScalar,   ///< As kVerbatim, but complex values and integers beyond int64 become null, and are
-             ///< materialised (GDAL).
+  kScalar,   ///< As kVerbatim, but complex values, integers beyond int64, text and structs become
+             ///< null, and are materialised (GDAL).
 };
 
 struct Profile {

@@ -112,7 +112,8 @@ def inner_chain(rng, kind, dtype, rank, fill):
         rng.shuffle(order)
         chain.append(codec("transpose", order=rng.choice([order, list(reversed(range(rank)))])))
     known = kind not in NARROW
-    if known and rng.random() < 0.15:
+    # After a transpose zarr-python 3 hands filters elements in either order, and misreads what it has written.
+    if known and not chain and rng.random() < 0.15:
         chain += filters(rng, kind, dtype, fill)
     more = numcodecs_compressors if known and rng.random() < 0.2 else compressors
     return chain + [endian(rng) if dtype.itemsize > 1 else {"name": "bytes"}] + more(rng, dtype.itemsize)

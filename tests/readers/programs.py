@@ -57,7 +57,7 @@ def javascript(library):
         if "error" in answer:
             raise ValueError(answer["error"])
         if "number" in answer:
-            return np.asarray(answer["number"])
+            return np.asarray(int(answer["number"]) if isinstance(answer["number"], str) else answer["number"])
         kind = {"Float16Array": "f2", "BoolArray": "b1"}.get(answer["kind"])
         if kind is None:
             letters = re.fullmatch(r"(Big)?(Int|Uint|Float)(\d+)(Clamped)?Array", answer["kind"])
@@ -112,7 +112,7 @@ def read_ncdump(path):
         fill = float(fill.replace("Infinity", "inf"))
     words = [word.strip() for word in data.replace("\n", " ").split(",")]
     kind = float if dtype.kind == "f" else int
-    values = [fill if word == "_" else kind(re.sub(r"(?<=\d)[fUuLlSsBb]+$", "", word)) for word in words]
+    values = [fill if word == "_" else kind(re.sub(r"(?<=[\dyN.])[fUuLlSsBb]+$", "", word)) for word in words]
     return np.array(values, dtype=dtype).reshape(document["shape"])
 
 
@@ -124,7 +124,7 @@ def read_gdal_translate(path):
     """gdalinfo's size, and the pixels of gdal_translate's copy; two-dimensional arrays only."""
     document = described(path)
     dtype = np.dtype([tuple(field) for field in document["dtype"]] if isinstance(document["dtype"], list) else document["dtype"])
-    if len(document["shape"]) != 2 or dtype.kind not in "biufc":
+    if len(document["shape"]) != 2 or dtype.kind not in "biufc" or dtype.str[1:] in ("i8", "u8"):  # ENVI has no such integers
         raise ValueError(f"no raster: {NOT_READ}")
     shown = json.loads(run(["gdalinfo", "-json", f'ZARR:"{path}"']))
     with tempfile.TemporaryDirectory() as folder:

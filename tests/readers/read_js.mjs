@@ -19,8 +19,10 @@ async function zarrita(version) {
   const { FileSystemStore } = await load("@zarrita/storage");
   return async (path) => {
     const array = await zarr.open[version](new FileSystemStore(path), { kind: "array" });
-    const { data, shape, stride } = await zarr.get(array);
-    return { dtype: array.dtype, data, shape, stride };
+    const got = await zarr.get(array);
+    if (typeof got === "bigint") return { number: String(got) };
+    if (typeof got === "number" || typeof got === "boolean") return { number: got };
+    return { dtype: array.dtype, data: got?.data, shape: got?.shape, stride: got?.stride };
   };
 }
 

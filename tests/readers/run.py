@@ -109,10 +109,15 @@ def hidden_reasons(mountpoint):
 
 
 def own_limits(python, reader, store, truth):
-    """Arrays that a v3 reader does not read rightly from the store itself, without zarrfs."""
+    """What a v3 reader makes of the arrays that it does not read rightly from the store itself, without zarrfs."""
     if reader not in ("zarr3", "tensorstore3", "zarrs", "zarrita3"):
-        return set()
-    return {name for name, verdict in run_reader(python, reader, store, truth).items() if verdict != "equal"}
+        return {}
+    return {name: verdict for name, verdict in run_reader(python, reader, store, truth).items() if verdict != "equal"}
+
+
+def is_own_limit(verdict, from_store):
+    """Whether the reader fails as it does without zarrfs: it may never be wrong where it otherwise refuses."""
+    return from_store is not None and (verdict is None or verdict.startswith("error") or not from_store.startswith("error"))
 
 
 def judge(label, reader, verdicts, hidden, names, limits):
@@ -124,7 +129,7 @@ def judge(label, reader, verdicts, hidden, names, limits):
         verdict = verdicts.get(name)
         if verdict == "equal":
             counts["equal"] += 1
-        elif name in limits:
+        elif is_own_limit(verdict, limits.get(name)):
             counts["not from the store either"] += 1
         elif verdict is None:
             counts["hidden"] += 1

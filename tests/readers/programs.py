@@ -23,10 +23,13 @@ class Served:
 
     def ask(self, path):
         if self.process is None:
-            self.process = subprocess.Popen(self.command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            atexit.register(self.process.stdin.close)
-        self.process.stdin.write(path + "\n")
-        self.process.stdin.flush()
+            self.process = subprocess.Popen(self.command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            self.process.stdin.write(path + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:  # it died after its last answer
+            self.process = None
+            return self.ask(path)
         answer = self.process.stdout.readline()
         if not answer:
             status, self.process = self.process.wait(), None

@@ -179,8 +179,8 @@ std::optional<std::int64_t> integer(const Json& number) {
 
 /// Whether the type of the first number, which netCDF-C takes for a whole list, has room for all.
 bool fits_first(const Json& numbers) {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int8_t>::min();
-  constexpr std::int64_t kMost = std::numeric_limits<std::int8_t>::max();
+  constexpr std::int64_t kLeast = -128;  // of a byte
+  constexpr std::int64_t kMost = 127;
   const auto is_byte = [](const Json& one) {
     const auto value = integer(one);
     return value && *value >= kLeast && *value <= kMost;
@@ -306,7 +306,7 @@ Json group_attributes(const GroupMetadata& group, const Profile& profile) {
 Json ungroup_attributes(const Json& text_or_nested, const GroupMetadata& old) {
   if (!is_ome(old.attributes)) return unplain_attributes(text_or_nested, old.attributes);
   const Json shown = lift_ome(old.attributes);
-  const Json written = unplain_attributes(text_or_nested, shown);
+  Json written = unplain_attributes(text_or_nested, shown);
   if (!written.is_object() || written.contains(kOme)) return written;
   Json ome = Json::object();
   if (old.attributes[kOme].contains(kVersion)) ome[kVersion] = old.attributes[kOme][kVersion];

@@ -46,6 +46,9 @@ async function zarrjs() {
   };
 }
 
+// Chunks of an array that has failed may fail after the answer: they must not take the next array with them.
+process.on("unhandledRejection", () => {});
+
 const read = await { zarrita: () => zarrita("v2"), zarrita3: () => zarrita("v3"), zarrjs }[process.argv[2]]();
 for await (const path of createInterface({ input: process.stdin })) {
   let answer;

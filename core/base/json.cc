@@ -247,8 +247,12 @@ std::string dump_json(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string dump_ascii(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 std::string dump_document(const Json& value) {
-  return value.dump(4, ' ', false, Json::error_handler_t::replace) + "\n";
+  return value.dump(4, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string printable(std::string_view text, std::size_t limit) {

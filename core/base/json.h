@@ -38,7 +38,11 @@ bool same_json(const Json& a, const Json& b);
 /// One line for machines or messages. Bytes that are not UTF-8 become U+FFFD.
 std::string dump_json(const Json& value);
 
+/// As dump_json, in ASCII: other characters are escaped.
+std::string dump_ascii(const Json& value);
+
 /// Indented by four spaces, with a final newline: the form of documents zarrfs shows and writes.
+/// In ASCII, as zarr-python 2.13 reads nothing else.
 std::string dump_document(const Json& value);
 
 /// `text` with control characters and bytes that are not UTF-8 escaped, and cut at `limit`: for

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -166,6 +167,55 @@ Json restored(const std::string& name, const Json& written, const Json& shown, c
   return in_ome ? member_05(name, written) : written;
 }
 
+/// An integer of JSON; nothing for other numbers and those beyond int64.
+std::optional<std::int64_t> integer(const Json& number) {
+  if (number.is_number_unsigned()) {
+    const auto value = number.get<std::uint64_t>();
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+    return static_cast<std::int64_t>(value);
+  }
+  return number.is_number_integer() ? std::optional(number.get<std::int64_t>()) : std::nullopt;
+}
+
+/// Whether the type of the first number, which netCDF-C takes for a whole list, has room for all.
+bool fits_first(const Json& numbers) {
+  constexpr std::int64_t kLeast = -128;  // of a byte
+  constexpr std::int64_t kMost = 127;
+  const auto is_byte = [](const Json& one) {
+    const auto value = integer(one);
+    return value && *value >= kLeast && *value <= kMost;
+  };
+  const auto is_first = [&](const Json& one) { return one == numbers.front(); };
+  return std::all_of(numbers.begin(), numbers.end(), is_byte) ||
+         std::all_of(numbers.begin(), numbers.end(), is_first);
+}
+
+/// A list of numbers as one of float64, where that changes none.
+std::optional<Json> as_doubles(const Json& numbers) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53U;  // integers up to here are exact
+  Json doubles = Json::array();
+  for (const Json& one : numbers) {
+    const auto value = integer(one);
+    const bool exact = value ? *value <= kExact && *value >= -kExact : one.is_number_float();
+    if (!exact) return std::nullopt;
+    doubles.push_back(one.get<double>());
+  }
+  return doubles;
+}
+
+/// What a reader without nested attributes reads: text, a number, or a list of numbers of one type;
+/// anything else as JSON text.
+Json plain_value(const Json& value) {
+  if (value.is_string() || value.is_number() || value.is_boolean()) return value;
+  const bool numbers =
+      value.is_array() && !value.empty() &&
+      std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number(); });
+  if (!numbers) return dump_ascii(value);
+  if (fits_first(value)) return value;
+  auto doubles = as_doubles(value);
+  return doubles ? std::move(*doubles) : Json(dump_ascii(value));
+}
+
 std::string dimension_name(const ArrayMetadata& array, std::size_t axis, bool with_length) {
   const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
   std::string name = named ? *array.dimension_names[axis] : "dim_";
@@ -186,11 +236,33 @@ bool all_named(const ArrayMetadata& array) {
                      [](const auto& name) { return name.has_value(); });
 }
 
+Json shown_attributes(Json attributes, const Profile& profile) {
+  return profile.nested_attributes ? attributes : plain_attributes(std::move(attributes));
+}
+
 }  // namespace
+
+Json plain_attributes(Json attributes) {
+  for (auto& [name, value] : attributes.items()) {
+    if (name != kDimensionsAttribute) value = plain_value(value);
+  }
+  return attributes;
+}
+
+Json unplain_attributes(Json written, const Json& old) {
+  if (!written.is_object() || !old.is_object()) return written;
+  for (auto& [name, value] : written.items()) {
+    const auto before = old.find(name);
+    if (before == old.end() || name == kDimensionsAttribute) continue;
+    if (value == plain_value(*before)) value = *before;
+  }
+  return written;
+}
 
 Json array_attributes(const ArrayMetadata& array, const Profile& profile,
                       const ArrayCircumstances& circumstances) {
-  Json attributes = array.attributes.is_object() ? array.attributes : Json::object();
+  Json attributes =
+      shown_attributes(array.attributes.is_object() ? array.attributes : Json::object(), profile);
   if (attributes.contains(kDimensionsAttribute)) return attributes;
   const bool conflict = circumstances.omit_dimension_names;
   const bool known = !array.dimension_names.empty() && all_named(array) && !conflict;
@@ -227,13 +299,15 @@ bool is_ome(const Json& attributes) {
 
 Json group_attributes(const GroupMetadata& group, const Profile& profile) {
   if (!group.attributes.is_object()) return Json::object();
-  if (!profile.ome04 || !is_ome(group.attributes)) return group.attributes;
-  return lift_ome(group.attributes);
+  const bool lifted = profile.ome04 && is_ome(group.attributes);
+  return shown_attributes(lifted ? lift_ome(group.attributes) : group.attributes, profile);
 }
 
-Json ungroup_attributes(const Json& written, const GroupMetadata& old) {
-  if (!written.is_object() || !is_ome(old.attributes) || written.contains(kOme)) return written;
+Json ungroup_attributes(const Json& text_or_nested, const GroupMetadata& old) {
+  if (!is_ome(old.attributes)) return unplain_attributes(text_or_nested, old.attributes);
   const Json shown = lift_ome(old.attributes);
+  Json written = unplain_attributes(text_or_nested, shown);
+  if (!written.is_object() || written.contains(kOme)) return written;
   Json ome = Json::object();
   if (old.attributes[kOme].contains(kVersion)) ome[kVersion] = old.attributes[kOme][kVersion];
   Json attributes = Json::object();

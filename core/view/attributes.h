@@ -20,4 +20,11 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 Json array_attributes(const ArrayMetadata& array, const Profile& profile,
                       const ArrayCircumstances& circumstances);
 
+/// Attributes for a reader without nested ones (netCDF-C): lists of anything but numbers, objects
+/// and null as JSON text, and numbers of several sizes as float64. `_ARRAY_DIMENSIONS` stays.
+Json plain_attributes(Json attributes);
+
+/// The inverse for what a program wrote: text that says what `old` has is `old`'s value.
+Json unplain_attributes(Json written, const Json& old);
+
 }  // namespace zarrfs

@@ -11,9 +11,9 @@ void ConsolidatedText::add(std::string_view path, std::string_view name, const J
   key += name;
   text_ += first_ ? "\n" : ",\n";
   first_ = false;
-  text_ += dump_json(Json(std::move(key)));
+  text_ += dump_ascii(Json(std::move(key)));
   text_ += ": ";
-  text_ += dump_json(document);
+  text_ += dump_ascii(document);
 }
 
 std::string ConsolidatedText::finish() && {

@@ -196,10 +196,6 @@ void NodeCache::present(NodeState& state) {
   if (!chunks || *chunks > kMaxChunks) {
     return hide(state, {Fault::kUnsupported, "more than 2^48 chunks would be shown"});
   }
-  if (!state.node.layout->regular() &&
-      (state.node.layout->sharded() || shown.rule == ByteRule::kRechunk)) {
-    return hide(state, {Fault::kUnsupported, "its inner chunks do not form a regular grid"});
-  }
   if (shared_.options.format == ViewFormat::kV3) {
     state.documents.push_back({"zarr.json", text_of(shown.document)});
     return;

@@ -18,8 +18,12 @@ std::uint64_t NodeState::edge(std::size_t axis) const {
   return std::max<std::uint64_t>(shape[axis], 1);
 }
 
+bool NodeState::shows_cells() const {
+  return !reader->layout().regular() && presentation.rule != ByteRule::kRechunk;
+}
+
 AxisRange NodeState::cells_of(std::size_t axis, std::uint64_t coordinate) const {
-  if (!reader->layout().regular()) return {coordinate, coordinate};
+  if (shows_cells()) return {coordinate, coordinate};
   const AxisGrid& grid = reader->layout().grid().axes[axis];
   const std::uint64_t begin = coordinate * edge(axis);
   const std::uint64_t length = std::min(edge(axis), grid.extent() - begin);
@@ -27,7 +31,7 @@ AxisRange NodeState::cells_of(std::size_t axis, std::uint64_t coordinate) const 
 }
 
 NodeState::Span NodeState::shown_of(std::size_t axis, std::uint64_t cell) const {
-  if (!reader->layout().regular()) return {cell, cell + 1};
+  if (shows_cells()) return {cell, cell + 1};
   const AxisGrid& grid = reader->layout().grid().axes[axis];
   const std::uint64_t begin = grid.begin(cell);
   const std::uint64_t length = std::min(grid.edge(cell), grid.extent() - begin);

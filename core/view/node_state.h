@@ -64,7 +64,9 @@ struct NodeState {
     std::uint64_t end = 0;
   };
   [[nodiscard]] Span shown_of(std::size_t axis, std::uint64_t cell) const;
-  /// Elements of a shown chunk along `axis`; only of arrays whose chunks are regular.
+  /// Whether each cell of a grid that is not regular is shown as one chunk.
+  [[nodiscard]] bool shows_cells() const;
+  /// Elements of a shown chunk along `axis`; not where shows_cells().
   [[nodiscard]] std::uint64_t edge(std::size_t axis) const;
 };
 

@@ -64,6 +64,7 @@ std::vector<Profile> make_profiles() {
   netcdf.zero_dimensions = false;
   netcdf.scalars = false;
   netcdf.fill = FillStyle::kNumeric;
+  netcdf.nested_attributes = false;  // one nested list, and netCDF-C 4.9.0 opens nothing
 
   return {generic, xarray, ome, gdal, netcdf};
 }
@@ -183,6 +184,9 @@ std::vector<Column> make_columns() {
        flag_setter("dimension_names", &Profile::always_dimension_names)},
       {{"ome04", "yes or no: OME-Zarr 0.5 attributes are shown as 0.4"},
        flag_setter("ome04", &Profile::ome04)},
+      {{"nested_attributes",
+        "yes or no: the reader knows attributes other than text, numbers and lists of numbers"},
+       flag_setter("nested_attributes", &Profile::nested_attributes)},
   };
 }
 

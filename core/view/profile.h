@@ -18,8 +18,8 @@ enum class FillStyle {
   kMask,  ///< As missing data (xarray): never a value that real data may hold; null where needed,
           ///< and materialised.
   kNumeric,  ///< Must be a number: never null, never NaN spelled otherwise than as a string.
-  kScalar,   ///< As kVerbatim, but complex values and integers beyond int64 become null, and are
-             ///< materialised (GDAL).
+  kScalar,   ///< As kVerbatim, but complex values, integers beyond int64, text and structs become
+             ///< null, and are materialised (GDAL).
 };
 
 struct Profile {
@@ -40,6 +40,8 @@ struct Profile {
   FillStyle fill = FillStyle::kVerbatim;
   bool always_dimension_names = false;  ///< `_ARRAY_DIMENSIONS` is needed (xarray).
   bool ome04 = true;                    ///< OME-Zarr 0.5 attributes are turned into 0.4.
+  bool nested_attributes = true;  ///< Lists of anything but numbers, objects and null are read in
+                                  ///< attributes; otherwise they are shown as JSON text.
 
   [[nodiscard]] bool reads_compressor(std::string_view id) const;
   [[nodiscard]] bool reads_filter(std::string_view id) const;

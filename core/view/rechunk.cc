@@ -9,6 +9,27 @@ namespace {
 /// The largest chunk that is put together in memory.
 constexpr std::uint64_t kMaxAssembled = std::uint64_t{1} << 31U;
 
+/// One axis of a stored chunk.
+struct StoredEdge {
+  std::uint64_t begin = 0;   // first element
+  std::uint64_t length = 0;  // elements
+};
+
+StoredEdge stored_edge(const Layout& layout, std::size_t axis, std::uint64_t index) {
+  if (!layout.regular()) {
+    const AxisGrid& grid = layout.grid().axes[axis];
+    return {grid.begin(index), grid.edge(index)};
+  }
+  const std::uint64_t length = layout.chunk_shape()[axis];
+  return {index * length, length};
+}
+
+/// The stored chunk that holds element `position` of an axis.
+std::uint64_t stored_index(const Layout& layout, std::size_t axis, std::uint64_t position) {
+  if (!layout.regular()) return layout.grid().axes[axis].find(position);
+  return position / layout.chunk_shape()[axis];
+}
+
 /// Stored chunks that the shown `chunk` overlaps, along each axis.
 std::vector<AxisRange> overlapped(const NodeState& array, const Coordinates& chunk) {
   const Layout& layout = array.reader->layout();
@@ -17,8 +38,8 @@ std::vector<AxisRange> overlapped(const NodeState& array, const Coordinates& chu
     const std::uint64_t begin = chunk[axis] * array.edge(axis);
     const std::uint64_t extent = layout.grid().axes[axis].extent();
     const std::uint64_t length = std::min(array.edge(axis), extent - begin);
-    const std::uint64_t stored_edge = layout.chunk_shape()[axis];
-    ranges.push_back({begin / stored_edge, (begin + length - 1) / stored_edge});
+    ranges.push_back(
+        {stored_index(layout, axis, begin), stored_index(layout, axis, begin + length - 1)});
   }
   return ranges;
 }
@@ -30,11 +51,10 @@ struct Shared {
   std::uint64_t length = 0;  // elements
 };
 
-Shared share(std::uint64_t stored_begin, std::uint64_t stored_edge, std::uint64_t shown_begin,
-             std::uint64_t shown_edge) {
-  const std::uint64_t begin = std::max(stored_begin, shown_begin);
-  const std::uint64_t end = std::min(stored_begin + stored_edge, shown_begin + shown_edge);
-  return {begin - stored_begin, begin - shown_begin, end - begin};
+Shared share(const StoredEdge& stored, std::uint64_t shown_begin, std::uint64_t shown_edge) {
+  const std::uint64_t begin = std::max(stored.begin, shown_begin);
+  const std::uint64_t end = std::min(stored.begin + stored.length, shown_begin + shown_edge);
+  return {begin - stored.begin, begin - shown_begin, end - begin};
 }
 
 /// Copies the part of `from` (of `from_shape`) into `to` (of `to_shape`), row by row.
@@ -109,7 +129,7 @@ Result<void> visit_overlapped_cells(const NodeState& array, const Coordinates& c
 Result<Bytes> read_rechunked(const NodeState& array, const Coordinates& chunk) {
   const Presentation& shown = array.presentation;
   const ArrayMetadata& metadata = array.reader->metadata();
-  const std::vector<std::uint64_t>& stored_shape = array.reader->layout().chunk_shape();
+  const Layout& layout = array.reader->layout();
   const std::size_t item = metadata.type.size;
   const auto elements = checked_product(shown.chunk_shape);
   const auto size = elements ? checked_multiply(*elements, item) : std::nullopt;
@@ -131,15 +151,17 @@ Result<Bytes> read_rechunked(const NodeState& array, const Coordinates& chunk) {
       result = fail(bytes.error());
       return false;
     }
+    std::vector<std::uint64_t> stored_shape;
+    std::vector<Shared> parts;
+    for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+      const StoredEdge edge = stored_edge(layout, axis, stored[axis]);
+      stored_shape.push_back(edge.length);
+      parts.push_back(share(edge, chunk[axis] * shown.chunk_shape[axis], shown.chunk_shape[axis]));
+    }
     if (bytes->size() / item != checked_product(stored_shape).value_or(0)) {
       result = fail(Fault::kDamaged, "a stored chunk decodes to " + std::to_string(bytes->size()) +
                                          " bytes, which is not its shape");
       return false;
-    }
-    std::vector<Shared> parts;
-    for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
-      parts.push_back(share(stored[axis] * stored_shape[axis], stored_shape[axis],
-                            chunk[axis] * shown.chunk_shape[axis], shown.chunk_shape[axis]));
     }
     copy_part(*bytes, stored_shape, assembled, shown.chunk_shape, parts, item);
     return true;

@@ -73,6 +73,7 @@ struct ArrayFilter {
   Json json;
   bool elementwise = true;  ///< Whether the order of axes is nothing to it.
   bool identity = false;  ///< Whether decoding changes nothing, so that a reader need not know it.
+  bool converts = false;  ///< Delta into another type: only readers with astype do it (not GDAL).
 };
 
 /// A numpy type of a configuration, with the byte order that the elements are stored in. Nothing
@@ -109,6 +110,12 @@ bool set_types(Json& json, const CodecSpec& spec, bool big_endian) {
   return true;
 }
 
+/// "u1" for "|u1".
+void drop_bar(Json& typestr) {
+  const auto text = typestr.get<std::string>();
+  if (text.starts_with('|')) typestr = text.substr(1);
+}
+
 std::optional<ArrayFilter> array_filter(const Step& step, bool big_endian) {
   const CodecSpec& spec = step.spec;
   const std::string id = numcodecs_id(spec.name);
@@ -117,6 +124,9 @@ std::optional<ArrayFilter> array_filter(const Step& step, bool big_endian) {
   if (id == "delta") {
     filter.elementwise = false;
     if (!set_types(json, spec, big_endian)) return std::nullopt;
+    filter.converts = json["dtype"] != json["astype"];
+    drop_bar(json["dtype"]);  // GDAL fails to undo delta of "|u1"; numcodecs takes either
+    drop_bar(json["astype"]);
   } else if (id == "fixedscaleoffset") {
     json["offset"] = member(spec, "offset", 0);
     json["scale"] = member(spec, "scale", 1);
@@ -261,6 +271,7 @@ class Walk {
     if (step.spec.name == "reshape") return say_reshape();
     const auto filter = array_filter(step, big_endian_);
     if (!filter || reshaped_) return unknown(step);
+    if (filter->converts && !profile_.reads_filter("astype")) return unknown(step);
     if (profile_.reads_filter(filter->json["id"].get<std::string>())) {
       in_memory_order_ = in_memory_order_ || !filter->elementwise;
       filters_.push_back(filter->json);

@@ -98,10 +98,21 @@ V2Fill verbatim_fill(const DataType& type, ByteView element, bool big_endian) {
   return fill;
 }
 
+/// Types whose fill values GDAL 3.6 takes for other text, or none.
+bool is_bytes(const DataType& type) {
+  return type.kind == TypeKind::kFixedBytes || type.kind == TypeKind::kFixedUtf32 ||
+         type.kind == TypeKind::kRaw || type.kind == TypeKind::kStruct;
+}
+
 V2Fill scalar_fill(const DataType& type, ByteView element, bool big_endian) {
   if (type.kind == TypeKind::kComplex) return {nullptr, "the reader refuses complex fill values"};
   if (beyond_int64(type, element)) {
     return {nullptr, "the reader knows no fill value beyond int64"};
+  }
+  if (is_bytes(type)) {
+    const bool zero =
+        std::all_of(element.begin(), element.end(), [](std::uint8_t one) { return one == 0; });
+    return {nullptr, zero ? "" : "the reader misreads fill values of text, bytes and structs"};
   }
   return verbatim_fill(type, element, big_endian);
 }

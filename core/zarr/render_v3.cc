@@ -1,15 +1,36 @@
 #include "core/zarr/render_v3.h"
 
 #include <string>
+#include <utility>
 
 #include "core/zarr/chunk_key.h"
 
 namespace zarrfs {
 namespace {
 
+/// The order of a rendered transpose; null for other codecs and orders spelled as a letter.
+const Json* order_of(const Json& codec) {
+  if (codec["name"] != "transpose") return nullptr;
+  const Json& order = codec["configuration"]["order"];
+  return order.is_array() ? &order : nullptr;
+}
+
+/// Transposes that follow each other, as where one stands before sharding and one within, become
+/// one: zarrita.js misreads two.
 Json render_codecs(const CodecChain& chain) {
   Json codecs = Json::array();
-  for (const CodecChain::Step& step : chain.steps()) codecs.push_back(render_codec(step.spec));
+  for (const CodecChain::Step& step : chain.steps()) {
+    Json codec = render_codec(step.spec);
+    const Json* before = codecs.empty() ? nullptr : order_of(codecs.back());
+    const Json* after = before == nullptr ? nullptr : order_of(codec);
+    if (after == nullptr) {
+      codecs.push_back(std::move(codec));
+      continue;
+    }
+    Json composed = Json::array();
+    for (const Json& axis : *after) composed.push_back((*before)[axis.get<std::size_t>()]);
+    codecs.back()["configuration"]["order"] = std::move(composed);
+  }
   return codecs;
 }
 

@@ -4,7 +4,7 @@ _zarrfs() {
   if [[ $before == -o ]]; then
     local done='' last=$word
     [[ $word == *,* ]] && done=${word%,*}, last=${word##*,}
-    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= immutable timeout= index_cache= read_ahead= threads= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
+    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= nested_attributes= immutable timeout= index_cache= read_ahead= threads= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
     compopt -o nospace
     return
   fi

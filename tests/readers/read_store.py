@@ -7,22 +7,23 @@ directory of PATH.npy files ("/" in PATH is written "+"): then each array is "eq
 
 Runs in any Python that has the reader: Debian's own, or one of packaging/install-test-readers.
 """
-import base64
 import hashlib
+import importlib.util
 import json
 import os
 import resource
-import subprocess
 import sys
 import warnings
 
 import numpy as np
 
+import programs
+
 warnings.simplefilter("ignore")
-if not hasattr(np, "_core"):  # numpy 1 reads object arrays that numpy 2 has pickled
+if importlib.util.find_spec("numpy._core") is None:  # an old numpy reads object arrays that numpy 2 has pickled
     sys.modules.update({"numpy._core": np.core, "numpy._core.multiarray": np.core.multiarray})
 
-MEMORY = 16 << 30  # bytes of address space: a reader that goes astray must not take the machine with it
+MEMORY = 4 << 30  # bytes of address space: a reader that goes astray must not take the machine with it
 
 
 def canonical(values):
@@ -47,6 +48,8 @@ def describe(values):
 
 
 def same_values(left, right):
+    if right.dtype.kind == "S" and left.dtype == object:  # GDAL has text, not bytes
+        left = np.array([one.encode() for one in left.ravel().tolist()], right.dtype)
     if left.dtype == object or right.dtype == object or left.dtype.kind in "SVU":
         return left.astype(object).ravel().tolist() == right.astype(object).ravel().tolist()
     if right.dtype.kind in "fc":
@@ -114,7 +117,10 @@ def tensorstore(driver):
         import tensorstore as ts
 
         spec = {"driver": driver, "kvstore": {"driver": "file", "path": path + "/"}}
-        return np.asarray(ts.open(spec, read=True).result().read().result())
+        store = ts.open(spec, read=True).result()
+        if driver == "zarr" and programs.described(path)["dtype"][1] == "S":  # it hands out letters as elements of no bytes
+            raise ValueError("text: not read by this test")
+        return np.asarray(store.read().result())
 
     return read
 
@@ -161,26 +167,16 @@ def read_ome(path):
     from ome_zarr.reader import Reader
 
     image, name = os.path.split(path)
-    node = next(iter(Reader(parse_url(image))()))
+    location = parse_url(image)
+    if "multiscales" not in location.root_attrs:
+        raise ValueError("no image: not read by this test")
+    node = next(iter(Reader(location)()))
     datasets = [dataset["path"] for dataset in node.zarr.root_attrs["multiscales"][0]["datasets"]]
     return np.asarray(node.data[datasets.index(name)])
 
 
-def read_zarrita(path):
-    """With zarrita.js, in the folder named by ZARRFS_ZARRITA."""
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_zarrita.mjs")
-    done = subprocess.run(["node", script, path], capture_output=True, text=True, cwd=os.environ["ZARRFS_ZARRITA"])
-    if done.returncode != 0:
-        raise ValueError(next((line for line in done.stderr.splitlines() if "Error" in line), done.stderr))
-    answer = json.loads(done.stdout)
-    dtype = np.dtype(answer["dtype"])
-    flat = np.frombuffer(base64.b64decode(answer["bytes"]), dtype)
-    strides = [step * dtype.itemsize for step in answer["stride"]]
-    return np.lib.stride_tricks.as_strided(flat, answer["shape"], strides)
-
-
 READERS = {
-    "zarrita": (read_zarrita, ".zarray"),
+    **programs.READERS,
     "zarr2": (read_zarr2, ".zarray"),
     "xarray": (read_xarray, ".zarray"),
     "gdal": (read_gdal, ".zarray"),
@@ -198,8 +194,9 @@ def truth_path(truth, name):
 
 
 def main():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     reader, directory = sys.argv[1:3]
+    if reader not in programs.RESERVING:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     truth = sys.argv[3] if len(sys.argv) > 3 else None
     read, document = READERS[reader]
     found = {}

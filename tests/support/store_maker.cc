@@ -23,20 +23,21 @@ T must(Result<T> result) {
 
 void append(Bytes& out, const Bytes& more) { out.insert(out.end(), more.begin(), more.end()); }
 
-/// The bytes of one shard (or nested shard) that holds `chunks`, named by their entries from
-/// `level` on.
-Bytes encode_shard(const Layout& layout, std::size_t level,
+/// The bytes of one shard (or nested shard) at `cell` that holds `chunks`, named by their entries
+/// from `level` on.
+Bytes encode_shard(const Layout& layout, const std::vector<std::uint64_t>& cell, std::size_t level,
                    const std::map<std::vector<std::uint64_t>, Bytes>& chunks) {
   if (level == layout.levels().size()) return chunks.begin()->second;
   std::map<std::uint64_t, std::map<std::vector<std::uint64_t>, Bytes>> inner;
   for (const auto& [entries, bytes] : chunks) inner[entries[level]][entries] = bytes;
 
-  const IndexFormat& format = layout.index_format(level);
+  const IndexFormat format =
+      level == 0 ? must(layout.index_format_of(cell)) : layout.index_format(level);
   ShardIndex index = ShardIndex::empty(format.entries());
   const std::uint64_t front = format.at_start() ? format.encoded_size() : 0;
   Bytes body;
   for (const auto& [entry, part] : inner) {
-    const Bytes bytes = encode_shard(layout, level + 1, part);
+    const Bytes bytes = encode_shard(layout, cell, level + 1, part);
     index.set(entry, {front + body.size(), bytes.size()});
     append(body, bytes);
   }
@@ -115,7 +116,7 @@ StoreMaker& StoreMaker::stored_chunk(const std::string& array_path,
 void StoreMaker::write_cell(const std::string& path, const Array& array,
                             const std::vector<std::uint64_t>& cell) const {
   const std::filesystem::path target = file(join_path(path, array.metadata.key_encoding.key(cell)));
-  const Bytes bytes = encode_shard(array.layout, 0, array.cells.at(cell));
+  const Bytes bytes = encode_shard(array.layout, cell, 0, array.cells.at(cell));
   replace_file(target, std::string(bytes.begin(), bytes.end()));
 }
 

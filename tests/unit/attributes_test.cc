@@ -53,6 +53,48 @@ TEST(Attributes, PlatesWellsAndLabelImagesGetTheirVersion) {
   }
 }
 
+TEST(Attributes, WhatNetcdfCannotOpenIsShownAsText) {
+  const GroupMetadata group = group_with(R"({
+    "text": "ä", "number": 1.5, "yes": true, "numbers": [1, 2.5], "names": ["a", "b"], "none": null,
+    "empty": [], "nested": [[1, 2]], "object": {"a": [1, "ü"]}, "_ARRAY_DIMENSIONS": ["y", "x"]})");
+  const Json shown = group_attributes(group, profile_of("netcdf"));
+  EXPECT_EQ(shown, Json::parse(R"({
+    "text": "ä", "number": 1.5, "yes": true, "numbers": [1, 2.5], "names": "[\"a\",\"b\"]",
+    "none": "null", "empty": "[]", "nested": "[[1,2]]", "object": "{\"a\":[1,\"\\u00fc\"]}",
+    "_ARRAY_DIMENSIONS": ["y", "x"]})"));
+  EXPECT_EQ(ungroup_attributes(shown, group), group.attributes);
+  EXPECT_EQ(group_attributes(group, profile_of("generic")), group.attributes);
+}
+
+TEST(Attributes, NumbersOfAListGetOneTypeForNetcdf) {
+  // netCDF-C takes the type of the first: 2.5 would be shown as 2, and 300 would make it open
+  // nothing.
+  const GroupMetadata group = group_with(R"({
+    "small": [1, -1, 127], "mixed": [1, 2.5], "growing": [1, 300], "large": [300, 1], "equal": [300, 300],
+    "floats": [1.5, 2], "huge": [1, 18446744073709551615], "one": [70000], "number": 70000})");
+  const Json shown = group_attributes(group, profile_of("netcdf"));
+  EXPECT_EQ(shown.dump(),
+            R"({"small":[1,-1,127],"mixed":[1.0,2.5],"growing":[1.0,300.0],"large":[300.0,1.0],)"
+            R"("equal":[300,300],"floats":[1.5,2.0],"huge":"[1,18446744073709551615]",)"
+            R"("one":[70000],"number":70000})");
+  EXPECT_EQ(ungroup_attributes(shown, group).dump(), group.attributes.dump());
+}
+
+TEST(Attributes, TextThatAProgramChangedIsKeptAsText) {
+  const GroupMetadata group = group_with(R"({"names": ["a", "b"], "plain": "[1]"})");
+  Json written = group_attributes(group, profile_of("netcdf"));
+  EXPECT_EQ(written["plain"], "[1]");
+  written["names"] = "[\"a\"]";
+  EXPECT_EQ(ungroup_attributes(written, group), written);
+}
+
+TEST(Attributes, OmeShownAsTextComesBack) {
+  const GroupMetadata old = group_with(kImage05);
+  const Json shown = group_attributes(old, profile_of("netcdf"));
+  EXPECT_TRUE(shown["multiscales"].is_string());
+  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+}
+
 TEST(Attributes, OmeStaysAsItIsWhereTheProfileDoesNotAskFor04) {
   Profile profile = profile_of("generic");
   profile.ome04 = false;

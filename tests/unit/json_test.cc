@@ -93,6 +93,11 @@ TEST(DumpJson, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(dump_document(Json{{"a", 1}}), "{\n    \"a\": 1\n}\n");
 }
 
+TEST(DumpJson, DocumentsAreAscii) {
+  EXPECT_EQ(dump_document(Json{{"ä", "😀"}}), "{\n    \"\\u00e4\": \"\\ud83d\\ude00\"\n}\n");
+  EXPECT_EQ(dump_ascii(Json("ä\xff")), "\"\\u00e4\\ufffd\"");
+}
+
 TEST(Printable, EscapesWhatCouldForgeALine) {
   EXPECT_EQ(printable("a/b ü"), "a/b ü");
   EXPECT_EQ(printable("a\nb\x1b[0m\x7f"), "a\\x0ab\\x1b[0m\\x7f");

@@ -41,6 +41,22 @@ TEST(RenderV3, ShardsBecomeTheirInnerChunks) {
                      {"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}])"));
 }
 
+TEST(RenderV3, TransposesThatFollowEachOtherBecomeOne) {
+  const Json document = rendered(R"({
+    "zarr_format": 3, "node_type": "array", "shape": [4, 6, 8], "data_type": "uint8",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 6, 8]}},
+    "chunk_key_encoding": "default", "fill_value": 0, "attributes": {},
+    "codecs": [
+      {"name": "transpose", "configuration": {"order": [2, 0, 1]}},
+      {"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [4, 2, 3],
+        "codecs": [{"name": "transpose", "configuration": {"order": [1, 0, 2]}}, "bytes"],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]})");
+  EXPECT_EQ(document["chunk_grid"]["configuration"]["chunk_shape"], json("[2, 3, 4]"));
+  EXPECT_EQ(document["codecs"],
+            json(R"([{"name":"transpose","configuration":{"order":[0,2,1]}}, {"name":"bytes"}])"));
+}
+
 TEST(RenderV3, SpellingsAreThoseOfCore30) {
   const Json document = rendered(kSharded);
   EXPECT_EQ(document["data_type"], "int16");

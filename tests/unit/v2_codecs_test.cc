@@ -144,12 +144,75 @@ TEST(V2Codecs, FiltersKeepTheirPlaceAndTheByteOrderOfTheArray) {
           Row{"gdal", "int16",
               R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE)", "<i2",
               "null", kDelta, "C", ByteRule::kVerbatim, 100},
+          Row{"gdal", "uint8",
+              R"({"name": "numcodecs.delta", "configuration": {"dtype": "|u1"}}, {"name": "bytes"})",
+              "|u1", "null", R"([{"id": "delta", "dtype": "u1", "astype": "u1"}])", "C",
+              ByteRule::kVerbatim, 100},
+          Row{"generic", "int32",
+              R"({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}},
+                  LITTLE)",
+              "<i4", "null", R"([{"id": "delta", "dtype": "<i4", "astype": "<i2"}])", "C",
+              ByteRule::kVerbatim, 100},
+          Row{"gdal", "int32",
+              R"({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}},
+                  LITTLE)",
+              "<i4", "null", "null", "C", ByteRule::kDecode, 24},
           Row{"ome", "int16",
               R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE)", "<i2",
               "null", "null", "C", ByteRule::kDecode, 12},
           Row{"gdal", "uint32", R"(LITTLE, {"name": "numcodecs.shuffle"})", "<u4", "null", "null",
               "C", ByteRule::kDecode, 24},
       }) {
+    expect_row(row);
+  }
+}
+
+TEST(V2Codecs, FiltersThatOnlyRoundAreDroppedWhereTheReaderLacksThem) {
+  constexpr const char* kQuantize =
+      R"({"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "float32"}}, LITTLE)";
+  constexpr const char* kNarrowing =
+      R"({"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "float64",
+           "astype": "float32"}}, LITTLE)";
+  constexpr const char* kBitround =
+      R"({"name": "numcodecs.bitround", "configuration": {"keepbits": 7}}, LITTLE)";
+  constexpr const char* kCore = R"({"name": "bitround", "configuration": {"keepbits": 7}}, LITTLE)";
+  constexpr const char* kQuantizeFilter =
+      R"([{"id": "quantize", "digits": 2, "dtype": "<f4", "astype": "<f4"}])";
+  constexpr const char* kBitroundFilter = R"([{"id": "bitround", "keepbits": 7}])";
+  for (const Row& row : {
+           Row{"generic", "float32", kQuantize, "<f4", "null", kQuantizeFilter, "C",
+               ByteRule::kVerbatim, 100},
+           Row{"ome", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
+           Row{"gdal", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
+           Row{"netcdf", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim,
+               100},
+           Row{"generic", "float64", kNarrowing, "<f8", "null",
+               R"([{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}])", "C",
+               ByteRule::kVerbatim, 100},
+           Row{"gdal", "float64", kNarrowing, "<f8", "null", "null", "C", ByteRule::kDecode, 48},
+           Row{"generic", "float32", kBitround, "<f4", "null", kBitroundFilter, "C",
+               ByteRule::kVerbatim, 100},
+           Row{"generic", "float32", kCore, "<f4", "null", kBitroundFilter, "C",
+               ByteRule::kVerbatim, 100},
+           Row{"ome", "float32", kBitround, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
+           Row{"gdal", "float32", kCore, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
+       }) {
+    expect_row(row);
+  }
+}
+
+TEST(V2Codecs, PackedBitsOfTheTwoKindsAreNotTakenForEachOther) {
+  // numcodecs puts the first element in the highest bit, and the padding in front; Zarr v3 neither.
+  for (const Row& row : {
+           Row{"generic", "bool", R"({"name": "numcodecs.packbits"}, {"name": "bytes"})", "|b1",
+               "null", R"([{"id": "packbits"}])", "C", ByteRule::kVerbatim, 100},
+           Row{"gdal", "bool", R"({"name": "numcodecs.packbits"}, {"name": "bytes"})", "|b1",
+               "null", "null", "C", ByteRule::kDecode, 6},
+           Row{"generic", "bool", R"({"name": "packbits"})", "|b1", "null", "null", "C",
+               ByteRule::kDecode, 6},
+           Row{"ome", "bool", R"({"name": "packbits"})", "|b1", "null", "null", "C",
+               ByteRule::kDecode, 6},
+       }) {
     expect_row(row);
   }
 }

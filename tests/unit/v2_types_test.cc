@@ -198,6 +198,12 @@ TEST(V2Types, ScalarReadersGetNullForWhatTheyRefuse) {
            Row{R"("uint64")", "9223372036854775808", R"("<u8")", "null", true},
            Row{R"("uint64")", "9223372036854775807", R"("<u8")", "9223372036854775807"},
            Row{R"("bool")", "true", R"("|b1")", "true"},
+           Row{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
+               R"("bm8=")", R"("|S3")", "null", true},
+           Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})", R"("no")",
+               R"("<U2")", "null", true},
+           Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})", R"("")",
+               R"("<U2")", "null"},
        }) {
     expect_row(row, with_profile("gdal"), kLittle);
   }

@@ -1,5 +1,6 @@
 #include "fs/commands.h"
 
+#include "fs/doctor_command.h"
 #include "fs/mount_command.h"
 #include "fs/umount_command.h"
 
@@ -9,6 +10,7 @@ Commands mount_commands() {
   Commands commands;
   commands.push_back(std::make_unique<MountCommand>());
   commands.push_back(std::make_unique<UmountCommand>());
+  commands.push_back(std::make_unique<DoctorCommand>());
   return commands;
 }
 

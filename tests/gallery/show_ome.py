@@ -1,4 +1,5 @@
 """show_ome.py MOUNT PICTURE: an OME-Zarr image as ome-zarr 0.8.3, which knows neither Zarr v3 nor sharding, reads it."""
+import importlib.metadata
 import sys
 
 import matplotlib
@@ -23,4 +24,4 @@ for row, level in zip(places, levels):
         place.axis("off")
 figure.tight_layout()
 figure.savefig(picture, dpi=80)
-print(f"ome-zarr {ome_zarr.__version__ if hasattr(ome_zarr, '__version__') else ''} read {len(levels)} levels")
+print(f"ome-zarr {importlib.metadata.version('ome-zarr')} read {len(levels)} levels")

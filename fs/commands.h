@@ -1,4 +1,4 @@
-// The commands of fs/: mounting and unmounting.
+// The commands of fs/: mounting and unmounting, and what hinders it.
 #pragma once
 
 #include <string>

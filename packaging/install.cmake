@@ -29,8 +29,9 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS fuse3)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "sharded Zarr v3 stores as one file per chunk
- Mounts a store of arrays in Zarr v3's sharding codec and shows it as an
- unsharded Zarr v2 or v3 tree, with one file for each inner chunk, so that
- programs that have never heard of sharding read it.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "sharded Zarr v3 stores as one file per chunk")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Mounts a store of arrays in Zarr v3's sharding codec and shows it as an
+unsharded Zarr v2 or v3 tree, with one file for each inner chunk, so that
+programs that have never heard of sharding read it.")
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/packaging/debian-tree.cmake)
 include(CPack)

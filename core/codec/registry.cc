@@ -1,4 +1,4 @@
-// The one table of codecs, and how their names are spelled.
+// How codecs are named, and made by the rows of codecs.h.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -13,40 +13,9 @@ struct Row {
   MadeCodec (*make)(const CodecSpec& spec, const Elements& decoded);
 };
 
-constexpr std::array kCodecs = {
-    Row{"bitround", make_bitround},
-    Row{"blosc", make_blosc},
-    Row{"bytes", make_bytes},
-    Row{"cast_value", make_cast_value},
-    Row{"crc32c", make_crc32c},
-    Row{"gzip", make_gzip},
-    Row{"numcodecs.adler32", make_adler32},
-    Row{"numcodecs.astype", make_astype},
-    Row{"numcodecs.bitround", make_bitround},
-    Row{"numcodecs.blosc", make_blosc},
-    Row{"numcodecs.bz2", make_bz2},
-    Row{"numcodecs.crc32", make_crc32},
-    Row{"numcodecs.crc32c", make_crc32c},
-    Row{"numcodecs.delta", make_delta},
-    Row{"numcodecs.fixedscaleoffset", make_fixed_scale_offset},
-    Row{"numcodecs.fletcher32", make_fletcher32},
-    Row{"numcodecs.gzip", make_gzip},
-    Row{"numcodecs.jenkins_lookup3", make_jenkins_lookup3},
-    Row{"numcodecs.lz4", make_lz4},
-    Row{"numcodecs.lzma", make_lzma},
-    Row{"numcodecs.packbits", make_numcodecs_packbits},
-    Row{"numcodecs.quantize", make_quantize},
-    Row{"numcodecs.shuffle", make_shuffle},
-    Row{"numcodecs.zlib", make_zlib},
-    Row{"numcodecs.zstd", make_zstd},
-    Row{"packbits", make_packbits},
-    Row{"reshape", make_reshape},
-    Row{"scale_offset", make_scale_offset},
-    Row{"transpose", make_transpose},
-    Row{"vlen-bytes", make_vlen_bytes},
-    Row{"vlen-utf8", make_vlen_utf8},
-    Row{"zstd", make_zstd},
-};
+#define ZARRFS_ROW(name, factory) Row{name, factory},
+constexpr std::array kCodecs = {ZARRFS_CODECS(ZARRFS_ROW)};
+#undef ZARRFS_ROW
 
 struct Alias {
   std::string_view name;

@@ -1,5 +1,6 @@
-// SOURCE, as users write it: which kind of store it names, and where.
+// SOURCE, as users write it: which kind of store it names (one table of kinds), and where.
 
+#include <array>
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
 #include <cctype>
@@ -84,13 +85,34 @@ std::string absolute_path(const std::string& path) {
   return normal;
 }
 
+tl::unexpected<Error> not_supported(const std::string& source, std::string_view scheme) {
+  return fail(Fault::kUnsupported, source + ": stores behind " + std::string(scheme) +
+                                       ":// are not supported; give a directory");
+}
+
+Result<std::unique_ptr<Store>> open_directory(const std::string& source, LinkPolicy links) {
+  ZARRFS_TRY(const std::string path, local_path(source));
+  return open_local_store(path, source, links);
+}
+
+/// The kinds of stores: how users write one (the scheme of its URL; none: a path), and what opens
+/// it.
+struct Kind {
+  std::string_view scheme;
+  Result<std::unique_ptr<Store>> (*open)(const std::string& source, LinkPolicy links);
+};
+
+constexpr std::array kKinds = {
+    Kind{"", open_directory},
+    Kind{"file", open_directory},
+};
+
 }  // namespace
 
 Result<std::string> local_path(const std::string& source) {
   const std::string_view scheme = scheme_of(source);
   if (!scheme.empty() && scheme != "file") {
-    return fail(Fault::kUnsupported, source + ": stores behind " + std::string(scheme) +
-                                         ":// are not supported; give a directory");
+    return not_supported(source, scheme);
   }
   std::string path = source;
   if (!scheme.empty()) {
@@ -111,8 +133,11 @@ Result<std::string> local_path(const std::string& source) {
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links) {
-  ZARRFS_TRY(const std::string path, local_path(source));
-  return open_local_store(path, source, links);
+  const std::string_view scheme = scheme_of(source);
+  for (const Kind& kind : kKinds) {
+    if (kind.scheme == scheme) return kind.open(source, links);
+  }
+  return not_supported(source, scheme);
 }
 
 }  // namespace zarrfs

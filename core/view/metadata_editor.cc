@@ -67,8 +67,12 @@ bool is_list_of_names(const Json& value, std::size_t rank) {
 }
 
 /// Attributes as v2 has them -> `document`'s attributes and dimension names.
-void take_array_attributes(const NodeState& state, Json attributes, Json& document) {
+void take_array_attributes(const NodeState& state, const Profile& profile, Json attributes,
+                           Json& document) {
   const ArrayMetadata& array = *state.node.array;
+  if (!profile.nested_attributes) {
+    attributes = unplain_attributes(std::move(attributes), array.attributes);
+  }
   const Json& shown = state.presentation.attributes;
   if (!array.attributes.contains(kDimensionsAttribute)) {
     const auto written = attributes.find(kDimensionsAttribute);
@@ -130,7 +134,9 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
   }
   auto plain = v3_document_of_v2(written, attributes, state.path);
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
-  return write_array(state, std::move(*plain), shown);
+  ZARRFS_CHECK(write_array(state, std::move(*plain), shown));
+  shared_.spellings.set(state.path, written);
+  return {};
 }
 
 Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& written) {
@@ -233,8 +239,9 @@ Result<void> MetadataEditor::resize(const NodeState& state,
 
 Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json& written) {
   if (state.kind == NodeState::Kind::kArray) {
-    return edit_array(state.path,
-                      [&](Json& document) { take_array_attributes(state, written, document); });
+    return edit_array(state.path, [&](Json& document) {
+      take_array_attributes(state, shared_.profile, written, document);
+    });
   }
   if (state.node.group == nullptr) return write_group(state, group_of(written));
   Json document = state.node.group->document;

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "core/view/zstd_frames.h"
+#include "core/zarr/v2_metadata.h"
 
 namespace zarrfs {
 
 namespace {
 constexpr std::size_t kMaxNodes = 8192;
 constexpr std::size_t kMaxFamilies = 1024;
+constexpr std::size_t kMaxSpellings = 4096;
 constexpr std::size_t kMaxSiblings = 1000;
 constexpr std::chrono::seconds kForeignValidity{10};
 
@@ -36,6 +38,26 @@ void hide(NodeState& state, Error error) {
   state.error = std::move(error);
 }
 }  // namespace
+
+void Spellings::set(const std::string& path, Json document) {
+  const std::lock_guard lock(mutex_);
+  if (documents_.size() >= kMaxSpellings) documents_.clear();
+  documents_[path] = std::move(document);
+}
+
+Json Spellings::spell(const std::string& path, Json document) const {
+  Json own;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = documents_.find(path);
+    if (found == documents_.end()) return document;
+    own = found->second;
+  }
+  own["shape"] = document["shape"];
+  const auto meaning = v3_document_of_v2(document, Json(), path);
+  const auto own_meaning = v3_document_of_v2(own, Json(), path);
+  return meaning && own_meaning && same_json(*meaning, *own_meaning) ? own : document;
+}
 
 ShownAs shown_as(ByteRule rule) {
   switch (rule) {
@@ -200,6 +222,7 @@ void NodeCache::present(NodeState& state) {
     state.documents.push_back({"zarr.json", text_of(shown.document)});
     return;
   }
+  state.presentation.document = shared_.spellings.spell(state.path, shown.document);
   state.documents.push_back({".zarray", text_of(shown.document)});
   state.documents.push_back({".zattrs", text_of(shown.attributes)});
 }

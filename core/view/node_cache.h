@@ -19,6 +19,19 @@
 
 namespace zarrfs {
 
+/// The `.zarray` documents that programs wrote through this mount, in their own words: TensorStore
+/// changes an array only where it finds exactly what it wrote. Thread-safe; bounded.
+class Spellings {
+ public:
+  void set(const std::string& path, Json document);
+  /// The program's words for `document` where they say the same, with its shape; else `document`.
+  [[nodiscard]] Json spell(const std::string& path, Json document) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Json> documents_;
+};
+
 /// What the parts of a view share.
 struct ViewShared {
   std::shared_ptr<Store> store;
@@ -29,6 +42,7 @@ struct ViewShared {
   std::shared_ptr<CellListings> listings;
   std::shared_ptr<IndexCache> indexes;
   std::shared_ptr<ReadCounters> counters;
+  Spellings spellings;
   std::shared_ptr<WriteBuffer> writes;  ///< Null where the view only reads.
 
   ViewShared(std::shared_ptr<Store> shown, const ViewOptions& chosen, Profile row);

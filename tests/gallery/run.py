@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Real programs look at a mount, and what they show is kept as pictures.
+
+    tests/gallery/run.py ZARRFS [--to FOLDER] [NAME...]
+
+Without names: all. Pictures are written to build/gallery; with `--to docs/gallery` to the documentation (look at them before you
+commit them). Each program's picture is also checked against what the sharded store holds. A program that is missing is
+skipped, in a line that begins with "skipped:"; tests/gallery/install installs them. The status is 1 where something is wrong.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+VENVS = os.environ.get("ZARRFS_VENVS", os.path.join(ROOT, "build", "venvs"))
+BRAIN = os.path.join(ROOT, "examples", "brain.ome.zarr")
+LARGEST = 200_000  # bytes of a picture
+
+
+class Missing(Exception):
+    """Something that this machine lacks."""
+
+
+def program(name):
+    found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    if not found:
+        raise Missing(f"{name} is not installed")
+    return found
+
+
+def python_of(environment):
+    path = os.path.join(VENVS, environment, "bin", "python")
+    if not os.path.exists(path):
+        raise Missing(f"the environment {environment} is missing")
+    return path
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+class Mounted:
+    """with Mounted(zarrfs, store, options) as path"""
+
+    def __init__(self, zarrfs, store, options):
+        self.zarrfs, self.path = zarrfs, tempfile.mkdtemp(prefix="zarrfs-gallery-")
+        run(zarrfs, "mount", store, self.path, "-o", "ro," + options)
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *problem):
+        run(self.zarrfs, "umount", self.path)
+        os.rmdir(self.path)
+
+
+def climate(folder):
+    """A sharded store as weather services write them: temperature over time, latitude and longitude."""
+    store = os.path.join(folder, "climate.zarr")
+    if not os.path.exists(store):
+        run(python_of("zarr3"), os.path.join(HERE, "make_climate.py"), store)
+    return store
+
+
+def ome_zarr(zarrfs, folder, picture):
+    python = python_of("omeview")
+    with Mounted(zarrfs, BRAIN, "profile=ome") as path:
+        return run(python, os.path.join(HERE, "show_ome.py"), path, picture)
+
+
+def geotiff(zarrfs, folder, picture):
+    translate, info = program("gdal_translate"), program("gdalinfo")
+    tiff = os.path.join(folder, "temperature.tif")
+    with Mounted(zarrfs, climate(folder), "profile=gdal") as path:
+        run(translate, "-q", f'ZARR:"{path}":/temperature:3', tiff)
+    said = run(info, "-stats", tiff)
+    for wanted in ("GTiff/GeoTIFF", "Size is 180, 90", 'ID["EPSG",4326]', "Origin = (-180.0", "STATISTICS_MEAN"):
+        assert wanted in said, f"gdalinfo does not say {wanted}:\n{said}"
+    truth = os.path.join(folder, "truth.npy")
+    run(python_of("zarr3"), "-c", "import sys,numpy,zarr; numpy.save(sys.argv[2], zarr.open(sys.argv[1], mode='r')['temperature'][3])", climate(folder), truth)
+    run("/usr/bin/python3", "-c", "import sys,numpy; from osgeo import gdal; assert (gdal.Open(sys.argv[1]).ReadAsArray() == numpy.load(sys.argv[2])).all()",
+        tiff, truth)
+    run(translate, "-q", "-of", "PNG", "-ot", "Byte", "-scale", 230, 310, 0, 255, "-outsize", "300%", "300%", tiff, picture)
+    return "the GeoTIFF has its place on the globe, and the values that zarr-python 3 reads from the shards"
+
+
+def ncview(zarrfs, folder, picture):
+    for name in ("ncview", "Xvfb", "xwd", "convert", "xdotool"):
+        program(name)
+    with Mounted(zarrfs, climate(folder), "profile=netcdf") as path:
+        return run(os.path.join(HERE, "show_ncview"), f"file://{path}#mode=nczarr,file", picture)
+
+
+def neuroglancer(zarrfs, folder, picture):
+    program("chromium")
+    python = python_of("neuroglancer")
+    script = os.path.join(HERE, "show_neuroglancer.py")
+    with Mounted(zarrfs, BRAIN, "profile=ome") as path:
+        run(python, script, f"zarr2:{path}/0", picture)
+    direct = os.path.join(folder, "direct.png")
+    run(python, script, f"zarr3:{BRAIN}/0", direct)
+    return run("/usr/bin/python3", os.path.join(HERE, "same_picture.py"), picture, direct)
+
+
+SHOWS = {"ome-zarr": ome_zarr, "geotiff": geotiff, "ncview": ncview, "neuroglancer": neuroglancer}
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("zarrfs")
+    arguments.add_argument("names", nargs="*", choices=[[], *SHOWS])
+    arguments.add_argument("--to", default=os.path.join(ROOT, "build", "gallery"))
+    asked = arguments.parse_args()
+    os.makedirs(asked.to, exist_ok=True)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in asked.names or SHOWS:
+            picture = os.path.join(folder, f"{name}.png")
+            try:
+                said = SHOWS[name](os.path.realpath(asked.zarrfs), folder, picture)
+                size = os.path.getsize(picture)
+                assert 1000 < size < LARGEST, f"a picture of {size} bytes"
+                shutil.copy(picture, os.path.join(asked.to, f"{name}.png"))
+                print(f"good: {name}: {said.strip()}; {os.path.join(asked.to, name)}.png, {size} bytes", flush=True)
+            except Missing as what:
+                print(f"skipped: {name}: {what}: tests/gallery/install installs it", flush=True)
+                wrong += os.environ.get("ZARRFS_NO_SKIPS") == "1"
+            except (AssertionError, OSError, subprocess.SubprocessError) as problem:
+                print(f"wrong: {name}: {problem}", flush=True)
+                wrong += 1
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

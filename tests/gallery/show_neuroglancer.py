@@ -1,0 +1,64 @@
+"""show_neuroglancer.py FORMAT:FOLDER PICTURE: what neuroglancer shows, in a headless Chromium, of a folder served over HTTP.
+
+FORMAT is zarr2 or zarr3, as neuroglancer calls them. The page is the one within the Python package neuroglancer, which also
+says when everything that can be seen is loaded.
+"""
+import subprocess
+import sys
+import tempfile
+import threading
+
+import neuroglancer
+from serve import Server
+
+PATIENCE = 60  # seconds
+FLAGS = ["--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
+         "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--remote-debugging-port=0", "--window-size=900,640"]
+SHADER = "#uicontrol invlerp normalized(range=[0, 900])\nvoid main() { emitGrayscale(normalized()); }"
+
+
+SPACE = neuroglancer.CoordinateSpace(names=["t", "z", "y", "x"], units="", scales=[1, 1, 1, 1])
+
+
+def viewer_of(source):
+    neuroglancer.set_server_bind_address("127.0.0.1")
+    viewer = neuroglancer.Viewer()
+    with viewer.txn() as state:
+        state.layers["brain"] = neuroglancer.ImageLayer(
+            source=neuroglancer.LayerDataSource(url=source, transform=neuroglancer.CoordinateSpaceTransform(output_dimensions=SPACE)),
+            shader=SHADER)
+        state.dimensions = SPACE
+        state.display_dimensions = ["x", "y", "z"]
+        state.position = [0.5, 12.5, 48.5, 64.5]
+        state.cross_section_scale = 0.45
+        state.projection_scale = 160
+        state.layout = "4panel"
+        state.show_axis_lines = False
+    return viewer
+
+
+def main():
+    kind, folder = sys.argv[1].split(":", 1)
+    with Server(folder) as data, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        viewer = viewer_of(f"{kind}://{data.url}/")
+        browser = subprocess.Popen(["chromium", *FLAGS, f"--user-data-dir={profile}", viewer.get_viewer_url()],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stop = threading.Timer(PATIENCE, browser.kill)
+        stop.start()
+        shots = []
+        taken = threading.Event()
+        viewer.async_screenshot(lambda answer: (shots.append(answer.screenshot), taken.set()))
+        try:
+            if not taken.wait(PATIENCE):
+                sys.exit(f"neuroglancer is not ready; it asked for {data.http.asked[-5:]}")
+        finally:
+            stop.cancel()
+            browser.terminate()
+            browser.wait(timeout=30)
+        with open(sys.argv[2], "wb") as file:
+            file.write(shots[0].image)
+        print(f"{len(data.http.asked)} requests")
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMaxNodes = 8192;
 constexpr std::size_t kMaxFamilies = 1024;
 constexpr std::size_t kMaxSpellings = 4096;
+constexpr std::size_t kMaxGenerations = 4096;
 constexpr std::size_t kMaxSiblings = 1000;
 constexpr std::chrono::seconds kForeignValidity{10};
 
@@ -283,6 +284,10 @@ Result<NodeCache::Family> NodeCache::load_family(const std::string& group_path) 
 
 std::shared_ptr<ShardVersions> NodeCache::versions_of(const NodeState& state) {
   const std::lock_guard lock(mutex_);
+  if (shared_.options.writing) {
+    if (names_.size() >= kMaxGenerations) names_.clear();
+    names_.emplace(state.generation, state.names);
+  }
   KeptVersions& kept = versions_[state.path];
   if (kept.versions == nullptr || kept.generation != state.generation) {
     kept = {state.generation, std::make_shared<ShardVersions>()};
@@ -294,6 +299,13 @@ std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) 
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(path);
   return found == entries_.end() ? nullptr : found->second.state;
+}
+
+std::optional<NamedPart> NodeCache::earlier_part(std::uint64_t generation, std::uint64_t offset) {
+  const std::lock_guard lock(mutex_);
+  const auto names = names_.find(generation);
+  if (names == names_.end() || offset >= names->second.nodes()) return std::nullopt;
+  return names->second.part_of(offset);
 }
 
 void NodeCache::forget() {

@@ -61,6 +61,9 @@ class NodeCache {
   Result<std::shared_ptr<const NodeState>> get(const std::string& path);
   /// What was last known of `path`, without a look at the store; null where nothing was.
   std::shared_ptr<const NodeState> last_known(const std::string& path);
+  /// What a number stood for in an earlier generation of an array, before its shape or attributes
+  /// were changed through this mount; nothing where that is long ago.
+  std::optional<NamedPart> earlier_part(std::uint64_t generation, std::uint64_t offset);
   /// Forgets everything: documents were changed.
   void forget();
 
@@ -103,6 +106,7 @@ class NodeCache {
     std::shared_ptr<ShardVersions> versions;
   };
   std::unordered_map<std::string, KeptVersions> versions_;
+  std::unordered_map<std::uint64_t, ChunkNames> names_;  // by generation
   struct KeptFamily {
     std::shared_ptr<const Family> family;
     Clock::time_point loaded;

@@ -61,9 +61,16 @@ Result<StoreView::Target> StoreView::resolve_part(NodeId node) {
   if (!computed) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
   Target target;
   ZARRFS_TRY(target.state, nodes_.get(computed->array_path));
-  if (target.state->kind != NodeState::Kind::kArray ||
-      target.state->generation != computed->generation) {
-    return fail(stale(computed->array_path));
+  if (target.state->kind != NodeState::Kind::kArray) return fail(stale(computed->array_path));
+  if (target.state->generation != computed->generation) {
+    // A directory of chunks is the same one after the array was resized; programs may be in it.
+    auto part = nodes_.earlier_part(computed->generation, computed->offset);
+    const bool same = part && part->directory &&
+                      part->coordinates.size() < target.state->names.rank() &&
+                      target.state->names.nested();
+    if (!same) return fail(stale(computed->array_path));
+    target.part = std::move(*part);
+    return target;
   }
   target.part = target.state->names.part_of(computed->offset);
   target.version = computed->version;

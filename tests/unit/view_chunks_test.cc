@@ -273,10 +273,10 @@ TEST(ViewChunks, ALateFrameWithoutSizeIsRefusedByName) {
   ShownStore shown(maker.root());
   ASSERT_TRUE(shown.read("0.0"));
   maker.stored_chunk("", {3, 3}, {0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x01, 0x00, 0x00});
-  const auto file = shown.view().open_file((*shown.find("3.3"))->id);
-  ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().fault, Fault::kDamaged);
-  EXPECT_THAT(file.error().message, HasSubstr("3.3"));
+  const auto text = shown.read("3.3");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().fault, Fault::kDamaged);
+  EXPECT_THAT(text.error().message, HasSubstr("3.3"));
 }
 
 TEST(ViewChunks, ExtendedAttributesTellWhereAChunkLies) {

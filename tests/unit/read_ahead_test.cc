@@ -29,6 +29,8 @@ extern "C" int posix_fadvise(int descriptor, off_t offset, off_t length, int kin
 namespace zarrfs {
 namespace {
 
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = kKiB * kKiB;
 constexpr std::uint64_t kShardSize = 10000;
 constexpr int kDescriptor = 77;
 
@@ -151,6 +153,58 @@ TEST_F(ReadAheadTest, VeryManyShardsDoNotStopIt) {
   ReadAhead ahead(1000);
   for (std::uint64_t inode = 1; inode <= 1000; ++inode) walk(ahead, 0, 3, inode);
   EXPECT_EQ(advice_.size(), 1000U);
+}
+
+/// Chunks of 64 KiB: blocks are of 1 MiB.
+class ReadAheadBlocks : public ReadAheadTest {
+ protected:
+  void open(std::uint64_t number, std::uint64_t length = 64 * kKiB) {
+    ChunkBytes bytes = chunk(number * 64 * kKiB, length);
+    bytes.file = std::make_shared<FileOfSize>(kSize, kDescriptor);
+    ahead_.opened(bytes);
+  }
+  static constexpr std::uint64_t kSize = 10 * kMiB + 200 * kKiB;
+  ReadAhead ahead_{8 * kMiB};
+};
+
+TEST_F(ReadAheadBlocks, SecondChunkOfABlockInWhateverOrderAsksForTheBlock) {
+  open(39);
+  open(70);
+  EXPECT_TRUE(advice_.empty());
+  open(33);
+  EXPECT_EQ(advice_, (std::vector{wanted(2 * kMiB, kMiB)}));
+}
+
+TEST_F(ReadAheadBlocks, ABlockIsAskedForOnce) {
+  for (const std::uint64_t number : {39, 33, 36, 32, 45, 40, 43}) open(number);
+  EXPECT_EQ(advice_, (std::vector{wanted(2 * kMiB, kMiB)}));
+}
+
+TEST_F(ReadAheadBlocks, TheSameChunkAgainDoesNotCount) {
+  for (int i = 0; i < 10; ++i) open(39);
+  EXPECT_TRUE(advice_.empty());
+}
+
+TEST_F(ReadAheadBlocks, ScatteredChunksAskForNothing) {
+  for (const std::uint64_t number : {144, 0, 80, 32, 112, 64, 16, 96, 128}) open(number);
+  EXPECT_TRUE(advice_.empty());
+}
+
+TEST_F(ReadAheadBlocks, TheLastBlockEndsWithTheShard) {
+  open(161);
+  open(160);
+  EXPECT_EQ(advice_, (std::vector{wanted(10 * kMiB, 200 * kKiB)}));
+}
+
+TEST_F(ReadAheadBlocks, ManySmallChunksMustBeOpenedBeforeABlockIsFetched) {
+  for (std::uint64_t number = 40; number > 34; number -= 2) open(number, 10 * kKiB);
+  EXPECT_TRUE(advice_.empty()) << "20 KiB of a block of 256 KiB";
+}
+
+TEST_F(ReadAheadBlocks, LargeChunksAreNotFetchedInAdvance) {
+  open(80, 5 * kMiB);
+  open(0, 5 * kMiB);
+  EXPECT_TRUE(advice_.empty());
 }
 
 TEST_F(ReadAheadTest, NothingIsAskedForWithoutWindowFileOrDescriptor) {

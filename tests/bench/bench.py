@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,7 +68,8 @@ class Bench:
 
     def conditions(self):
         cold = "all caches dropped before each cold pass" if can_drop_caches() else "cold: only the pages of files dropped"
-        return f"{machine(self.scratch)}; {cold}; medians of {self.rounds} rounds, the sides in turn within each round"
+        busy = f"load average {os.getloadavg()[2]:.1f} over 15 minutes"
+        return f"{machine(self.scratch)}; {busy}; {cold}; medians of {self.rounds} rounds, the sides in turn within each round"
 
 
 def sections(tables):
@@ -110,6 +112,7 @@ def parse(description, groups):
 def main(description, groups, program):
     """Runs groups of rows: name -> function(bench) that returns tables."""
     options = parse(description, groups)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that mounts are taken down
     unknown = set(options.rows) - set(groups)
     if unknown:
         sys.exit(f"no rows {', '.join(sorted(unknown))}; there are {', '.join(groups)}")

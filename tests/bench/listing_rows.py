@@ -8,8 +8,8 @@ from data import Grid
 from measure import Table, alternate, drop_caches, median, ratio
 
 MILLION = Grid((2, 2, 1), (64, 64, 64), (1, 1, 1))  # 1,048,576 chunks of one byte
-GRID = Grid((2, 2, 1), (32, 32, 64), (1, 1, 1))     # 262,144
-SMALL = Grid((2, 2, 1), (16, 16, 32), (1, 1, 1))    # 32,768
+GRID = Grid((2, 2, 1), (32, 32, 16), (1, 1, 1))     # 65,536
+SMALL = Grid((2, 2, 1), (16, 16, 16), (1, 1, 1))    # 16,384
 SEPARATORS = {"flat": ".", "nested": "/"}
 
 
@@ -54,7 +54,7 @@ def listings(bench):
 
 
 def million(bench):
-    """As `listings`, with four times as many names: takes long."""
+    """As `listings`, with 16 times as many names: takes long."""
     tables = list_all(bench, SMALL if bench.short else MILLION)
     bench.forget(*(name for name in bench.made if name.endswith(f"-{MILLION.count}")))
     return tables

@@ -1,9 +1,12 @@
-// Reading ahead in shards: when chunks of a shard are opened one behind the other, the kernel is
-// asked to fetch the bytes that follow. Thread-safe. No lock is held across I/O.
+// Reading ahead in shards, in two ways. When chunks of a shard are opened one behind the other, the
+// kernel is asked to fetch the bytes that follow. When several chunks close together are opened in
+// whatever order (zarr-python 3 stores chunks in Morton order; several threads read at once), it is
+// asked for the whole block of the shard around them. Thread-safe. No lock is held across I/O.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "core/zarr/array_reader.h"
@@ -19,11 +22,19 @@ class ReadAhead {
   void opened(const ChunkBytes& chunk);
 
  private:
-  struct Progress {
-    std::uint64_t end = 0;      // of the last chunk opened
-    std::uint64_t fetched = 0;  // up to where bytes were asked for
-    int in_order = 0;           // chunks opened one behind the other
+  struct Block {
+    std::uint64_t last = 0;    // offset of the chunk opened last
+    std::uint64_t opened = 0;  // bytes of chunks opened; kFetched once the block was asked for
   };
+  struct Progress {
+    std::uint64_t end = 0;                            // of the last chunk opened
+    std::uint64_t fetched = 0;                        // up to where bytes were asked for
+    int in_order = 0;                                 // chunks opened one behind the other
+    std::unordered_map<std::uint64_t, Block> blocks;  // by number
+  };
+  std::optional<ByteRange> behind(Progress& progress, ByteRange chunk, std::uint64_t size) const;
+  std::optional<ByteRange> around(Progress& progress, ByteRange chunk, std::uint64_t size) const;
+
   const std::uint64_t window_;
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, Progress> shards_;  // by inode

@@ -198,8 +198,8 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_named(const NamedNode& node,
       return read_work(*this, std::move(work));
     }
     case NamedNode::Kind::kBroken: return open_broken(node);
-    case NamedNode::Kind::kReport: return snapshot(report());
-    case NamedNode::Kind::kStatistics: return snapshot(statistics());
+    case NamedNode::Kind::kReport:
+    case NamedNode::Kind::kStatistics: return snapshot(own_text(node));
     case NamedNode::Kind::kDirectory:
     case NamedNode::Kind::kOwnFolder: break;
   }

@@ -111,6 +111,7 @@ class StoreView : public View {
   [[nodiscard]] struct stat chunk_status(const NodeState& array, const NamedPart& part,
                                          const ShownChunk& chunk) const;
   [[nodiscard]] struct stat own_status(const NamedNode& node);
+  [[nodiscard]] std::string own_text(const NamedNode& node);
   void apply_owner(struct stat& status) const;
   /// The permission bits to write of what is presented.
   [[nodiscard]] mode_t changeable() const;

@@ -136,7 +136,7 @@ Result<std::optional<LogContents>> read_log(Store& store) {
   std::size_t at = 0;
   while (at < log.size()) {
     auto frame = decode_frame(log.subspan(at));
-    if (!frame) {
+    if (!frame || frame->length > log.size() - at) {  // a cut in the padding is one as well
       if (was_durable(log, at)) {
         return fail(Fault::kDamaged, "log " + std::string(kLogPath) + " of " + store.name() +
                                          ": the record at byte " + std::to_string(at) +
@@ -145,7 +145,7 @@ Result<std::optional<LogContents>> read_log(Store& store) {
       break;
     }
     contents.records.push_back(std::move(frame->record));
-    at += std::min(frame->length, log.size() - at);
+    at += frame->length;
   }
   contents.bytes = at;
   contents.torn_bytes = log.size() - at;

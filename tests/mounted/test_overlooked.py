@@ -13,8 +13,6 @@ READ = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="a damaged chunk answers lookup and open with EUCLEAN, which these readers take for absence; see "
-                                       "docs/troubleshooting.md. Only a failing read(2) reaches them")
 @pytest.mark.parametrize("reader", READ)
 def test_no_reader_reads_the_fill_value_of_a_damaged_shard(mount, tmp_path, reader):
     store = tmp_path / "hurt.ome.zarr"

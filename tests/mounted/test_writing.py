@@ -1,0 +1,314 @@
+"""Files written through a mount, system call by system call; the store checked by zarr-python 3."""
+import errno
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import DAEMON, python_of
+from stores import SmallStore
+from test_files import error_of, read
+
+
+def write(path, data, flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return SmallStore(tmp_path / "store")
+
+
+@pytest.fixture
+def mounted(mount, store):
+    return mount(store.path, "rw,flush_after=3600")
+
+
+def other(store):
+    return bytes(reversed(store.chunk(1, 0)))
+
+
+def sync(mounted):
+    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def values(store, array="a"):
+    """The array's values as zarr-python 3 reads them from the store, as a list of lists."""
+    code = "import sys, json, zarr; print(json.dumps(zarr.open_array(sys.argv[1], mode='r')[...].tolist()))"
+    done = subprocess.run([python_of("zarr3"), "-W", "ignore", "-c", code, store.file(array)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def left_behind(store):
+    return [name for folder, folders, files in os.walk(store.path) for name in folders + files if name.startswith(".zarrfs")]
+
+
+def test_a_chunk_is_created_overwritten_and_removed(mounted, store):
+    assert error_of(os.stat, mounted / "a/0.1") == errno.ENOENT or read(mounted / "a/0.1")
+    write(mounted / "a/0.1", other(store))
+    assert read(mounted / "a/0.1") == other(store)
+    assert "0.1" in os.listdir(mounted / "a")
+    write(mounted / "a/0.1", store.chunk(1, 0))
+    assert read(mounted / "a/0.1") == store.chunk(1, 0)
+    os.unlink(mounted / "a/0.1")
+    assert error_of(os.stat, mounted / "a/0.1") == errno.ENOENT
+    assert "0.1" not in os.listdir(mounted / "a")
+    sync(mounted)
+    assert error_of(os.stat, mounted / "a/0.1") == errno.ENOENT
+
+
+def test_a_temporary_file_renamed_over_a_chunk_replaces_it_at_once(mounted, store):
+    before = os.open(mounted / "a/1.0", os.O_RDONLY)
+    write(mounted / "a/1.0.12ab.partial", other(store))
+    assert "1.0.12ab.partial" in os.listdir(mounted / "a")
+    os.replace(mounted / "a/1.0.12ab.partial", mounted / "a/1.0")
+    assert read(mounted / "a/1.0") == other(store)
+    assert os.pread(before, 1 << 20, 0) == store.chunk(1, 0), "an opened chunk keeps its version"
+    os.close(before)
+    assert "1.0.12ab.partial" not in os.listdir(mounted / "a")
+    mounted.unmount()
+    assert left_behind(store) == []
+
+
+def test_linking_makes_a_chunk_only_where_there_is_none(mounted, store):
+    os.unlink(mounted / "a/1.0")
+    write(mounted / "a/tmp.partial", other(store))
+    os.link(mounted / "a/tmp.partial", mounted / "a/1.0")
+    assert error_of(os.link, mounted / "a/tmp.partial", mounted / "a/1.0") == errno.EEXIST
+    os.unlink(mounted / "a/tmp.partial")
+    assert read(mounted / "a/1.0") == other(store)
+
+
+def test_exclusive_creation(mounted, store):
+    assert error_of(os.open, mounted / "a/1.0", os.O_WRONLY | os.O_CREAT | os.O_EXCL) == errno.EEXIST
+    os.unlink(mounted / "a/1.0")
+    write(mounted / "a/1.0", other(store), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    assert read(mounted / "a/1.0") == other(store)
+
+
+def test_sparse_appended_and_partial_writes(mounted, store):
+    data = other(store)
+    descriptor = os.open(mounted / "a/1.0", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    os.pwrite(descriptor, data[8:], 8)
+    assert os.pread(descriptor, 8, 0) == bytes(8)
+    os.pwrite(descriptor, data[:8], 0)
+    assert os.fstat(descriptor).st_size == len(data)
+    os.close(descriptor)
+    assert read(mounted / "a/1.0") == data
+    descriptor = os.open(mounted / "a/1.0", os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+    os.write(descriptor, data[:5])
+    os.write(descriptor, data[5:])
+    os.close(descriptor)
+    assert read(mounted / "a/1.0") == data
+    descriptor = os.open(mounted / "a/1.0", os.O_WRONLY)
+    os.pwrite(descriptor, b"\x07", 3)
+    os.close(descriptor)
+    assert read(mounted / "a/1.0") == data[:3] + b"\x07" + data[4:]
+
+
+def test_locking_truncating_and_writing_in_place(mounted, store):
+    with open(mounted / "a/1.0", "r+b") as chunk:
+        fcntl.lockf(chunk, fcntl.LOCK_EX)
+        chunk.truncate(0)
+        chunk.write(other(store))
+        chunk.flush()
+        os.fsync(chunk.fileno())
+        fcntl.lockf(chunk, fcntl.LOCK_UN)
+    assert read(mounted / "a/1.0") == other(store)
+
+
+def test_bytes_that_are_no_chunk_are_kept_and_not_published(mount, store):
+    mounted = mount(store.path, "rw,flush_after=3600", damaged=True)
+    before = values(store)
+    descriptor = os.open(mounted / "a/1.0", os.O_WRONLY | os.O_TRUNC)
+    os.write(descriptor, b"short")
+    assert error_of(os.fsync, descriptor) == errno.EINVAL
+    os.close(descriptor)
+    assert read(mounted / "a/1.0") == b"short"
+    assert list(mounted.report()["unpublished"]) == ["/a chunk 1.0"]
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "/a chunk 1.0: its bytes cannot be a chunk of the array" in done.stderr
+    assert values(store) == before
+    again = mount(store.path, "rw,flush_after=3600", damaged=True)
+    assert read(again / "a/1.0") == b"short"
+    write(again / "a/1.0", store.chunk(1, 0))
+    again.unmount()
+    assert left_behind(store) == []
+
+
+def test_a_chunk_outside_the_array_is_refused(mounted):
+    assert error_of(os.open, mounted / "a/99.0", os.O_WRONLY | os.O_CREAT) == errno.EINVAL
+
+
+def test_other_names_in_an_array_are_scratch_until_they_are_synced(mounted, store):
+    write(mounted / "a/note.txt", b"hello")
+    assert read(mounted / "a/note.txt") == b"hello"
+    assert not os.path.exists(store.file("a/note.txt"))
+    descriptor = os.open(mounted / "a/note.txt", os.O_WRONLY | os.O_APPEND)
+    os.write(descriptor, b" world")
+    os.fsync(descriptor)
+    os.close(descriptor)
+    with open(store.file("a/note.txt"), "rb") as file:
+        assert file.read() == b"hello world"
+    os.unlink(mounted / "a/note.txt")
+    assert not os.path.exists(store.file("a/note.txt"))
+    write(mounted / "a/later.txt", b"kept")
+    mounted.unmount()
+    with open(store.file("a/later.txt"), "rb") as file:
+        assert file.read() == b"kept"
+
+
+def test_files_beside_the_nodes_are_the_stores_own(mounted, store):
+    os.mkdir(mounted / "docs")
+    write(mounted / "docs/README", b"text")
+    os.rename(mounted / "docs/README", mounted / "docs/README.md")
+    os.chmod(mounted / "docs/README.md", 0o600)
+    os.utime(mounted / "docs/README.md", (5, 6))
+    status = os.stat(store.file("docs/README.md"))
+    assert (status.st_mode & 0o777, status.st_mtime) == (0o600, 6)
+    os.unlink(mounted / "docs/README.md")
+    os.rmdir(mounted / "docs")
+    assert not os.path.exists(store.file("docs"))
+
+
+def test_changing_mode_and_time_of_what_is_presented_is_no_error(mounted):
+    before = os.stat(mounted / "a/1.0")
+    os.chmod(mounted / "a/1.0", 0o600)
+    os.utime(mounted / "a/1.0", (5, 6))
+    os.chown(mounted / "a/1.0", os.getuid(), os.getgid())
+    after = os.stat(mounted / "a/1.0")
+    assert (after.st_mode, after.st_mtime, after.st_ino) == (before.st_mode, before.st_mtime, before.st_ino)
+
+
+def test_a_commit_changes_neither_number_nor_time_of_other_chunks(mounted, store):
+    before = os.stat(mounted / "a/1.0")
+    name = next(name for name in ("0.0", "0.1", "1.1") if name in os.listdir(mounted / "a"))
+    write(mounted / f"a/{name}", other(store))
+    written = os.stat(mounted / f"a/{name}")
+    sync(mounted)
+    for path, earlier in ((mounted / "a/1.0", before), (mounted / f"a/{name}", written)):
+        after = os.stat(path)
+        assert (after.st_ino, after.st_mtime_ns) == (earlier.st_ino, earlier.st_mtime_ns)
+
+
+def test_attributes_are_replaced_and_bad_documents_refused(mounted, store):
+    write(mounted / "a/.zattrs.partial", json.dumps({"unit": "m", "_ARRAY_DIMENSIONS": ["y", "x"]}).encode())
+    os.replace(mounted / "a/.zattrs.partial", mounted / "a/.zattrs")
+    assert json.loads(read(mounted / "a/.zattrs")) == {"unit": "m", "_ARRAY_DIMENSIONS": ["y", "x"]}
+    with open(store.file("a/zarr.json")) as text:
+        document = json.load(text)
+    assert document["attributes"] == {"unit": "m"} and document["dimension_names"] == ["y", "x"]
+    write(mounted / "a/bad.partial", b"{not json")
+    assert error_of(os.replace, mounted / "a/bad.partial", mounted / "a/.zattrs") == errno.EINVAL
+    assert json.loads(read(mounted / "a/.zattrs"))["unit"] == "m"
+    # netCDF-C writes a shorter document over a longer one and does not truncate it
+    descriptor = os.open(mounted / "a/.zattrs", os.O_RDWR)
+    os.pwrite(descriptor, b'{"u":1}', 0)
+    os.close(descriptor)
+    assert json.loads(read(mounted / "a/.zattrs"))["u"] == 1
+
+
+def test_shrinking_deletes_what_lies_outside_at_once(mounted, store):
+    document = json.loads(read(mounted / "a/.zarray"))
+    shape, chunk = document["shape"], document["chunks"]
+    for new in ([chunk[0], shape[1]], shape):
+        document["shape"] = new
+        write(mounted / "a/z.partial", json.dumps(document).encode())
+        os.replace(mounted / "a/z.partial", mounted / "a/.zarray")
+    assert not [name for name in os.listdir(mounted / "a") if name[0] not in ".0"]
+    sync(mounted)
+    assert len(values(store)) == shape[0]
+
+
+def test_removing_an_array_and_a_group(mounted, store):
+    subprocess.run(["rm", "-r", mounted / "a"], check=True)
+    assert not os.path.exists(store.file("a"))
+    assert "a" not in os.listdir(mounted.path)
+    os.mkdir(mounted / "g")
+    write(mounted / "g/.zgroup", b'{"zarr_format": 2}')
+    os.rename(mounted / "g", mounted / "h")
+    with open(store.file("h/zarr.json")) as text:
+        assert json.load(text)["node_type"] == "group"
+    subprocess.run(["rm", "-r", mounted / "h"], check=True)
+    assert not os.path.exists(store.file("h"))
+
+
+def test_consolidated_metadata_above_a_change_goes_first(mount, store):
+    with open(store.file("zarr.json")) as text:
+        group = json.load(text)
+    with open(store.file("a/zarr.json")) as text:
+        group["consolidated_metadata"] = {"kind": "inline", "must_understand": False, "metadata": {"a": json.load(text)}}
+    with open(store.file("zarr.json"), "w") as text:
+        json.dump(group, text)
+    mounted = mount(store.path, "rw")
+    write(mounted / "a/.zattrs", b'{"new": true}')
+    with open(store.file("zarr.json")) as text:
+        assert "consolidated_metadata" not in json.load(text)
+
+
+def test_deletes_may_be_denied(mount, store):
+    mounted = mount(store.path, "rw,deletes=deny")
+    assert error_of(os.unlink, mounted / "a/1.0") == errno.EPERM
+    assert error_of(os.unlink, mounted / "a/.zarray") == errno.EPERM
+    assert read(mounted / "a/1.0") == store.chunk(1, 0)
+
+
+def test_flushing_at_close_rewrites_the_shard_before_close_returns(mount, store):
+    mounted = mount(store.path, "rw,flush=close")
+    write(mounted / "a/1.0", other(store))
+    assert mounted.statistics()["shards_rewritten"] == 1
+    assert left_behind(store) == [".zarrfs"] or left_behind(store) == [".zarrfs", "log"]
+
+
+def test_a_quiet_shard_is_rewritten(mount, store):
+    mounted = mount(store.path, "rw,flush_after=0.2")
+    write(mounted / "a/1.0", other(store))
+    until = time.monotonic() + 20
+    while mounted.statistics()["shards_rewritten"] == 0 and time.monotonic() < until:
+        time.sleep(0.02)
+    assert mounted.statistics()["shards_rewritten"] == 1
+
+
+def test_a_second_writer_is_refused_and_readers_are_not(mount, store, tmp_path):
+    mount(store.path, "rw")
+    (tmp_path / "second").mkdir()
+    done = subprocess.run([DAEMON, "mount", store.path, str(tmp_path / "second"), "-o", "rw"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "process" in done.stderr, done.stderr
+    mount(store.path, "ro")
+
+
+def test_a_killed_daemon_loses_nothing_that_was_closed(mount, store, tmp_path):
+    mounted = mount(store.path, "rw,flush_after=3600")
+    write(mounted / "a/1.0", other(store))
+    os.kill(mounted.statistics_process(), signal.SIGKILL)
+    assert error_of(read, mounted / "a/1.0") in (errno.ENOTCONN, errno.ECONNABORTED)
+    subprocess.run(["umount", "-l", mounted.path], check=True)
+    reader = mount(store.path, "ro")
+    assert "zarrfs recover" in reader.log_text()
+    assert read(reader / "a/1.0") == store.chunk(1, 0)
+    reader.unmount()
+    done = subprocess.run([DAEMON, "recover", store.path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "recovered 1 chunk" in done.stderr, done.stderr
+    assert left_behind(store) == []
+    assert read(mount(store.path, "ro") / "a/1.0") == other(store)
+
+
+def test_sigterm_publishes(mount, store):
+    mounted = mount(store.path, "rw,flush_after=3600")
+    write(mounted / "a/1.0", other(store))
+    os.kill(mounted.statistics_process(), signal.SIGTERM)
+    until = time.monotonic() + 30
+    while (os.path.ismount(mounted.path) or left_behind(store)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert left_behind(store) == []
+    assert read(mount(store.path, "ro") / "a/1.0") == other(store)

@@ -17,6 +17,25 @@ std::string_view name_of(ShownAs shown) {
   return "verbatim";
 }
 
+bool is_worth_reporting(Fault fault) {
+  switch (fault) {
+    case Fault::kStale:
+    case Fault::kNoData:
+    case Fault::kExists:
+    case Fault::kNotEmpty:
+    case Fault::kCrossDevice: return false;
+    default: return true;
+  }
+}
+
+namespace {
+/// Whether the program that asked is to blame, rather than the store or the storage.
+bool is_refusal(Fault fault) {
+  return fault == Fault::kInvalid || fault == Fault::kForbidden || fault == Fault::kReadOnly ||
+         fault == Fault::kTooBig || fault == Fault::kUnsupported;
+}
+}  // namespace
+
 void Reporter::shown(const std::string& path, ShownAs as, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
@@ -59,7 +78,9 @@ void Reporter::fault(const Error& error) {
     }
     faults_.emplace(error.message, Count{errno_of(error.fault), 1});
   }
-  log_(ViewOptions::Level::kError, printable(error.message, 1000));
+  const auto level =
+      is_refusal(error.fault) ? ViewOptions::Level::kWarning : ViewOptions::Level::kError;
+  log_(level, printable(error.message, 1000));
 }
 
 Json Reporter::render() const {

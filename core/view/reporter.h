@@ -23,6 +23,9 @@ enum class ShownAs { kVerbatim, kTrim, kRecontain, kDecode, kRechunk, kHidden, k
 
 std::string_view name_of(ShownAs shown);
 
+/// Whether a fault says more than that a program asked for what is or is not there.
+bool is_worth_reporting(Fault fault);
+
 class Reporter {
  public:
   static constexpr std::size_t kMaxFacts = 10'000;

@@ -167,7 +167,8 @@ class StoreView : public View {
   Result<void> remove_shown_document(const Directory& directory, const std::string& name);
   /// Whether nothing is left to be seen in a directory.
   Result<bool> is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix);
-  Result<Found> change_stored(NodeId node, const std::string& path, const AttributeChange& change);
+  Result<Found> change_stored(NodeId node, const std::string& path, bool directory,
+                              const AttributeChange& change);
 
   // Writing: opened files (view_work.cc).
   Result<std::shared_ptr<OpenFile>> open_work(const Directory& directory, const Name& name,
@@ -192,10 +193,7 @@ class StoreView : public View {
 
   template <class T>
   Result<T> reported(Result<T> result) {
-    if (!result && result.error().fault != Fault::kStale &&
-        result.error().fault != Fault::kNoData) {
-      shared_.reporter.fault(result.error());
-    }
+    if (!result && is_worth_reporting(result.error().fault)) shared_.reporter.fault(result.error());
     return result;
   }
 

@@ -106,7 +106,8 @@ std::string StoreView::own_text(const NamedNode& node) {
   if (!shared_.options.immutable) return text;
   // The kernel may read without opening, up to the size it was told at lookup: blanks make the size
   // one that hardly ever changes.
-  text.insert(text.size() - 1, divide_up(text.size(), kOwnPadding) * kOwnPadding - text.size(), ' ');
+  text.insert(text.size() - 1, divide_up(text.size(), kOwnPadding) * kOwnPadding - text.size(),
+              ' ');
   return text;
 }
 

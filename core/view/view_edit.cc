@@ -216,9 +216,10 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int f
   return reported(answer());
 }
 
-Result<Found> StoreView::change_stored(NodeId node, const std::string& path,
+Result<Found> StoreView::change_stored(NodeId node, const std::string& path, bool directory,
                                        const AttributeChange& change) {
-  ZARRFS_TRY(const Fd descriptor, shared_.store->open_plain(path, O_RDONLY, 0));
+  const int kind = directory ? O_DIRECTORY : 0;
+  ZARRFS_TRY(const Fd descriptor, shared_.store->open_plain(path, O_RDONLY | kind, 0));
   if (!descriptor.valid()) return refused(Fault::kStale, path, "it is gone");
   ZARRFS_CHECK(apply_change(descriptor.get(), path, change));
   nodes_.forget();
@@ -248,10 +249,11 @@ Result<Found> StoreView::change(NodeId node, const AttributeChange& change, Open
     }
     if (node < kFirstChunkNode) {
       ZARRFS_TRY(const Target target, resolve(node));
-      const bool foreign = target.named->kind == NamedNode::Kind::kForeign ||
-                           (target.named->kind == NamedNode::Kind::kDirectory &&
-                            target.state->kind == NodeState::Kind::kForeign);
-      if (foreign) return change_stored(node, target.named->path, change);
+      const bool directory = target.named->kind == NamedNode::Kind::kDirectory &&
+                             target.state->kind == NodeState::Kind::kForeign;
+      if (directory || target.named->kind == NamedNode::Kind::kForeign) {
+        return change_stored(node, target.named->path, directory, change);
+      }
     }
     return attributes(node);
   };

@@ -1,6 +1,7 @@
 // Taking over what an earlier writer left: part of WriteBuffer. JOURNAL.md has the argument.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/write/shard_builder.h"
 #include "core/write/write_buffer.h"
@@ -23,6 +24,11 @@ std::map<std::uint64_t, LoggedSuccessor> sort_records(const std::vector<LogRecor
     }
   }
   return logged;
+}
+
+std::string parent_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
 bool is_whole(const File& successor, const LogRecord& record) {
@@ -82,6 +88,21 @@ Result<std::uint64_t> WriteBuffer::put_again(const ArrayPointer& array,
   return chunks;
 }
 
+/// Removes what commits that were killed left beside shards: files that the log does not name.
+Result<void> WriteBuffer::remove_strays(const std::set<std::string>& directories) {
+  std::set<std::string> needed;
+  for (const Pointer& shard : pointers_below("")) needed.insert(shard->successor_path);
+  for (const std::string& directory : directories) {
+    ZARRFS_TRY(const auto entries, store_->list(directory));
+    for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+      const std::string path = join_path(directory, entry.name);
+      if (entry.kind != EntryKind::kFile || !is_successor_name(entry.name)) continue;
+      if (!needed.contains(path)) ZARRFS_CHECK(store_->remove(path));
+    }
+  }
+  return {};
+}
+
 Result<void> WriteBuffer::take_over() {
   ZARRFS_TRY(const auto contents, read_log(*store_));
   ZARRFS_TRY(log_, LogWriter::open(store_, contents));
@@ -89,8 +110,11 @@ Result<void> WriteBuffer::take_over() {
   Recovered total;
   std::vector<std::string> finished;
   const auto cache = std::make_shared<IndexCache>(std::size_t{16} << 20U);
+  std::set<std::string> directories;
   for (const auto& [id, logged] : sort_records(contents->records)) {
     if (logged.open.successor_path.empty()) continue;
+    directories.insert(parent_of(logged.open.successor_path));
+    directories.insert(logged.open.array_path);
     ZARRFS_TRY(const std::shared_ptr<const File> successor,
                store_->open(logged.open.successor_path));
     const bool removals_only = std::all_of(
@@ -137,6 +161,7 @@ Result<void> WriteBuffer::take_over() {
     }
   }
   for (const std::string& path : finished) ZARRFS_CHECK(store_->remove(path));
+  ZARRFS_CHECK(remove_strays(directories));
   if (total.chunks > 0) {
     options_.log(
         false, "recovered " + std::to_string(total.chunks) + " chunks that had not been published");

@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
+#include <set>
 #include <shared_mutex>
 #include <thread>
 #include <unordered_map>
@@ -120,6 +121,7 @@ class WriteBuffer {
   using Pointer = std::shared_ptr<DirtyShard>;
   WriteBuffer(std::shared_ptr<Store> store, WriteOptions options);
   Result<void> take_over();
+  Result<void> remove_strays(const std::set<std::string>& directories);
   Result<std::uint64_t> put_again(const ArrayPointer& array, const LoggedSuccessor& logged,
                                   const File* successor);
   Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);

@@ -4,13 +4,14 @@ _zarrfs() {
   if [[ $before == -o ]]; then
     local done='' last=$word
     [[ $word == *,* ]] && done=${word%,*}, last=${word##*,}
-    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= nested_attributes= immutable timeout= index_cache= read_ahead= threads= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
+    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= nested_attributes= immutable timeout= index_cache= read_ahead= flush_after= flush= write_buffer= validate= deletes= shard_shape= shard_chunks= shard_bytes= threads= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
     compopt -o nospace
     return
   fi
   case ${COMP_WORDS[1]} in
     mount) flags='-h --help -o --options -f --foreground -v --verbose' ;;
     umount) flags='-h --help' ;;
+    sync) flags='-h --help' ;;
     doctor) flags='-h --help --json' ;;
     info) flags='-h --help --json --view --profile -j --threads' ;;
     ls) flags='-h --help -l --long --json' ;;
@@ -23,11 +24,12 @@ _zarrfs() {
     unshard) flags='-h --help --in-place --format --profile --check -j --threads' ;;
     reshard) flags='-h --help --in-place --check -j --threads' ;;
     compact) flags='-h --help --min-dead -n --dry-run -j --threads' ;;
+    recover) flags='-h --help' ;;
     map) flags='-h --help --show --axes --at -o --output --square --decode -j --threads' ;;
     stats) flags='-h --help --json --every' ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'mount umount doctor info ls cat locate verify refs diff shard unshard reshard compact map stats' -- "$word"; compgen -d -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'mount umount sync doctor info ls cat locate verify refs diff shard unshard reshard compact recover map stats' -- "$word"; compgen -d -- "$word")
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
   else

@@ -177,11 +177,14 @@ TEST(ViewChunks, ADamagedShardIsListedWholeAndAnswersWithDamage) {
   ShownStore shown(maker.root());
   EXPECT_THAT(*shown.list("", 1),
               ElementsAre(".zarray", ".zattrs", "0.0", "0.1", "1.0", "1.1", "3.3"));
-  for (const char* name : {"0.0", "0.1", "1.1"}) EXPECT_EQ(shown.fault(name), Fault::kDamaged);
+  for (const char* name : {"0.0", "0.1", "1.1"}) {
+    EXPECT_EQ(shown.read(name).error().fault, Fault::kDamaged);
+    EXPECT_GT((*shown.find(name))->status.st_size, 0) << "readers that look first must find a file";
+  }
   EXPECT_EQ(*shown.read("3.3"), text_of(counting_elements(9, 4)));
   EXPECT_FALSE(shown.log.empty());
   const std::size_t lines = shown.log.size();
-  EXPECT_EQ(shown.fault("0.0"), Fault::kDamaged);
+  EXPECT_EQ(shown.read("0.0").error().fault, Fault::kDamaged);
   EXPECT_EQ(shown.log.size(), lines) << "a repeated fault is counted, not logged again";
 }
 

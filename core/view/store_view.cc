@@ -154,20 +154,22 @@ Result<Found> StoreView::named_attributes(NodeId id, const NamedNode& node, cons
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
   const auto answer = [&]() -> Result<std::shared_ptr<OpenFile>> {
     ZARRFS_TRY(const Target target, resolve(node));
-    if (target.named) return open_named(*target.named, target.state);
+    if (target.named) return open_named(node, *target.named, target.state);
     if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
     const std::string key = works_.empty() ? "" : chunk_key(*target.state, target.part.coordinates);
     if (auto work = works_.find(key)) return read_work(*this, std::move(work));
     ZARRFS_TRY(const ShownChunk chunk, current_chunk(target));
     if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
     auto file = chunks_.open(*target.state, target.part.coordinates, chunk);
-    if (file || file.error().fault == Fault::kStale) return file;
-    return std::make_shared<BrokenFile>(file.error());
+    if (!file && file.error().fault == Fault::kStale) return file;
+    if (!file) return std::make_shared<BrokenFile>(file.error());
+    (*file)->remember(found(node, chunk_status(*target.state, target.part, chunk)));
+    return file;
   };
   return reported(answer());
 }
 
-Result<std::shared_ptr<OpenFile>> StoreView::open_named(const NamedNode& node,
+Result<std::shared_ptr<OpenFile>> StoreView::open_named(NodeId id, const NamedNode& node,
                                                         const StatePtr& state) {
   const auto snapshot = [](const std::string& text) -> std::shared_ptr<OpenFile> {
     constexpr bool kDirect = true;
@@ -180,7 +182,10 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_named(const NamedNode& node,
       if (text == nullptr || digest_of(as_text(*text)) != node.version) {
         return fail(stale(node.path));
       }
-      return std::make_shared<BytesFile>(std::move(text));
+      ZARRFS_TRY(const Found as_now, named_attributes(id, node, state));
+      auto file = std::make_shared<BytesFile>(std::move(text));
+      file->remember(as_now);
+      return file;
     }
     case NamedNode::Kind::kForeign: {
       ZARRFS_TRY(auto file, shared_.store->open(node.path));

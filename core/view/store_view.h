@@ -120,7 +120,8 @@ class StoreView : public View {
 
   Result<Found> named_attributes(NodeId id, const NamedNode& node, const StatePtr& state);
   Result<ShownChunk> current_chunk(const Target& target);
-  Result<std::shared_ptr<OpenFile>> open_named(const NamedNode& node, const StatePtr& state);
+  Result<std::shared_ptr<OpenFile>> open_named(NodeId id, const NamedNode& node,
+                                               const StatePtr& state);
   [[nodiscard]] std::string statistics();
 
   // Writing: names (view_edit.cc).

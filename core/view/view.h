@@ -58,13 +58,18 @@ class OpenFile {
   virtual Result<void> sync() { return {}; }
   /// The last descriptor is gone.
   virtual void closed() {}
-  /// The attributes of the opened file, where those of its node may be another's.
-  virtual Result<std::optional<Found>> attributes() { return std::nullopt; }
+  /// The attributes of the opened file, where those of its node may be another's by now.
+  virtual Result<std::optional<Found>> attributes() { return remembered_; }
+  /// Keeps the attributes that it had when it was opened: it keeps its version, too.
+  void remember(const Found& found) { remembered_ = found; }
 
   virtual Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) = 0;
   /// Whether pages cached by the kernel from an earlier open are still right.
   [[nodiscard]] virtual bool keep_cache() const = 0;
   [[nodiscard]] virtual bool direct_io() const { return false; }
+
+ private:
+  std::optional<Found> remembered_;  ///< Set before the file is handed out.
 };
 
 /// One name in a listing. `next` is the offset at which a later listing goes on after it.

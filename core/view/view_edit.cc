@@ -492,6 +492,11 @@ Result<void> StoreView::move_work(const WorkPointer& work, const Directory& dire
                  chunk ? Work::Kind::kChunk : Work::Kind::kDocument, home);
   } else {
     work->path = target.path;
+    if (target.kind == Name::Kind::kScratch && !target.store_path.empty()) {
+      // A file of this name in the store is what this one replaces when it is written out.
+      ZARRFS_TRY(const auto replaced, shared_.store->status(target.store_path));
+      work->backed = replaced.has_value();
+    }
     const WorkPointer before = works_.enter(target.path, work, Work::Kind::kScratch, home);
     if (before != nullptr) before->gone = true;
     if (target.kind == Name::Kind::kForeign) {

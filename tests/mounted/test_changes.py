@@ -146,6 +146,15 @@ def test_cp_reports_what_it_cannot_copy_and_copies_the_rest(mount, store, tmp_pa
     assert set(ALWAYS + rest) <= set(os.listdir(tmp_path / "copy/a"))
 
 
+def test_an_open_file_is_read_to_its_end_long_after_it_was_replaced(mount, store):
+    mounted = mount(store.path, "timeout=0.05")
+    with open(mounted / "a/1.0", "rb") as old:
+        store.write_shard(0, 0, add=100)
+        within(2, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add=100))
+        time.sleep(0.1)
+        assert old.read() == store.chunk(1, 0), "at the end the kernel asks for the size once more"
+
+
 def test_a_shard_changed_in_place_is_never_mixed(mount, store):
     mounted = mount(store.path, damaged=True)
     descriptor = os.open(mounted / "a/1.0", os.O_RDONLY)

@@ -209,7 +209,7 @@ class Daemon {
 
   /// Puts what was written into its shards; an error where something stays outside.
   Result<void> end_writing() {
-    const auto closed = view_->close();
+    auto closed = view_->close();
     const std::vector<Unpublished> left = view_->unpublished();
     for (const Unpublished& one : left) {
       log_->write(LogLevel::kError, one.name + " is not published: " + one.reason);

@@ -147,7 +147,7 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   if (type == "group") {
     Json document = written;
     document.erase("consolidated_metadata");  // it is of the view, not of the store
-    return write_group(state, std::move(document));
+    return write_group(state, document);
   }
   if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
   if (state.kind != NodeState::Kind::kArray) return write_array(state, written, Json());
@@ -162,7 +162,7 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   });
 }
 
-Result<void> MetadataEditor::write_group(const NodeState& state, Json document) {
+Result<void> MetadataEditor::write_group(const NodeState& state, const Json& document) {
   if (state.kind == NodeState::Kind::kArray) {
     ZARRFS_CHECK(check_replaceable(state));
     ZARRFS_CHECK(shared_.writes->drop_below(state.path));
@@ -247,7 +247,7 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
   Json document = state.node.group->document;
   document.erase("consolidated_metadata");
   document["attributes"] = ungroup_attributes(written, *state.node.group);
-  return write_group(state, std::move(document));
+  return write_group(state, document);
 }
 
 Result<void> MetadataEditor::clear_attributes(const std::string& path) {

@@ -38,7 +38,7 @@ class MetadataEditor {
  private:
   Result<void> write_v2(const NodeState& state, const std::string& name, const Json& written);
   Result<void> write_v3(const NodeState& state, const Json& written);
-  Result<void> write_group(const NodeState& state, Json document);
+  Result<void> write_group(const NodeState& state, const Json& document);
   Result<void> write_array(const NodeState& state, Json plain, const Json& shown);
   Result<void> write_attributes(const NodeState& state, const Json& written);
   Result<void> make_array(const NodeState& state, Json plain);

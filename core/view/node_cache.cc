@@ -55,9 +55,12 @@ Json Spellings::spell(const std::string& path, Json document) const {
     own = found->second;
   }
   own["shape"] = document["shape"];
-  const auto meaning = v3_document_of_v2(document, Json(), path);
-  const auto own_meaning = v3_document_of_v2(own, Json(), path);
-  return meaning && own_meaning && same_json(*meaning, *own_meaning) ? own : document;
+  auto meaning = v3_document_of_v2(document, Json(), path);
+  auto own_meaning = v3_document_of_v2(own, Json(), path);
+  if (!meaning || !own_meaning) return document;
+  meaning->erase("chunk_key_encoding");  // chunks are found by either separator
+  own_meaning->erase("chunk_key_encoding");
+  return same_json(*meaning, *own_meaning) ? own : document;
 }
 
 ShownAs shown_as(ByteRule rule) {
@@ -223,7 +226,11 @@ void NodeCache::present(NodeState& state) {
     state.documents.push_back({"zarr.json", text_of(shown.document)});
     return;
   }
-  state.presentation.document = shared_.spellings.spell(state.path, shown.document);
+  if (!shared_.options.separator) {
+    Json& spelled = state.presentation.document;
+    spelled = shared_.spellings.spell(state.path, std::move(spelled));
+    state.presentation.keys.separator = spelled.value("dimension_separator", "") == "/" ? '/' : '.';
+  }
   state.documents.push_back({".zarray", text_of(shown.document)});
   state.documents.push_back({".zattrs", text_of(shown.attributes)});
 }

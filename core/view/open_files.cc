@@ -38,4 +38,9 @@ Result<ReadPlan> ForeignFile::read(std::uint64_t offset, std::uint64_t length) {
   return plan;
 }
 
+Result<std::optional<Found>> ForeignFile::attributes() {
+  ZARRFS_TRY(const struct stat status, file_->current_status());
+  return show_(status);
+}
+
 }  // namespace zarrfs

@@ -2,6 +2,7 @@
 // Thread-safe: nothing changes after construction.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace zarrfs {
 
 /// `wanted` clamped to a file of `size` bytes.
 ByteRange clamp_read(std::uint64_t offset, std::uint64_t length, std::uint64_t size);
+
+using ShowStatus = std::function<Found(const struct stat&)>;
 
 /// A document, a decoded chunk, or a fill chunk.
 class BytesFile : public OpenFile {
@@ -59,14 +62,18 @@ class BrokenFile : public OpenFile {
 /// A file of the store that is not Zarr's, as it is at each read.
 class ForeignFile : public OpenFile {
  public:
-  ForeignFile(std::shared_ptr<const File> file, bool immutable)
-      : file_(std::move(file)), immutable_(immutable) {}
+  /// `show` gives the attributes of a file with this status.
+  ForeignFile(std::shared_ptr<const File> file, bool immutable, ShowStatus show)
+      : file_(std::move(file)), immutable_(immutable), show_(std::move(show)) {}
+  /// Of the opened file, which may have lost its name.
+  Result<std::optional<Found>> attributes() override;
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] bool keep_cache() const override { return immutable_; }
 
  private:
   const std::shared_ptr<const File> file_;
   const bool immutable_;
+  const ShowStatus show_;
 };
 
 }  // namespace zarrfs

@@ -195,7 +195,8 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_named(NodeId id, const NamedNo
       if (file->descriptor() < 0) {
         return fail(Fault::kUnsupported, "/" + node.path + ": it has no descriptor to read from");
       }
-      return std::make_shared<ForeignFile>(std::move(file), shared_.options.immutable);
+      return std::make_shared<ForeignFile>(std::move(file), shared_.options.immutable,
+                                           shown_as_foreign(node.path));
     }
     case NamedNode::Kind::kWork: {
       auto work = works_.find(node.version);

@@ -175,6 +175,8 @@ class StoreView : public View {
   Result<std::shared_ptr<OpenFile>> open_work(const Directory& directory, const Name& name,
                                               int flags, WorkPointer* made);
   Result<WorkPointer> make_work(const Directory& directory, const Name& name, int flags);
+  [[nodiscard]] std::function<Found(const struct stat&)> shown_as_foreign(
+      const std::string& path) const;
   Result<std::shared_ptr<OpenFile>> open_stored(const std::string& path, int flags, mode_t mode);
   Result<void> load(Work& work, const Directory& directory, const Name& name);
   /// `id`: the node by which it was reached; a number of its own where there is none (which counts

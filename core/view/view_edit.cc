@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 
 #include "core/view/chunk_lister.h"
 #include "core/view/view_directory.h"
@@ -16,24 +16,6 @@ tl::unexpected<Error> refused(Fault fault, const std::string& path, const std::s
   return fail(fault, "/" + path + ": " + why);
 }
 
-Result<void> apply_change(int descriptor, const std::string& path, const AttributeChange& change) {
-  const auto failed = [&path](const char* action) {
-    return fail(system_error(errno, "/" + path + ": " + action));
-  };
-  if (change.mode && ::fchmod(descriptor, *change.mode & 07777U) != 0) {
-    return failed("changing its mode");
-  }
-  if ((change.owner || change.group) &&
-      ::fchown(descriptor, change.owner.value_or(static_cast<uid_t>(-1)),
-               change.group.value_or(static_cast<gid_t>(-1))) != 0) {
-    return failed("changing its owner");
-  }
-  if (!change.accessed && !change.modified) return {};
-  constexpr struct timespec kAsItIs = {0, UTIME_OMIT};
-  const struct timespec times[2] = {change.accessed.value_or(kAsItIs),
-                                    change.modified.value_or(kAsItIs)};
-  return ::futimens(descriptor, times) == 0 ? Result<void>{} : failed("changing its times");
-}
 }  // namespace
 
 Result<void> StoreView::check_writing() const {
@@ -214,52 +196,6 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int f
     }
   };
   return reported(answer());
-}
-
-Result<Found> StoreView::change_stored(NodeId node, const std::string& path, bool directory,
-                                       const AttributeChange& change) {
-  const int kind = directory ? O_DIRECTORY : 0;
-  ZARRFS_TRY(const Fd descriptor, shared_.store->open_plain(path, O_RDONLY | kind, 0));
-  if (!descriptor.valid()) return refused(Fault::kStale, path, "it is gone");
-  ZARRFS_CHECK(apply_change(descriptor.get(), path, change));
-  nodes_.forget();
-  return attributes(node);
-}
-
-Result<Found> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
-  const auto answer = [&]() -> Result<Found> {
-    ZARRFS_CHECK(check_writing());
-    if (change.size) {
-      if (file != nullptr) {
-        ZARRFS_CHECK(file->resize(*change.size));
-      } else {
-        ZARRFS_TRY(const auto opened, open_for_writing(node, *change.size == 0 ? O_TRUNC : 0));
-        auto done = opened->resize(*change.size);
-        if (done) done = opened->flush();
-        opened->closed();
-        ZARRFS_CHECK(done);
-      }
-    }
-    if (file != nullptr) {
-      ZARRFS_TRY(auto own, file->attributes());
-      if (own) {
-        own->id = node;
-        return *own;
-      }
-    }
-    if (node < kFirstChunkNode) {
-      ZARRFS_TRY(const Target target, resolve(node));
-      const bool directory = target.named->kind == NamedNode::Kind::kDirectory &&
-                             target.state->kind == NodeState::Kind::kForeign;
-      if (directory || target.named->kind == NamedNode::Kind::kForeign) {
-        return change_stored(node, target.named->path, directory, change);
-      }
-    }
-    return attributes(node);
-  };
-  auto changed = answer();
-  // Where truncating gave the chunk another version, the kernel looks the name up again.
-  return reported(std::move(changed));
 }
 
 Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {

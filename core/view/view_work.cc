@@ -91,14 +91,22 @@ std::shared_ptr<OpenFile> read_work(StoreView& view, WorkPointer work) {
   return std::make_shared<WorkHandle>(view, std::move(work), kWriter);
 }
 
-Result<ReadPlan> StoredFile::read(std::uint64_t offset, std::uint64_t length) {
+Result<struct stat> StoredFile::status() const {
   struct stat status {};
-  if (::fstat(descriptor_.get(), &status) != 0) {
-    return fail(system_error(errno, name_ + ": reading its status"));
-  }
+  if (::fstat(descriptor_.get(), &status) == 0) return status;
+  return fail(system_error(errno, name_ + ": reading its status"));
+}
+
+Result<std::optional<Found>> StoredFile::attributes() {
+  ZARRFS_TRY(const struct stat now, status());
+  return show_(now);
+}
+
+Result<ReadPlan> StoredFile::read(std::uint64_t offset, std::uint64_t length) {
+  ZARRFS_TRY(const struct stat now, status());
   ReadPlan plan;
   plan.descriptor = descriptor_.get();
-  plan.range = clamp_read(offset, length, static_cast<std::uint64_t>(status.st_size));
+  plan.range = clamp_read(offset, length, static_cast<std::uint64_t>(now.st_size));
   return plan;
 }
 
@@ -124,12 +132,16 @@ Result<void> StoredFile::sync() {
   return fail(system_error(errno, name_ + ": syncing"));
 }
 
+ShowStatus StoreView::shown_as_foreign(const std::string& path) const {
+  return [this, path](const struct stat& status) { return found(0, foreign_status(status, path)); };
+}
+
 Result<std::shared_ptr<OpenFile>> StoreView::open_stored(const std::string& path, int flags,
                                                          mode_t mode) {
   // The kernel places the bytes of O_APPEND itself.
   ZARRFS_TRY(Fd descriptor, shared_.store->open_plain(path, flags & ~O_APPEND, mode));
   if (!descriptor.valid()) return fail(Fault::kStale, "/" + path + " is gone");
-  return std::make_shared<StoredFile>(std::move(descriptor), "/" + path);
+  return std::make_shared<StoredFile>(std::move(descriptor), "/" + path, shown_as_foreign(path));
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_work(const Directory& directory, const Name& name,

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/view/open_files.h"
 #include "core/view/store_view.h"
 
 namespace zarrfs {
@@ -37,8 +38,11 @@ std::shared_ptr<OpenFile> read_work(StoreView& view, WorkPointer work);
 /// A file of the store that is not Zarr's, opened for writing. Thread-safe.
 class StoredFile : public OpenFile {
  public:
-  StoredFile(Fd descriptor, std::string name)
-      : descriptor_(std::move(descriptor)), name_(std::move(name)) {}
+  /// `show` gives the attributes of a file with this status.
+  StoredFile(Fd descriptor, std::string name, ShowStatus show)
+      : descriptor_(std::move(descriptor)), name_(std::move(name)), show_(std::move(show)) {}
+  /// Of the opened file, which may have lost its name.
+  Result<std::optional<Found>> attributes() override;
 
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] bool keep_cache() const override { return false; }
@@ -48,8 +52,11 @@ class StoredFile : public OpenFile {
   Result<void> sync() override;
 
  private:
+  [[nodiscard]] Result<struct stat> status() const;
+
   const Fd descriptor_;
   const std::string name_;
+  const ShowStatus show_;
 };
 
 }  // namespace zarrfs

@@ -312,3 +312,26 @@ def test_sigterm_publishes(mount, store):
         time.sleep(0.02)
     assert left_behind(store) == []
     assert read(mount(store.path, "ro") / "a/1.0") == other(store)
+
+
+def test_a_removed_file_stays_usable_while_it_is_open(mounted):
+    os.mkdir(mounted / "docs")
+    with open(mounted / "docs/tmp", "w+b") as file:
+        file.write(b"abc")
+        file.flush()
+        os.unlink(mounted / "docs/tmp")
+        file.truncate(2)
+        assert os.fstat(file.fileno()).st_size == 2
+        file.seek(0)
+        assert file.read() == b"ab"
+
+
+def test_a_program_finds_the_document_it_wrote(mounted):
+    """TensorStore changes an array only where it reads what it wrote; zarr-python's stores expect their separator."""
+    document = {"zarr_format": 2, "shape": [8, 8], "chunks": [2, 2], "dtype": "<i4", "fill_value": None, "order": "C", "filters": None,
+                "compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}, "dimension_separator": "/"}
+    os.mkdir(mounted / "new")
+    write(mounted / "new/.zarray", json.dumps(document).encode())
+    assert json.loads(read(mounted / "new/.zarray")) == document
+    os.mkdir(mounted / "new/0")
+    assert sorted(os.listdir(mounted / "new")) == [".zarray", ".zattrs", "0"]

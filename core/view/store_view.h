@@ -151,6 +151,7 @@ class StoreView : public View {
   /// kExists or kForbidden where no program may take the name.
   Result<Name> name_in(const Directory& directory, const std::string& name);
   Result<bool> exists(const Directory& directory, const Name& name);
+  Result<bool> chunk_is_stored(const NodeState& array, const Coordinates& chunk);
   Result<bool> belongs_to_v2(const NodeState& state);
   /// A child of the directory after a change.
   Result<Found> found_again(NodeId parent, std::string_view name);

@@ -16,6 +16,9 @@ tl::unexpected<Error> refused(Fault fault, const std::string& path, const std::s
   return fail(fault, "/" + path + ": " + why);
 }
 
+std::string base_name_of_chunk(const Coordinates& chunk) {
+  return ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(chunk);
+}
 }  // namespace
 
 Result<void> StoreView::check_writing() const {
@@ -98,12 +101,19 @@ Result<StoreView::Name> StoreView::name_in(const Directory& directory, const std
   return result;
 }
 
+/// A chunk that cannot be read is there: it can be replaced and removed.
+Result<bool> StoreView::chunk_is_stored(const NodeState& array, const Coordinates& chunk) {
+  const auto found = chunks_.find(array, chunk);
+  if (!found && found.error().fault == Fault::kDamaged) return true;
+  if (!found) return fail(found.error());
+  return *found && !(*found)->is_fill;
+}
+
 Result<bool> StoreView::exists(const Directory& directory, const Name& name) {
   switch (name.kind) {
     case Name::Kind::kChunk: {
       if (works_.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) return true;
-      ZARRFS_TRY(const auto chunk, chunks_.find(*directory.state, name.part.coordinates));
-      return chunk && !chunk->is_fill;
+      return chunk_is_stored(*directory.state, name.part.coordinates);
     }
     case Name::Kind::kPrefix: {
       if (is_made(name.path)) return true;
@@ -174,6 +184,17 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int f
     const NamedNode& named = *target.named;
     switch (named.kind) {
       case NamedNode::Kind::kForeign: return open_stored(named.path, flags, 0);
+      case NamedNode::Kind::kBroken: {
+        const NodeState& array = *target.state;
+        if (array.kind != NodeState::Kind::kArray || named.version >= array.names.chunks()) {
+          return refused(Fault::kStale, named.path, "it is another array now");
+        }
+        Name name;
+        name.kind = Name::Kind::kChunk;
+        name.part = array.names.part_of(named.version);
+        name.path = join_path(named.path, base_name_of_chunk(name.part.coordinates));
+        return open_work({target.state, std::nullopt, named.path}, name, flags, nullptr);
+      }
       case NamedNode::Kind::kDocument: {
         Name name;
         name.kind = Name::Kind::kDocument;
@@ -258,12 +279,12 @@ Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
         ZARRFS_CHECK(check_deleting(target.path));
         const std::string key = chunk_key(*directory.state, target.part.coordinates);
         const bool written = works_.find(key) != nullptr;
-        ZARRFS_TRY(const auto chunk, chunks_.find(*directory.state, target.part.coordinates));
-        if (!chunk && !written) return false;
+        const Coordinates& chunk = target.part.coordinates;
+        ZARRFS_TRY(const bool stored, chunk_is_stored(*directory.state, chunk));
+        const bool made_up = directory.state->presentation.materialise != Materialise::kOff;
+        if (!stored && !written && !made_up) return false;
         detach(key);
-        if (chunk && !chunk->is_fill) {
-          ZARRFS_CHECK(chunk_writer_.remove(*directory.state, target.part.coordinates));
-        }
+        if (stored) ZARRFS_CHECK(chunk_writer_.remove(*directory.state, chunk));
         return true;
       }
       case Name::Kind::kDocument: {

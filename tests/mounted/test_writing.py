@@ -4,12 +4,13 @@ import fcntl
 import json
 import os
 import signal
+import struct
 import subprocess
 import time
 
 import pytest
 from conftest import DAEMON, python_of
-from stores import SmallStore
+from stores import SmallStore, crc32c, shard_bytes, write_file
 from test_files import error_of, read
 
 
@@ -335,3 +336,19 @@ def test_a_program_finds_the_document_it_wrote(mounted):
     assert json.loads(read(mounted / "new/.zarray")) == document
     os.mkdir(mounted / "new/0")
     assert sorted(os.listdir(mounted / "new")) == [".zarray", ".zattrs", "0"]
+
+
+def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):
+    chunks = [store.chunk(0, 0), None, store.chunk(1, 0), store.chunk(1, 1)]
+    data = shard_bytes(chunks)
+    index = struct.pack("<QQ", 10**6, 16) + data[-68 + 16:-4]
+    for write_it in (lambda path: write(path, other(store)), os.unlink):
+        write_file(store.file("a/c/0/0"), data[:-68] + index + struct.pack("<I", crc32c(index)))
+        mounted = mount(store.path, "rw", damaged=True)
+        assert error_of(read, mounted / "a/0.0") == errno.EUCLEAN
+        write_it(mounted / "a/0.0")
+        mounted.unmount()
+        assert values(store)[2][0] == 10
+        again = mount(store.path, "ro")
+        assert error_of(read, again / "a/0.0") == (errno.ENOENT if write_it is os.unlink else 0)
+        again.unmount()

@@ -176,8 +176,12 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int f
           target.state->path,
           ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(target.part.coordinates));
       if (works_.find(chunk_key(*target.state, target.part.coordinates)) == nullptr) {
-        ZARRFS_TRY(const ShownChunk current, current_chunk(target));
-        static_cast<void>(current);  // a node of another version is kStale
+        const auto current = chunks_.find(*target.state, target.part.coordinates);
+        const bool damaged = !current && current.error().fault == Fault::kDamaged;
+        if (!current && !damaged) return fail(current.error());
+        if (damaged || !*current || (*current)->version != target.version) {
+          return refused(Fault::kStale, name.path, "it is another version now");
+        }
       }
       return open_work(directory, name, flags, nullptr);
     }

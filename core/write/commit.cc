@@ -211,8 +211,9 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     return discard(shard_changed(shard.shard_path));
   }
   if (auto told = tell(shard, drafts, hooks, false); !told) return discard(told.error());
-  if (anything && !next.own) {
-    if (auto told = hooks.before_publish(); !told) return discard(told.error());  // 3 the log knows
+  const bool successor_moves = anything && !next.own;
+  if (auto told = hooks.before_publish(successor_moves); !told) {
+    return discard(told.error());  // 3 the log knows
   }
   if (anything) {
     if (auto moved = store.rename(next.path, shard.shard_path); !moved)

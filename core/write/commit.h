@@ -23,8 +23,12 @@ struct ChunkChanges {
 
 /// What a commit tells its surroundings.
 struct CommitHooks {
-  /// Just before the shard's name moves: the successor is complete and durable.
-  std::function<Result<void>()> before_publish = [] { return Result<void>{}; };
+  /// Just before the shard's name moves or goes; what takes its place is complete and durable.
+  /// `successor_moves`: that is the successor itself. Else the successor stays for a while, and
+  /// what the log says of it must be durable: or a power cut could bring back an older write.
+  std::function<Result<void>(bool successor_moves)> before_publish = [](bool) {
+    return Result<void>{};
+  };
   /// Called with additions before the name moves, with removals after. May be empty.
   std::function<Result<void>(const ChunkChanges&)> changed;
 };

@@ -160,6 +160,7 @@ Result<void> WriteBuffer::take_over() {
       forget(shard);
     }
   }
+  static_cast<void>(sync_all());  // what was put again must outlive the file it came from
   for (const std::string& path : finished) ZARRFS_CHECK(store_->remove(path));
   ZARRFS_CHECK(remove_strays(directories));
   if (total.chunks > 0) {

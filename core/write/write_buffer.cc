@@ -319,6 +319,7 @@ Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outc
     ZARRFS_TRY(const Bytes bytes, shard->reader->read_range(draft.range));
     ZARRFS_CHECK(put(shard->array, shard->cell, number, bytes, draft.held));
   }
+  if (!rest.empty()) static_cast<void>(sync(shard->shard_path));  // held drafts: an error by nature
   ZARRFS_CHECK(log_->append({.kind = LogRecord::Kind::kDone, .successor = shard->id}));
   if (shard->file) ZARRFS_CHECK(store_->remove(shard->successor_path));
   shard->file.reset();
@@ -337,7 +338,8 @@ Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
   }
   CommitHooks hooks;
   hooks.changed = options_.changed;
-  hooks.before_publish = [&]() -> Result<void> {
+  hooks.before_publish = [&](bool successor_moves) -> Result<void> {
+    if (!successor_moves) return log_->sync();
     auto noted = log_->append({.kind = LogRecord::Kind::kPublish, .successor = shard->id});
     if (!noted) return fail(noted.error());
     return {};

@@ -1,0 +1,133 @@
+"""The power is cut (an ext4 on a loop device is shut down) while a program writes; what fsync(2) had acknowledged must be there.
+
+ZARRFS_CUTS=N sets how often. The seed is printed; ZARRFS_SEED=N repeats a run. Skipped where no loop device can be mounted.
+"""
+import errno
+import fcntl
+import json
+import os
+import random
+import subprocess
+import threading
+import time
+
+import pytest
+from conftest import DAEMON, python_of
+from stores import document, write_json
+
+SEED = int(os.environ.get("ZARRFS_SEED", random.SystemRandom().randrange(2**32)))
+CUTS = int(os.environ.get("ZARRFS_CUTS", "10"))
+SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2  # _IOR('X', 125, __u32), EXT4_GOING_FLAGS_NOLOGFLUSH
+SIDE, CHUNK = 6, 2
+
+READ = "import sys, json, zarr; print(json.dumps(zarr.open_array(sys.argv[1], mode='r')[...].tolist()))"
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+class Disk:
+    """An ext4 in a file."""
+
+    def __init__(self, folder):
+        self.image, self.path, self.off = str(folder / "image"), str(folder / "disk"), threading.Event()
+        os.mkdir(self.path)
+        with open(self.image, "wb") as file:
+            file.truncate(64 << 20)
+        if os.geteuid() != 0 or run("mkfs.ext4", "-q", "-F", self.image).returncode != 0:
+            pytest.skip("no ext4 can be made here: root and mkfs.ext4 are needed")
+
+    def mount(self):
+        done = run("mount", "-o", "loop", self.image, self.path)
+        if done.returncode != 0:
+            pytest.skip(f"no loop device can be mounted here: {done.stderr.strip()}")
+        self.off.clear()
+
+    def cut(self):
+        self.off.set()  # an fsync that is not back by now may have been cut
+        descriptor = os.open(self.path, os.O_RDONLY)
+        fcntl.ioctl(descriptor, SHUTDOWN, WITHOUT_LOG.to_bytes(4, "little"))
+        os.close(descriptor)
+
+    def unmount(self):
+        for _ in range(200):
+            if run("umount", self.path).returncode == 0:
+                return
+            time.sleep(0.02)
+        pytest.fail("the disk is still in use")
+
+
+class Writer(threading.Thread):
+    """`allowed`: chunk -> the values it may have after a cut: the last synced one, and all written since."""
+
+    def __init__(self, mountpoint, rng, allowed, start, off):
+        super().__init__()
+        self.mountpoint, self.rng, self.allowed, self.value, self.off = mountpoint, rng, allowed, start, off
+        self.error, self.synced, self.since = None, 0, []
+
+    def run(self):
+        try:
+            while True:
+                self.write()
+        except OSError as error:
+            self.error = error.errno
+
+    def write(self):
+        key, self.value = f"{self.rng.randrange(SIDE)}.{self.rng.randrange(SIDE)}", self.value + 1
+        self.allowed.setdefault(key, {0}).add(self.value)
+        descriptor = os.open(f"{self.mountpoint}/a/{key}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            os.write(descriptor, self.value.to_bytes(4, "little") * CHUNK**2)
+            if self.rng.random() < 0.5:
+                os.fsync(descriptor)
+                if not self.off.is_set():
+                    self.allowed[key] = {self.value}
+                    self.synced += 1
+        finally:
+            os.close(descriptor)
+
+
+@pytest.fixture
+def disk(tmp_path):
+    one = Disk(tmp_path)
+    one.mount()
+    yield one
+    subprocess.run(["umount", "-l", str(tmp_path / "mnt")], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["umount", "-l", one.path], stderr=subprocess.DEVNULL, check=False)
+
+
+def test_what_was_synced_survives_the_power_cut(tmp_path, disk):
+    rng = random.Random(SEED)
+    store, mountpoint = os.path.join(disk.path, "store"), str(tmp_path / "mnt")
+    os.mkdir(mountpoint)
+    write_json(os.path.join(store, "a/zarr.json"), document((SIDE * CHUNK,) * 2, (3 * CHUNK,) * 2, (CHUNK, CHUNK)))
+    os.sync()
+    allowed, value, synced = {}, 0, 0
+    for number in range(CUTS):
+        done = run(DAEMON, "mount", store, mountpoint, "-o", f"rw,flush_after={rng.choice(['0.005', '0.05', '3600'])},log={tmp_path}/log")
+        assert done.returncode == 0, f"seed {SEED}, cut {number}: {done.stderr}"
+        writer = Writer(mountpoint, rng, allowed, value, disk.off)
+        writer.start()
+        time.sleep(0.05 + rng.random() * 0.3)
+        disk.cut()
+        writer.join(60)
+        assert writer.error is not None, f"seed {SEED}, cut {number}: the writer hangs"
+        assert writer.error in (errno.EIO, errno.EROFS, errno.ESTALE), f"seed {SEED}, cut {number}: {os.strerror(writer.error)}"
+        os.kill(int(os.getxattr(mountpoint, "user.zarrfs.process")), 9)
+        run("umount", "-l", mountpoint)
+        value, synced = writer.value, synced + writer.synced
+        disk.unmount()
+        disk.mount()
+        done = run(DAEMON, "recover", store)
+        assert done.returncode == 0, f"seed {SEED}, cut {number}: {done.stderr}"
+        done = run(python_of("zarr3"), "-W", "ignore", "-c", READ, os.path.join(store, "a"))
+        assert done.returncode == 0, f"seed {SEED}, cut {number}: {done.stderr[-2000:]}"
+        values = json.loads(done.stdout)
+        for key, may in allowed.items():
+            i, j = (CHUNK * int(part) for part in key.split("."))
+            got = {values[i + a][j + b] for a in range(CHUNK) for b in range(CHUNK)}
+            assert len(got) == 1 and got <= may, f"seed {SEED}, cut {number}: chunk {key} is {got}, not one of {may}"
+            allowed[key] = got
+    print(f"seed {SEED}: {CUTS} cuts, {value} chunks written, {synced} of them synced")
+    assert synced > CUTS

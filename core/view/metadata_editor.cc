@@ -169,7 +169,7 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
   }
   const std::lock_guard lock(document_mutex_);
   ZARRFS_CHECK(store_document(state.path, document));
-  return shared_.store->remove(join_path(state.path, kAttributes));
+  return remove_early_attributes(state);
 }
 
 Result<void> MetadataEditor::write_array(const NodeState& state, Json plain, const Json& shown) {
@@ -206,7 +206,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
     const std::lock_guard lock(document_mutex_);
     ZARRFS_CHECK(store_document(state.path, document));
   }
-  ZARRFS_CHECK(shared_.store->remove(join_path(state.path, kAttributes)));
+  ZARRFS_CHECK(remove_early_attributes(state));
   nodes_.forget();
   return adopt_chunks(state.path);
 }
@@ -312,6 +312,11 @@ Result<Json> MetadataEditor::early_attributes(const NodeState& state) {
   auto attributes = parse_first_json(file->text, "/" + path);
   if (!attributes) return fail(Fault::kInvalid, attributes.error().message);
   return attributes;
+}
+
+Result<void> MetadataEditor::remove_early_attributes(const NodeState& state) {
+  if (state.has_document()) return {};  // then the file, if there is one, is not ours: see above
+  return shared_.store->remove(join_path(state.path, kAttributes));
 }
 
 Result<void> MetadataEditor::adopt_chunks(const std::string& path) {

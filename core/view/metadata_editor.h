@@ -51,6 +51,8 @@ class MetadataEditor {
   Result<void> check_replaceable(const NodeState& state);
   /// Attributes that were written before there was a node; null where there were none.
   Result<Json> early_attributes(const NodeState& state);
+  /// Removes what early_attributes has read, once it is in the node's document.
+  Result<void> remove_early_attributes(const NodeState& state);
   /// Chunks that were written before there was an array.
   Result<void> adopt_chunks(const std::string& path);
   Result<void> adopt_directory(const NodeState& array, const std::string& directory,

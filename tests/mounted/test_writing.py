@@ -352,3 +352,15 @@ def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):
         again = mount(store.path, "ro")
         assert error_of(read, again / "a/0.0") == (errno.ENOENT if write_it is os.unlink else 0)
         again.unmount()
+
+
+def test_a_document_of_zarr_v2_beside_that_of_v3_stays(mount, store):
+    """Stores may carry both; what the view does not show it does not touch."""
+    write(store.file(".zattrs"), b'{"of": "v2"}')
+    mounted = mount(store.path, "rw")
+    write(mounted / ".zattrs", b'{"new": 1}')
+    mounted.unmount()
+    with open(store.file(".zattrs")) as text:
+        assert json.load(text) == {"of": "v2"}
+    with open(store.file("zarr.json")) as text:
+        assert json.load(text)["attributes"] == {"new": 1}

@@ -10,21 +10,16 @@
 namespace zarrfs {
 namespace {
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 Result<bool> lies_in_image(const Source& source, const std::string& path) {
   if (path.empty()) return false;
-  ZARRFS_TRY(const SourceNode parent, load_source_node(*source.store, parent_of(path)));
+  ZARRFS_TRY(const SourceNode parent, load_source_node(*source.store, parent_path(path)));
   return parent.node.group && is_ome(parent.node.group->attributes);
 }
 
 // Whether arrays of one group disagree on the size of a dimension of the same name.
 Result<bool> names_conflict(const Source& source, const std::string& path) {
   if (path.empty()) return false;
-  const std::string parent = parent_of(path);
+  const std::string parent = parent_path(path);
   ZARRFS_TRY(const auto entries, source.store->list(parent));
   if (!entries) return false;
   std::map<std::string, std::uint64_t> sizes;

@@ -2,10 +2,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string_view>
 #include <utility>
 
@@ -112,6 +115,20 @@ class LocalStore final : public Store {
     Fd fd(resolve(root_.get(), path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, kStayInside));
     if (!fd.valid()) return fail(error_of(errno, path, "creating"));
     return make_local_new_file(std::move(fd), full_name(path));
+  }
+
+  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                         mode_t mode) override {
+    if (from.descriptor() < 0 || !has_clones_) return nullptr;
+    ZARRFS_TRY(std::unique_ptr<NewFile> made, create(path, mode));
+    if (::ioctl(made->descriptor(), FICLONE, from.descriptor()) == 0) return made;
+    const int error_number = errno;
+    ZARRFS_CHECK(remove(path));
+    if (error_number == ENOSPC || error_number == EDQUOT || error_number == EIO) {
+      return fail(error_of(error_number, path, "cloning " + from.name() + " to it"));
+    }
+    has_clones_ = false;
+    return nullptr;
   }
 
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
@@ -289,6 +306,7 @@ class LocalStore final : public Store {
   Fd root_;
   std::string name_;
   LinkPolicy links_;
+  std::atomic<bool> has_clones_{true};  ///< Until the file system says that it has none.
 };
 
 }  // namespace

@@ -114,6 +114,10 @@ class Store {
 
   /// A new file, exclusively: kExists where the name is taken.
   virtual Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) = 0;
+  /// A new file with the bytes of `from`, whose blocks it shares; null where the storage cannot
+  /// share them.
+  virtual Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                                 mode_t mode) = 0;
   /// An existing file for writing on (a log, a successor of an earlier run); null where absent.
   virtual Result<std::unique_ptr<NewFile>> reopen(const std::string& path) = 0;
   /// Atomically; replaces a file that stands at `to`.

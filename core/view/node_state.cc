@@ -73,9 +73,4 @@ std::string part_path(const NodeState& array, const NamedPart& part) {
   return path;
 }
 
-std::string parent_path(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
 }  // namespace zarrfs

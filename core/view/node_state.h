@@ -77,7 +77,4 @@ Result<bool> leads_to_node(Store& store, const std::string& path);
 /// By what path programs call a prefix directory of the array: "a/0/1", "a/c/0".
 std::string part_path(const NodeState& array, const NamedPart& part);
 
-/// "a/b" -> "a"; "a" -> "".
-std::string parent_path(const std::string& path);
-
 }  // namespace zarrfs

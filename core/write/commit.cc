@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/write/shard_builder.h"
+#include "core/zarr/tree.h"
 
 namespace zarrfs {
 namespace {
@@ -63,10 +64,16 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
   return base;
 }
 
-/// Whether the successor itself can become the shard: its layout is chunks and one index, and it
-/// has no dead space.
+/// Whether a shard of this array is chunks and one index, each chunk at the range that the index
+/// says.
+bool is_flat(const Layout& layout) {
+  return layout.sharded() && layout.levels().size() == 1 &&
+         layout.levels()[0].around.steps().empty();
+}
+
+/// Whether the successor itself can become the shard: its layout is flat, and it has no dead space.
 bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
-  if (!shard.file) return false;
+  if (!shard.file || shard.sync_failed) return false;
   const Layout& layout = shard.array->layout();
   const std::lock_guard lock(shard.state_mutex);
   if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
@@ -75,7 +82,18 @@ bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
       return item.second.range == ByteRange{0, shard.end};
     });
   }
-  return layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
+  return is_flat(layout);
+}
+
+/// Writes the index behind `end`, or where it is kept free at the start; nothing stands behind.
+/// Returns the file's size.
+Result<std::uint64_t> finish_file(NewFile& file, const ShardIndex& index, const IndexFormat& format,
+                                  std::uint64_t end) {
+  ZARRFS_TRY(const Bytes encoded, index.encode(format));
+  ZARRFS_CHECK(file.write_at(format.at_start() ? 0 : end, encoded));
+  if (!format.at_start()) end += encoded.size();
+  ZARRFS_CHECK(file.truncate(end));
+  return end;
 }
 
 /// Completes the successor: unchanged chunks behind the new ones, then the index. Returns bytes
@@ -96,14 +114,11 @@ Result<std::uint64_t> complete(DirtyShard& shard, const Drafts& drafts, const Ba
     index.set(number, {end, source.range.length});
     end += source.range.length;
   }
-  ZARRFS_TRY(const Bytes encoded, index.encode(format));
-  ZARRFS_CHECK(shard.file->write_at(format.at_start() ? 0 : end, encoded));
-  if (!format.at_start()) end += encoded.size();
-  ZARRFS_CHECK(shard.file->truncate(end));
+  ZARRFS_TRY(end, finish_file(*shard.file, index, format, end));
   return end - shard.end;
 }
 
-/// The new shard file: either the successor, or one laid out anew beside it.
+/// The new shard file: either the successor, or one made beside it.
 struct Next {
   std::string path;
   std::unique_ptr<NewFile> own;  // null: the successor
@@ -111,29 +126,99 @@ struct Next {
   std::uint64_t bytes_written = 0;
 };
 
-Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base) {
-  Next next;
-  if (can_complete(shard, drafts)) {
-    next.path = shard.successor_path;
-    next.file = shard.file.get();
-    auto written = complete(shard, drafts, base);
-    if (!written) return fail(written.error());
-    next.bytes_written = *written;
-    return next;
+/// Whether a clone of the present shard, with the drafts behind it, is the cheapest next one: more
+/// is kept than is new, and at most a third of it would be dead space.
+bool should_clone(const DirtyShard& shard, const Drafts& drafts, const Base& base,
+                  const IndexFormat& format) {
+  std::uint64_t fresh = 0;
+  for (const auto& [number, draft] : drafts) fresh += draft.removed ? 0 : draft.range.length;
+  std::uint64_t kept = 0;
+  for (const auto& [number, source] : base.chunks) kept += source.range.length;
+  const std::uint64_t size =
+      base.identity.size + fresh + (format.at_start() ? 0 : format.encoded_size());
+  return is_flat(shard.array->layout()) && fresh < kept &&
+         size - kept - fresh - format.encoded_size() <= size / 3;
+}
+
+/// Puts the drafts behind the chunks of `clone`, a clone of the present shard. Returns bytes
+/// written.
+Result<std::uint64_t> complete_clone(NewFile& clone, const DirtyShard& shard, const Drafts& drafts,
+                                     const Base& base, const IndexFormat& format) {
+  ShardIndex index = ShardIndex::empty(format.entries());
+  for (const auto& [number, source] : base.chunks) index.set(number, source.range);
+  std::uint64_t end = base.identity.size;
+  for (const auto& [number, draft] : drafts) {
+    if (draft.removed) continue;
+    ZARRFS_CHECK(copy_source(clone, {shard.reader, nullptr, draft.range}, end));
+    index.set(number, {end, draft.range.length});
+    end += draft.range.length;
   }
+  ZARRFS_TRY(end, finish_file(clone, index, format, end));
+  return end - base.identity.size;
+}
+
+/// A clone of the present shard with the drafts in it; `own` is null where the storage has no
+/// clones, or another way is cheaper.
+Result<Next> make_clone(Store& store, const DirtyShard& shard, const Drafts& drafts,
+                        const Base& base) {
+  Next next;
+  if (base.chunks.empty() || !shard.array->layout().sharded()) return next;
+  ZARRFS_TRY(const IndexFormat format, shard.array->layout().index_format_of(shard.cell));
+  if (!should_clone(shard, drafts, base, format)) return next;
+  next.path = new_successor_path(shard.shard_path);
+  ZARRFS_TRY(next.own, store.clone(*base.chunks.begin()->second.file, next.path, 0666));
+  if (!next.own) return next;
+  next.file = next.own.get();
+  auto written = complete_clone(*next.file, shard, drafts, base, format);
+  if (!written) {
+    static_cast<void>(store.remove(next.path));  // the first error is the one to tell
+    return fail(written.error());
+  }
+  next.bytes_written = *written;
+  return next;
+}
+
+/// After a failed sync: whether the drafts are still what was written.
+Result<void> check_drafts(const DirtyShard& shard, const Drafts& drafts) {
+  for (const auto& [number, draft] : drafts) {
+    if (draft.removed) continue;
+    ZARRFS_TRY(const Bytes bytes, shard.reader->read_range(draft.range));
+    if (crc32c(bytes) == draft.checksum) continue;
+    return fail(Fault::kIo, "shard " + shard.shard_path + ": chunk " + std::to_string(number) +
+                                " was lost by the storage when syncing it failed");
+  }
+  return {};
+}
+
+/// The shard laid out anew from the present one and the drafts.
+Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& drafts,
+                       const Base& base) {
   ChunkSources chunks = base.chunks;
   for (const auto& [number, draft] : drafts) {
     if (!draft.removed) chunks[number] = {shard.reader, nullptr, draft.range};
   }
+  Next next;
   next.path = new_successor_path(shard.shard_path);
   ZARRFS_TRY(next.own, store.create(next.path, 0666));
   next.file = next.own.get();
   auto built = build_shard(*next.file, shard.array->layout(), shard.cell, chunks);
   if (!built) {
-    static_cast<void>(store.remove(next.path));  // the first error is the one to tell
+    static_cast<void>(store.remove(next.path));
     return fail(built.error());
   }
   next.bytes_written = *built;
+  return next;
+}
+
+/// The next shard file by the way that writes least.
+Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base) {
+  if (shard.sync_failed) ZARRFS_CHECK(check_drafts(shard, drafts));
+  ZARRFS_TRY(Next next, make_clone(store, shard, drafts, base));
+  if (next.own) return next;
+  if (!can_complete(shard, drafts)) return make_anew(store, shard, drafts, base);
+  ZARRFS_TRY(next.bytes_written, complete(shard, drafts, base));
+  next.path = shard.successor_path;
+  next.file = shard.file.get();
   return next;
 }
 
@@ -145,11 +230,6 @@ void keep_ownership(const NewFile& file, const Base& base) {
       ::fchown(file.descriptor(), base.status->st_uid, base.status->st_gid) != 0) {
     return;  // a file system without owners: the new file is as good as the old one was
   }
-}
-
-std::string parent_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
 /// The chunks that appear and disappear, in coordinates of the array.
@@ -175,11 +255,11 @@ Result<void> tell(const DirtyShard& shard, const Drafts& drafts, const CommitHoo
 /// No chunk is left: the shard's file goes, and the empty directories above it.
 Result<void> delete_shard(Store& store, const DirtyShard& shard) {
   ZARRFS_CHECK(store.remove(shard.shard_path));
-  std::string directory = parent_of(shard.shard_path);
+  std::string directory = parent_path(shard.shard_path);
   ZARRFS_CHECK(store.sync_directory(directory));
   while (directory.size() > shard.array_path.size()) {
     if (!store.remove_directory(directory)) break;  // it still holds something
-    directory = parent_of(directory);
+    directory = parent_path(directory);
   }
   return {};
 }
@@ -202,8 +282,10 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     return fail(std::move(error));
   };
   if (anything) {
-    if (auto synced = next.file->sync(); !synced)
-      return discard(synced.error());  // 1 its bytes are on disk
+    if (auto synced = next.file->sync(); !synced) {  // 1 its bytes are on disk
+      shard.sync_failed = shard.sync_failed || !next.own;
+      return discard(synced.error());
+    }
   }
   auto now = store.status(shard.shard_path);  // 2 it still replaces what was merged
   if (!now) return discard(now.error());
@@ -221,7 +303,7 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     ZARRFS_TRY(const auto status, next.file->status());
     outcome.after = identity_of(status);
     if (!next.own) shard.file.reset();
-    ZARRFS_CHECK(store.sync_directory(parent_of(shard.shard_path)));  // 5 the name is on disk
+    ZARRFS_CHECK(store.sync_directory(parent_path(shard.shard_path)));  // 5 the name is on disk
   } else if (base.status) {
     ZARRFS_CHECK(delete_shard(store, shard));
   }

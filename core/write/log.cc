@@ -125,13 +125,7 @@ bool was_durable(ByteView log, std::size_t offset) {
   return false;
 }
 
-}  // namespace
-
-Result<std::optional<LogContents>> read_log(Store& store) {
-  ZARRFS_TRY(const auto document, store.read_document(kLogPath, kMaxLog));
-  if (!document) return std::nullopt;
-  const ByteView log(reinterpret_cast<const std::uint8_t*>(document->text.data()),
-                     document->text.size());
+Result<LogContents> decode_log(ByteView log, const Store& store) {
   LogContents contents;
   std::size_t at = 0;
   while (at < log.size()) {
@@ -150,6 +144,18 @@ Result<std::optional<LogContents>> read_log(Store& store) {
   contents.bytes = at;
   contents.torn_bytes = log.size() - at;
   return contents;
+}
+
+/// Where a log is written that is to take the place of one whose sync failed.
+std::string next_log_path() { return std::string(kLogPath) + ".next"; }
+
+}  // namespace
+
+Result<std::optional<LogContents>> read_log(Store& store) {
+  ZARRFS_TRY(const auto document, store.read_document(kLogPath, kMaxLog));
+  if (!document) return std::nullopt;
+  return decode_log(
+      {reinterpret_cast<const std::uint8_t*>(document->text.data()), document->text.size()}, store);
 }
 
 Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
@@ -175,6 +181,28 @@ Result<void> LogWriter::create_locked() {
   size_ = 0;
   durable_size_ = 0;
   directory_durable_ = false;
+  sync_failed_ = false;
+  return {};
+}
+
+/// Writes all records into a new file, which takes the log's name.
+Result<void> LogWriter::replace_locked() {
+  Bytes records(size_);
+  ZARRFS_TRY(const std::size_t got, file_->read_at(0, records));
+  ZARRFS_TRY(const LogContents contents, decode_log(records, *store_));
+  if (got < size_ || contents.torn_bytes > 0) {
+    return fail(Fault::kIo, "log " + std::string(kLogPath) + " of " + store_->name() +
+                                ": the storage lost a part of it when syncing it failed");
+  }
+  ZARRFS_CHECK(store_->remove(next_log_path()));
+  ZARRFS_TRY(std::unique_ptr<NewFile> next, store_->create(next_log_path(), 0600));
+  ZARRFS_CHECK(next->write_at(0, records));
+  ZARRFS_CHECK(next->sync());
+  ZARRFS_CHECK(store_->rename(next_log_path(), kLogPath));
+  file_ = std::move(next);
+  durable_size_ = size_;
+  directory_durable_ = false;
+  sync_failed_ = false;
   return {};
 }
 
@@ -196,11 +224,16 @@ Result<void> LogWriter::sync() {
   {
     const std::lock_guard lock(mutex_);
     if (!file_ || (durable_size_ == size_ && directory_durable_)) return {};
+    if (sync_failed_) ZARRFS_CHECK(replace_locked());
     file = file_;
     size = size_;
     directory_durable = directory_durable_;
   }
-  ZARRFS_CHECK(file->sync());
+  if (auto synced = file->sync(); !synced) {
+    const std::lock_guard lock(mutex_);
+    sync_failed_ = sync_failed_ || file == file_;
+    return synced;
+  }
   if (!directory_durable) {
     ZARRFS_CHECK(store_->sync_directory(kLogDirectory));
     ZARRFS_CHECK(store_->sync_directory(""));
@@ -229,6 +262,7 @@ Result<void> LogWriter::remove() {
   ZARRFS_TRY(const auto status, store_->status(kLogDirectory));
   if (!status) return {};
   ZARRFS_CHECK(store_->remove(kLogPath));
+  ZARRFS_CHECK(store_->remove(next_log_path()));
   if (auto removed = store_->remove_directory(kLogDirectory);
       !removed && removed.error().fault != Fault::kNotEmpty) {
     return removed;

@@ -73,7 +73,8 @@ class LogWriter {
   /// Appends one record, giving it its sequence number. It survives the death of this process when
   /// this returns.
   Result<std::uint64_t> append(LogRecord record);
-  /// Makes all records that were appended before the call durable.
+  /// Makes all records that were appended before the call durable. After a failure the next call
+  /// writes them into a new file.
   Result<void> sync();
   /// Forgets all records: for when none is needed any more.
   Result<void> clear();
@@ -84,6 +85,7 @@ class LogWriter {
  private:
   explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   Result<void> create_locked();
+  Result<void> replace_locked();
 
   std::shared_ptr<Store> store_;
   mutable std::mutex mutex_;
@@ -92,6 +94,7 @@ class LogWriter {
   std::uint64_t size_ = 0;
   std::uint64_t durable_size_ = 0;
   bool directory_durable_ = false;
+  bool sync_failed_ = false;  ///< The file may have lost records: see fsync(2).
 };
 
 }  // namespace zarrfs

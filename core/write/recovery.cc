@@ -26,11 +26,6 @@ std::map<std::uint64_t, LoggedSuccessor> sort_records(const std::vector<LogRecor
   return logged;
 }
 
-std::string parent_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 bool is_whole(const File& successor, const LogRecord& record) {
   if (!lies_within(record.range, successor.size())) return false;
   const auto bytes = successor.read_range(record.range);
@@ -113,7 +108,7 @@ Result<void> WriteBuffer::take_over() {
   std::set<std::string> directories;
   for (const auto& [id, logged] : sort_records(contents->records)) {
     if (logged.open.successor_path.empty()) continue;
-    directories.insert(parent_of(logged.open.successor_path));
+    directories.insert(parent_path(logged.open.successor_path));
     directories.insert(logged.open.array_path);
     ZARRFS_TRY(const std::shared_ptr<const File> successor,
                store_->open(logged.open.successor_path));

@@ -68,6 +68,9 @@ struct DirtyShard {
   std::unique_ptr<NewFile> file;       ///< Null once published. Under commit_mutex.
   std::uint64_t end = 0;               ///< Where the next chunk goes. Under commit_mutex.
   bool name_durable = false;  ///< The successor's directory has been synced. Under commit_mutex.
+  /// A sync of the successor failed: its pages may be lost though they still read well. It never
+  /// becomes the shard. Under commit_mutex.
+  bool sync_failed = false;
   bool closed = false;  ///< Published or dropped: look the shard up again. Under commit_mutex.
   int failures = 0;     ///< Commits that failed in a row. Under commit_mutex.
   std::uint64_t expected =

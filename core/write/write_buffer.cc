@@ -6,6 +6,7 @@
 
 #include "core/write/lock.h"
 #include "core/write/shard_builder.h"
+#include "core/zarr/tree.h"
 
 namespace zarrfs {
 namespace {
@@ -56,10 +57,20 @@ Result<std::unique_ptr<NewFile>> make_successor(Store& store, const DirtyShard& 
 Result<void> sync_directories(Store& store, const DirtyShard& shard) {
   std::string directory = shard.shard_path;
   do {
-    const auto slash = directory.rfind('/');
-    directory = slash == std::string::npos ? "" : directory.substr(0, slash);
+    directory = parent_path(directory);
     ZARRFS_CHECK(store.sync_directory(directory));
   } while (directory.size() > shard.array_path.size());
+  return {};
+}
+
+/// Makes what the successor holds durable, and its name.
+Result<void> sync_successor(Store& store, DirtyShard& shard) {
+  if (auto synced = shard.file->sync(); !synced) {
+    shard.sync_failed = true;
+    return synced;
+  }
+  if (!shard.name_durable) ZARRFS_CHECK(sync_directories(store, shard));
+  shard.name_durable = true;
   return {};
 }
 
@@ -260,9 +271,13 @@ Result<void> WriteBuffer::sync_pointer(DirtyShard& shard) {
     shard.unsynced = false;
   }
   if (unsynced && shard.file) {
-    ZARRFS_CHECK(shard.file->sync());
-    if (!shard.name_durable) ZARRFS_CHECK(sync_directories(*store_, shard));
-    shard.name_durable = true;
+    auto synced = sync_successor(*store_, shard);
+    if (!synced) {
+      const std::lock_guard state(shard.state_mutex);
+      shard.unsynced = true;
+      shard.failure = synced.error();
+      return synced;
+    }
   }
   const std::lock_guard state(shard.state_mutex);
   if (shard.failure) return fail(*shard.failure);

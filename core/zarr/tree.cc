@@ -157,6 +157,11 @@ std::string join_path(const std::string& parent, const std::string& name) {
   return parent.empty() ? name : parent + "/" + name;
 }
 
+std::string parent_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
 Result<Node> load_node(Store& store, const std::string& path) {
   auto document = store.read_document(join_path(path, kDocumentName), kMaxDocument);
   if (document && *document) return parsed(**document, path);

@@ -57,4 +57,7 @@ Result<bool> is_draft_v3(Store& store, const std::string& path);
 /// "a" + "b" -> "a/b"; "" + "b" -> "b".
 std::string join_path(const std::string& parent, const std::string& name);
 
+/// "a/b" -> "a"; "a" -> "".
+std::string parent_path(const std::string& path);
+
 }  // namespace zarrfs

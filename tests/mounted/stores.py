@@ -20,14 +20,16 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def shard_bytes(chunks):
-    """A shard, index at the end with its CRC32C. `chunks`: the inner chunks in C order; None is missing."""
+def shard_bytes(chunks, index_location="end"):
+    """A shard with a CRC32C behind its index. `chunks`: the inner chunks in C order; None is missing."""
     body, entries = b"", []
+    first = 16 * len(chunks) + 4 if index_location == "start" else 0
     for chunk in chunks:
-        entries.append((MISSING, MISSING) if chunk is None else (len(body), len(chunk)))
+        entries.append((MISSING, MISSING) if chunk is None else (first + len(body), len(chunk)))
         body += chunk or b""
     index = b"".join(struct.pack("<QQ", *entry) for entry in entries)
-    return body + index + struct.pack("<I", crc32c(index))
+    index += struct.pack("<I", crc32c(index))
+    return index + body if index_location == "start" else body + index
 
 
 def document(shape, shard, chunk, data_type="int32", fill=0, codecs=None, **more):

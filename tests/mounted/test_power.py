@@ -3,7 +3,6 @@
 ZARRFS_CUTS=N sets how often. The seed is printed; ZARRFS_SEED=N repeats a run. Skipped where no loop device can be mounted.
 """
 import errno
-import fcntl
 import json
 import os
 import random
@@ -13,49 +12,14 @@ import time
 
 import pytest
 from conftest import DAEMON, python_of
+from disks import Disk, run
 from stores import document, write_json
 
 SEED = int(os.environ.get("ZARRFS_SEED", random.SystemRandom().randrange(2**32)))
 CUTS = int(os.environ.get("ZARRFS_CUTS", "10"))
-SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2  # _IOR('X', 125, __u32), EXT4_GOING_FLAGS_NOLOGFLUSH
 SIDE, CHUNK = 6, 2
 
 READ = "import sys, json, zarr; print(json.dumps(zarr.open_array(sys.argv[1], mode='r')[...].tolist()))"
-
-
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
-class Disk:
-    """An ext4 in a file."""
-
-    def __init__(self, folder):
-        self.image, self.path, self.off = str(folder / "image"), str(folder / "disk"), threading.Event()
-        os.mkdir(self.path)
-        with open(self.image, "wb") as file:
-            file.truncate(64 << 20)
-        if os.geteuid() != 0 or run("mkfs.ext4", "-q", "-F", self.image).returncode != 0:
-            pytest.skip("no ext4 can be made here: root and mkfs.ext4 are needed")
-
-    def mount(self):
-        done = run("mount", "-o", "loop", self.image, self.path)
-        if done.returncode != 0:
-            pytest.skip(f"no loop device can be mounted here: {done.stderr.strip()}")
-        self.off.clear()
-
-    def cut(self):
-        self.off.set()  # an fsync that is not back by now may have been cut
-        descriptor = os.open(self.path, os.O_RDONLY)
-        fcntl.ioctl(descriptor, SHUTDOWN, WITHOUT_LOG.to_bytes(4, "little"))
-        os.close(descriptor)
-
-    def unmount(self):
-        for _ in range(200):
-            if run("umount", self.path).returncode == 0:
-                return
-            time.sleep(0.02)
-        pytest.fail("the disk is still in use")
 
 
 class Writer(threading.Thread):
@@ -90,7 +54,7 @@ class Writer(threading.Thread):
 
 @pytest.fixture
 def disk(tmp_path):
-    one = Disk(tmp_path)
+    one = Disk(tmp_path, "ext4", 64 << 20)
     one.mount()
     yield one
     subprocess.run(["umount", "-l", str(tmp_path / "mnt")], stderr=subprocess.DEVNULL, check=False)

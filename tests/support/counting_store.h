@@ -102,6 +102,11 @@ class CountingStore final : public Store {
     ZARRFS_CHECK(calls_->enter(StoreCall::kCreate, path));
     return store_->create(path, mode);
   }
+  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                         mode_t mode) override {
+    ZARRFS_CHECK(calls_->enter(StoreCall::kCreate, path));
+    return store_->clone(from, path, mode);
+  }
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kReopen, path));
     return store_->reopen(path);

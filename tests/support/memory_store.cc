@@ -72,12 +72,16 @@ class MemoryNewFile final : public NewFile {
     return apply("truncate", [size](Bytes& out) { out.resize(size); });
   }
   Result<void> sync() override {
-    return store_.change("sync", path_, [&]() -> Result<void> {
+    auto synced = store_.change("sync", path_, [&]() -> Result<void> {
       if (store_.pretend_file_sync) return {};
-      inode_->durable_bytes = inode_->bytes;
+      for (const auto& act : inode_->unsynced) act(inode_->durable_bytes);
       inode_->unsynced.clear();
       return {};
     });
+    const std::lock_guard lock(store_.mutex_);
+    // As in Linux: what a failed sync was to write is not written by the next one either.
+    if (!synced) inode_->unsynced.clear();
+    return synced;
   }
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
     const std::lock_guard lock(store_.mutex_);
@@ -187,6 +191,15 @@ Result<std::unique_ptr<NewFile>> MemoryStore::create(const std::string& path, mo
   return std::make_unique<MemoryNewFile>(*this, inode, path);
 }
 
+Result<std::unique_ptr<NewFile>> MemoryStore::clone(const File& from, const std::string& path,
+                                                    mode_t mode) {
+  if (!has_clones) return nullptr;
+  ZARRFS_CHECK(change("clone", path, [] { return Result<void>{}; }));
+  ZARRFS_TRY(std::unique_ptr<NewFile> made, create(path, mode));
+  ZARRFS_CHECK(made->copy_range(from, {0, from.size()}, 0));
+  return made;
+}
+
 Result<std::unique_ptr<NewFile>> MemoryStore::reopen(const std::string& path) {
   const std::lock_guard lock(mutex_);
   const Pointer inode = find(path);
@@ -283,25 +296,17 @@ std::size_t MemoryStore::unsynced_changes() const {
   return changes;
 }
 
-std::shared_ptr<MemoryStore> MemoryStore::after_power_cut(
-    const std::function<bool(std::size_t)>& kept) const {
+std::shared_ptr<MemoryStore> MemoryStore::copy_of(const Survival& survival) const {
   const std::lock_guard lock(mutex_);
   auto result = std::make_shared<MemoryStore>();
-  std::size_t change = 0;
   std::map<const MemoryInode*, Pointer> copies;
   const std::function<Pointer(const MemoryInode&)> copy = [&](const MemoryInode& from) -> Pointer {
     if (const auto known = copies.find(&from); known != copies.end()) return known->second;
     const Pointer to = result->new_inode(from.directory);
     copies[&from] = to;
-    to->bytes = from.durable_bytes;
-    for (const auto& act : from.unsynced) {
-      if (kept(change++)) act(to->bytes);
-    }
+    to->bytes = survival.bytes(from);
     to->durable_bytes = to->bytes;
-    MemoryInode::Entries entries = from.durable_entries;
-    for (const auto& act : from.unsynced_entries) {
-      if (kept(change++)) act(entries);
-    }
+    const MemoryInode::Entries entries = survival.entries(from);
     for (const auto& [name, child] : entries) to->entries[name] = copy(*child);
     to->durable_entries = to->entries;
     return to;
@@ -310,8 +315,25 @@ std::shared_ptr<MemoryStore> MemoryStore::after_power_cut(
   return result;
 }
 
+std::shared_ptr<MemoryStore> MemoryStore::after_power_cut(
+    const std::function<bool(std::size_t)>& kept) const {
+  std::size_t change = 0;
+  const auto apply = [&](auto durable, const auto& unsynced) {
+    for (const auto& act : unsynced) {
+      if (kept(change++)) act(durable);
+    }
+    return durable;
+  };
+  return copy_of(
+      {[&](const MemoryInode& inode) { return apply(inode.durable_bytes, inode.unsynced); },
+       [&](const MemoryInode& inode) {
+         return apply(inode.durable_entries, inode.unsynced_entries);
+       }});
+}
+
 std::shared_ptr<MemoryStore> MemoryStore::after_kill() const {
-  return after_power_cut([](std::size_t) { return true; });
+  return copy_of({[](const MemoryInode& inode) { return inode.bytes; },
+                  [](const MemoryInode& inode) { return inode.entries; }});
 }
 
 std::set<std::string> MemoryStore::files() const {

@@ -41,6 +41,8 @@ class MemoryStore final : public Store {
   /// Mutants: syncs that only pretend.
   bool pretend_file_sync = false;
   bool pretend_directory_sync = false;
+  /// Whether it is a storage that shares blocks between files.
+  bool has_clones = false;
 
   /// Number of independent changes that a power cut may or may not keep.
   [[nodiscard]] std::size_t unsynced_changes() const;
@@ -60,6 +62,8 @@ class MemoryStore final : public Store {
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override;
   Result<struct statvfs> space() override;
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override;
+  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                         mode_t mode) override;
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> remove(const std::string& path) override;
@@ -71,6 +75,12 @@ class MemoryStore final : public Store {
 
  private:
   friend class MemoryNewFile;
+  /// What is left of each inode.
+  struct Survival {
+    std::function<Bytes(const MemoryInode&)> bytes;
+    std::function<MemoryInode::Entries(const MemoryInode&)> entries;
+  };
+  [[nodiscard]] std::shared_ptr<MemoryStore> copy_of(const Survival& survival) const;
   using Pointer = std::shared_ptr<MemoryInode>;
   [[nodiscard]] Pointer find(const std::string& path) const;
   Result<void> change(const std::string& call, const std::string& path,

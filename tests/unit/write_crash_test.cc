@@ -60,8 +60,10 @@ void run_workload(const std::shared_ptr<MemoryStore>& store, Promises& promises)
   };
   put(0, 10);
   put(1, 11);
+  put(3, 13);
   if (writer->sync(0)) promises.make_durable(0);
   if (writer->sync(1)) promises.make_durable(1);
+  if (writer->sync(3)) promises.make_durable(3);
   static_cast<void>(writer->commit(0));  // may fail; what was acknowledged stays
   put(2, 12);
   promises.begin(0, std::nullopt);
@@ -141,6 +143,42 @@ TEST_P(WriteCrashEach, NoCrashBreaksAPromise) {
   EXPECT_GT(outcome.states, 500U);
   std::printf("%s: %llu crash states\n", name_of(GetParam()),
               static_cast<unsigned long long>(outcome.states));
+}
+
+TEST_P(WriteCrashEach, NoCrashBreaksAPromiseWhereShardsAreCloned) {
+  std::uint64_t clones = 0;
+  const Outcome outcome = crash_everywhere(GetParam(), [&](MemoryStore& store) {
+    store.has_clones = true;
+    store.fault = [&](const std::string& call, const std::string&) {
+      clones += call == "clone" ? 1 : 0;
+      return 0;
+    };
+  });
+  EXPECT_EQ(outcome.broken, "") << name_of(GetParam());
+  // Where the index is at the end, the old one would be half of these small shards.
+  EXPECT_EQ(clones > 0, GetParam() == Sharding::kIndexAtStart);
+}
+
+/// Each sync of a file fails once, and the pages that it was to write are lost; then the power
+/// fails.
+TEST_P(WriteCrashEach, NoFailedSyncBreaksAPromise) {
+  std::uint64_t runs = 0;
+  bool reached = true;
+  for (std::uint64_t failing = 0; reached; ++failing, ++runs) {
+    const auto store = make_store(GetParam());
+    std::uint64_t syncs = 0;
+    reached = false;
+    store->fault = [&](const std::string& call, const std::string&) {
+      if (call != "sync" || syncs++ != failing) return 0;
+      reached = true;
+      return EIO;
+    };
+    Promises promises;
+    run_workload(store, promises);
+    const auto crashed = store->after_power_cut([](std::size_t) { return false; });
+    ASSERT_EQ(check(crashed, promises, true), "") << name_of(GetParam()) << ", sync " << failing;
+  }
+  EXPECT_GT(runs, 4U);
 }
 
 TEST(WriteMutants, NoSyncOfFilesIsCaught) {

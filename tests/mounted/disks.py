@@ -1,0 +1,47 @@
+"""File systems of the tests' own, on a loop device. Tests skip where they cannot be had."""
+import fcntl
+import os
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+
+SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2  # _IOR('X', 125, __u32), EXT4_GOING_FLAGS_NOLOGFLUSH
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+class Disk:
+    """A file system of `kind` in a file of `size` bytes."""
+
+    def __init__(self, folder, kind, size):
+        self.image, self.path, self.off = str(folder / "image"), str(folder / "disk"), threading.Event()
+        os.mkdir(self.path)
+        with open(self.image, "wb") as file:
+            file.truncate(size)
+        make = shutil.which(f"mkfs.{kind}", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        if os.geteuid() != 0 or not make or run(make, "-q", self.image).returncode != 0:
+            pytest.skip(f"no {kind} can be made here: root and mkfs.{kind} are needed")
+
+    def mount(self):
+        done = run("mount", "-o", "loop", self.image, self.path)
+        if done.returncode != 0:
+            pytest.skip(f"no loop device can be mounted here: {done.stderr.strip()}")
+        self.off.clear()
+
+    def cut(self):
+        self.off.set()  # an fsync that is not back by now may have been cut
+        descriptor = os.open(self.path, os.O_RDONLY)
+        fcntl.ioctl(descriptor, SHUTDOWN, WITHOUT_LOG.to_bytes(4, "little"))
+        os.close(descriptor)
+
+    def unmount(self):
+        for _ in range(200):
+            if run("umount", self.path).returncode == 0:
+                return
+            time.sleep(0.02)
+        pytest.fail("the disk is still in use")

@@ -102,7 +102,7 @@ class LocalNewFile final : public NewFile {
   // failure is remembered.
   Result<void> sync() override {
     if (sync_failed_) return fail(Fault::kIo, name_ + ": an earlier sync of this file failed");
-    if (::fsync(fd_.get()) == 0) return {};
+    if (::fdatasync(fd_.get()) == 0) return {};  // its size, too; not its times
     sync_failed_ = true;
     return fail(system_error(errno, name_ + ": syncing"));
   }

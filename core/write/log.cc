@@ -12,6 +12,7 @@ constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kPrefix = 12;
 constexpr std::size_t kHeader = kPrefix + 4 + 8 + 8;
 constexpr std::uint32_t kMaxPayload = 1U << 16U;
+constexpr std::uint64_t kReserve = std::uint64_t{1} << 16U;
 constexpr std::size_t kMaxLog = std::size_t{1} << 30U;
 
 void append_text(Bytes& out, const std::string& text) {
@@ -165,7 +166,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
   ZARRFS_TRY(writer->file_, writer->store_->reopen(kLogPath));
   if (!writer->file_) return writer;
   ZARRFS_CHECK(writer->file_->truncate(earlier->bytes));
-  writer->size_ = earlier->bytes;
+  writer->size_ = writer->reserved_ = earlier->bytes;
   for (const LogRecord& record : earlier->records) {
     writer->next_sequence_ = std::max(writer->next_sequence_, record.sequence + 1);
   }
@@ -178,10 +179,19 @@ Result<void> LogWriter::create_locked() {
     return fail(made.error());
   }
   ZARRFS_TRY(file_, store_->create(kLogPath, 0600));
-  size_ = 0;
-  durable_size_ = 0;
+  size_ = reserved_ = durable_size_ = 0;
   directory_durable_ = false;
   sync_failed_ = false;
+  return {};
+}
+
+/// Zeros up to `size` and beyond: records that are written over them change nothing but data, so
+/// that syncing them costs the file system no change of its own records.
+Result<void> LogWriter::reserve_locked(std::uint64_t size) {
+  if (size <= reserved_) return {};
+  const Bytes zeros(divide_up(size - reserved_, kReserve) * kReserve);
+  ZARRFS_CHECK(file_->write_at(reserved_, zeros));
+  reserved_ += zeros.size();
   return {};
 }
 
@@ -200,7 +210,7 @@ Result<void> LogWriter::replace_locked() {
   ZARRFS_CHECK(next->sync());
   ZARRFS_CHECK(store_->rename(next_log_path(), kLogPath));
   file_ = std::move(next);
-  durable_size_ = size_;
+  reserved_ = durable_size_ = size_;
   directory_durable_ = false;
   sync_failed_ = false;
   return {};
@@ -212,6 +222,7 @@ Result<std::uint64_t> LogWriter::append(LogRecord record) {
   record.sequence = next_sequence_;
   if (record.kind == LogRecord::Kind::kOpen) record.successor = record.sequence;
   const Bytes frame = encode_frame(record, durable_size_);
+  ZARRFS_CHECK(reserve_locked(size_ + frame.size()));
   ZARRFS_CHECK(file_->write_at(size_, frame));
   size_ += frame.size();
   return next_sequence_++;

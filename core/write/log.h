@@ -86,12 +86,14 @@ class LogWriter {
   explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   Result<void> create_locked();
   Result<void> replace_locked();
+  Result<void> reserve_locked(std::uint64_t size);
 
   std::shared_ptr<Store> store_;
   mutable std::mutex mutex_;
   std::shared_ptr<NewFile> file_;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t size_ = 0;
+  std::uint64_t reserved_ = 0;  ///< Size of the file: zeros stand behind the records.
   std::uint64_t durable_size_ = 0;
   bool directory_durable_ = false;
   bool sync_failed_ = false;  ///< The file may have lost records: see fsync(2).

@@ -125,6 +125,11 @@ Result<std::optional<Bytes>> Writer::read(std::uint64_t chunk) {
   return found->read();
 }
 
+std::string log_of(MemoryStore& store) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20U;
+  return (*store.read_document(kLogPath, kLimit))->text.substr(0, (*read_log(store))->bytes);
+}
+
 WriteOptions quiet_options() {
   WriteOptions options;
   options.background = false;

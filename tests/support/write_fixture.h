@@ -48,6 +48,9 @@ class Writer {
   std::unique_ptr<WriteBuffer> buffer_;
 };
 
+/// The records of the log, without the zeros behind them.
+std::string log_of(MemoryStore& store);
+
 /// Options without a thread in the background.
 WriteOptions quiet_options();
 

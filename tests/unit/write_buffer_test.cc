@@ -205,7 +205,7 @@ TEST(WriteBuffer, ALogBrokenInTheMiddleIsRefused) {
     ASSERT_TRUE(writer->put(1, chunk_of(2)));
     store = store->after_kill();
   }
-  std::string log = (*store->read_document(kLogPath, 10000))->text;
+  std::string log = log_of(*store);
   log[60] = static_cast<char>(log[60] ^ 1);
   store->write_file(kLogPath, log);
   Error error;
@@ -222,7 +222,7 @@ TEST(WriteBuffer, ATornLogEndsAtTheLastWholeRecord) {
     ASSERT_TRUE(writer->put(1, chunk_of(2)));
     store = store->after_kill();
   }
-  const std::string log = (*store->read_document(kLogPath, 10000))->text;
+  const std::string log = log_of(*store);
   store->write_file(kLogPath, log.substr(0, log.size() - 20));
   ASSERT_TRUE(Writer::open(store, quiet_options()));
   EXPECT_EQ(*published(store), (Chunks{{0, chunk_of(1)}}));

@@ -202,7 +202,7 @@ TEST(WriteMutants, ASkippedLogRecordIsCaught) {
   ASSERT_TRUE(writer->put(0, chunk_of(1)));
   promises.acknowledge(0);
   const auto crashed = store->after_kill();
-  const std::string log = (*crashed->read_document(kLogPath, 10000))->text;
+  const std::string log = log_of(*crashed);
   crashed->write_file(kLogPath, log.substr(0, log.size() / 2));  // the put's record is gone
   EXPECT_NE(check(crashed, promises, false), "");
 }

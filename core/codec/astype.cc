@@ -7,6 +7,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/numeric.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -16,6 +17,17 @@ class AsTypeCodec final : public Codec {
   explicit AsTypeCodec(DataType stored) : stored_(std::move(stored)) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    for (const char* name : {"encode_dtype", "decode_dtype"}) {
+      const auto type =
+          stored_typestr(spelled_member(question.spec, name, nullptr), question.big_endian);
+      if (!type) return std::nullopt;
+      spelling.json[name] = *type;
+    }
+    return spelling;
+  }
   [[nodiscard]] Result<Elements> encoded(const Elements& decoded) const override {
     return Elements{stored_, decoded.shape};
   }
@@ -49,6 +61,14 @@ class QuantizeCodec final : public Codec {
       : scale_(quantize_scale(digits)), stored_(std::move(stored)) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["digits"] = spelled_member(question.spec, "digits", 0);
+    if (!set_types(spelling.json, question)) return std::nullopt;
+    spelling.identity = spelling.json["dtype"] == spelling.json["astype"];
+    return spelling;
+  }
   [[nodiscard]] Result<Elements> encoded(const Elements& decoded) const override {
     return Elements{stored_, decoded.shape};
   }

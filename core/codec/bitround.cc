@@ -3,6 +3,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/numeric.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -13,6 +14,13 @@ class BitroundCodec final : public Codec {
   explicit BitroundCodec(unsigned dropped) : dropped_(dropped) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["keepbits"] = spelled_member(question.spec, "keepbits", 0);
+    spelling.identity = true;
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
                                      std::uint64_t /*limit*/) const override {

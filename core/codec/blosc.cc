@@ -9,6 +9,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/output.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -29,6 +30,16 @@ class BloscCodec final : public Codec {
   explicit BloscCodec(Settings settings) : settings_(std::move(settings)) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    Json& json = spelling.json;
+    json["cname"] = spelled_text(question.spec, "cname", "lz4");
+    json["clevel"] = spelled_member(question.spec, "clevel", 5);
+    json["shuffle"] = settings_.shuffle;
+    json["blocksize"] = spelled_member(question.spec, "blocksize", 0);
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {

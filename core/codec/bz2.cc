@@ -6,6 +6,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/output.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -71,6 +72,12 @@ class Bz2Codec final : public Codec {
   explicit Bz2Codec(int level) : level_(level) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["level"] = spelled_member(question.spec, "level", 1);
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {

@@ -104,6 +104,10 @@ std::uint64_t Elements::bytes() const {
   return checked_multiply(count(), type.size).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
+std::optional<V2Spelling> Codec::v2_spelling(const V2Question& /*question*/) const {
+  return std::nullopt;
+}
+
 Result<void> Codec::check_whole(ByteView /*bytes*/) const { return {}; }
 
 Result<CodecChain> CodecChain::make(const std::vector<CodecSpec>& specs, const Elements& decoded) {

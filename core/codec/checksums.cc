@@ -8,6 +8,7 @@
 
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -22,6 +23,14 @@ class ChecksumCodec final : public Codec {
       : name_(std::move(name)), at_start_(at_start), checksum_(std::move(checksum)) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    const std::string& name = question.spec.name;
+    if (!at_start_ || (name != "numcodecs.crc32" && name != "numcodecs.adler32"))
+      return std::nullopt;
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {

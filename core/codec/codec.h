@@ -42,6 +42,21 @@ struct Elements {
 
 enum class CodecStage { kArrayToArray, kArrayToBytes, kBytesToBytes };
 
+/// A codec as it stands in a chain of Zarr v3, to be said in Zarr v2.
+struct V2Question {
+  const CodecSpec& spec;
+  const Elements& decoded;  ///< What reaches the codec.
+  bool big_endian = false;  ///< Byte order in which the elements are stored.
+};
+
+/// What readers of Zarr v2 call a codec: numcodecs' name and configuration.
+struct V2Spelling {
+  Json json;
+  bool elementwise = true;  ///< Whether the order of axes is nothing to it.
+  bool identity = false;  ///< Whether decoding changes nothing, so that a reader need not know it.
+  bool converts = false;  ///< Delta into another type: only readers with astype do it (not GDAL).
+};
+
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -60,6 +75,10 @@ class Codec {
     std::uint32_t after = 0;
   };
   [[nodiscard]] virtual std::optional<FixedOverhead> fixed_overhead() const { return std::nullopt; }
+  /// The codec of numcodecs 0.11 that makes the same bytes; nothing where there is none, and the
+  /// chunks are shown decoded. Asked of codecs that work on elements or on bytes; of those between
+  /// the two only where elements have variable length.
+  [[nodiscard]] virtual std::optional<V2Spelling> v2_spelling(const V2Question& question) const;
   /// Whether `bytes` can be a whole encoding, at little cost (frame lengths, checksums): for
   /// refusing what a killed program left half written. An Error says what is wrong.
   [[nodiscard]] virtual Result<void> check_whole(ByteView bytes) const;

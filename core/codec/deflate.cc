@@ -7,6 +7,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/output.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -69,6 +70,12 @@ class DeflateCodec final : public Codec {
   DeflateCodec(const char* name, bool gzip, int level) : name_(name), gzip_(gzip), level_(level) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["level"] = spelled_member(question.spec, "level", 1);
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {

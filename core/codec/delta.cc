@@ -2,6 +2,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/numeric.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -50,11 +51,28 @@ Bytes differences(ByteView elements) {
   return result;
 }
 
+/// "u1" for "|u1".
+void drop_bar(Json& typestr) {
+  const auto text = typestr.get<std::string>();
+  if (text.starts_with('|')) typestr = text.substr(1);
+}
+
 class DeltaCodec final : public Codec {
  public:
   explicit DeltaCodec(DataType stored) : stored_(std::move(stored)) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.elementwise = false;
+    if (!set_types(spelling.json, question)) return std::nullopt;
+    spelling.converts = spelling.json["dtype"] != spelling.json["astype"];
+    // GDAL fails to undo delta of "|u1"; numcodecs takes either.
+    drop_bar(spelling.json["dtype"]);
+    drop_bar(spelling.json["astype"]);
+    return spelling;
+  }
 
   [[nodiscard]] Result<Elements> encoded(const Elements& decoded) const override {
     return Elements{stored_, decoded.shape};

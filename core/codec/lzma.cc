@@ -5,6 +5,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/output.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -29,6 +30,15 @@ class LzmaCodec final : public Codec {
       : format_(format), check_(check), preset_(preset), has_filters_(has_filters) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["format"] = spelled_member(question.spec, "format", 1);
+    spelling.json["check"] = spelled_member(question.spec, "check", -1);
+    spelling.json["preset"] = spelled_member(question.spec, "preset", nullptr);
+    spelling.json["filters"] = spelled_member(question.spec, "filters", nullptr);
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {

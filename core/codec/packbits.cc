@@ -8,6 +8,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/small_float.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -178,6 +179,12 @@ class PackbitsCodec final : public Codec {
 class NumcodecsPackbitsCodec final : public Codec {
  public:
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.elementwise = false;
+    return spelling;
+  }
 
   [[nodiscard]] Result<Elements> encoded(const Elements& decoded) const override {
     Elements packed;

@@ -3,6 +3,7 @@
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
 #include "core/codec/numeric.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -56,6 +57,14 @@ class FixedScaleOffsetCodec final : public Codec {
       : offset_(offset), scale_(scale), stored_(std::move(stored)) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToArray; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["offset"] = spelled_member(question.spec, "offset", 0);
+    spelling.json["scale"] = spelled_member(question.spec, "scale", 1);
+    if (!set_types(spelling.json, question)) return std::nullopt;
+    return spelling;
+  }
 
   [[nodiscard]] Result<Elements> encoded(const Elements& decoded) const override {
     return Elements{stored_, decoded.shape};

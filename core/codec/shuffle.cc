@@ -2,6 +2,7 @@
 // Source: numcodecs, shuffle.
 #include "core/codec/codecs.h"
 #include "core/codec/configuration.h"
+#include "core/codec/v2_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -11,6 +12,12 @@ class ShuffleCodec final : public Codec {
   explicit ShuffleCodec(std::size_t item_size) : item_size_(item_size) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kBytesToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    V2Spelling spelling{numcodecs_json(question.spec)};
+    spelling.json["elementsize"] = spelled_member(question.spec, "elementsize", 4);
+    return spelling;
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {

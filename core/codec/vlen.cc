@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/codec/codecs.h"
+#include "core/codec/v2_spelling.h"
 #include "core/codec/vlen_items.h"
 
 namespace zarrfs {
@@ -43,6 +44,12 @@ class VlenCodec final : public Codec {
   explicit VlenCodec(std::uint64_t count) : count_(count) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToBytes; }
+
+  [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
+    // zarrs.vlen_v2 makes the bytes of either.
+    const bool text = question.decoded.type.kind == TypeKind::kString;
+    return V2Spelling{Json::object({{"id", text ? "vlen-utf8" : "vlen-bytes"}})};
+  }
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
                                      std::uint64_t limit) const override {

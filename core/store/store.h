@@ -64,7 +64,8 @@ class NewFile {
   /// Copies `range` of `from` to `offset`, sharing blocks where the file system can.
   virtual Result<void> copy_range(const File& from, ByteRange range, std::uint64_t offset) = 0;
   virtual Result<void> truncate(std::uint64_t size) = 0;
-  /// Durable when it returns. Never retried after a failure: see fsync(2) and lost pages. Times are not part of it.
+  /// Durable when it returns. Never retried after a failure: see fsync(2) and lost pages. Times are
+  /// not part of it.
   virtual Result<void> sync() = 0;
   /// Reads what was written, also before it is synced.
   virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const = 0;

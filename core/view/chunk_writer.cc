@@ -51,7 +51,8 @@ bool ChunkWriter::is_chunk(const NodeState& array, const ChunkPlace& place, Byte
          elements->size() == chain->decoded().bytes();
 }
 
-Result<void> ChunkWriter::put(const NodeState& array, const Coordinates& chunk, ByteView shown) {
+Result<void> ChunkWriter::put(const NodeState& array, const Coordinates& chunk, ByteView shown,
+                              const struct timespec& modified) {
   ZARRFS_CHECK(check_writable(array));
   const Layout& layout = array.reader->layout();
   const ChunkPlace place = layout.place_of(chunk);
@@ -65,7 +66,7 @@ Result<void> ChunkWriter::put(const NodeState& array, const Coordinates& chunk, 
   const bool held = validate && !(stored && is_chunk(array, place, *stored));
   ZARRFS_CHECK(shared_.writes->put(array.reader, place.cell, number,
                                    held ? shown : ByteView(*stored), held));
-  note(array, chunk, place);
+  note(array, chunk, place, modified);
   return {};
 }
 
@@ -75,15 +76,16 @@ Result<void> ChunkWriter::remove(const NodeState& array, const Coordinates& chun
   const ChunkPlace place = layout.place_of(chunk);
   ZARRFS_CHECK(shared_.writes->remove(array.reader, place.cell,
                                       number_of(layout, place.cell, place.entries)));
-  note(array, chunk, place);
+  struct timespec now {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  note(array, chunk, place, now);
   return {};
 }
 
-void ChunkWriter::note(const NodeState& array, const Coordinates& chunk, const ChunkPlace& place) {
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
+void ChunkWriter::note(const NodeState& array, const Coordinates& chunk, const ChunkPlace& place,
+                       const struct timespec& modified) {
   array.versions->written(linear_of(place.cell, array.reader->layout().grid().counts()),
-                          linear_of(chunk, array.names.counts()), now);
+                          linear_of(chunk, array.names.counts()), modified);
 }
 
 Result<void> ChunkWriter::sync(const NodeState& array, const Coordinates& chunk) {

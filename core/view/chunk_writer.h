@@ -17,8 +17,10 @@ class ChunkWriter {
   static std::uint64_t most_bytes(const NodeState& array);
 
   /// The chunk survives the death of this process when it returns. Bytes that cannot be a chunk
-  /// are kept and shown, but not published.
-  Result<void> put(const NodeState& array, const Coordinates& chunk, ByteView shown);
+  /// are kept and shown, but not published. `modified`: when the file was written; its st_mtime
+  /// before the commit and after.
+  Result<void> put(const NodeState& array, const Coordinates& chunk, ByteView shown,
+                   const struct timespec& modified);
   Result<void> remove(const NodeState& array, const Coordinates& chunk);
   /// Survives a power cut; an error also for bytes that cannot be a chunk.
   Result<void> sync(const NodeState& array, const Coordinates& chunk);
@@ -31,7 +33,8 @@ class ChunkWriter {
  private:
   [[nodiscard]] static bool is_chunk(const NodeState& array, const ChunkPlace& place,
                                      ByteView stored);
-  void note(const NodeState& array, const Coordinates& chunk, const ChunkPlace& place);
+  static void note(const NodeState& array, const Coordinates& chunk, const ChunkPlace& place,
+                   const struct timespec& modified);
 
   ViewShared& shared_;
 };

@@ -342,7 +342,7 @@ Result<void> MetadataEditor::adopt_directory(const NodeState& array, const std::
     ZARRFS_TRY(const auto file, shared_.store->open(path));
     if (file == nullptr) continue;
     ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
-    ZARRFS_CHECK(chunks_.put(array, part->coordinates, bytes));
+    ZARRFS_CHECK(chunks_.put(array, part->coordinates, bytes, file->status().st_mtim));
     ZARRFS_CHECK(shared_.store->remove(path));
   }
   return {};

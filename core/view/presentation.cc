@@ -279,7 +279,8 @@ Presentation present_array(const std::string& path, std::shared_ptr<const ArrayM
   } else {
     present_v2(given, p);
   }
-  const std::string name = "array " + printable(path) + ": ";
+  const std::string name =
+      "array " + (path.empty() ? "at the root of the store" : printable(path)) + ": ";
   if (!p.reason.empty()) p.reason = name + p.reason;
   if (const std::string why = why_read_only(given, p); !why.empty())
     p.read_only_reason = name + why;

@@ -162,8 +162,9 @@ class StoreView : public View {
                            bool keep);
   Result<void> move_directory(const std::string& from, const Directory& directory,
                               const Name& target);
-  /// Makes `bytes` the chunk or document `target`.
-  Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes);
+  /// Makes `bytes`, written at `modified`, the chunk or document `target`.
+  Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes,
+                          const struct timespec& modified);
   /// The file that is being written under this name is nobody's any more.
   void detach(const std::string& key);
   Result<void> remove_shown_document(const Directory& directory, const std::string& name);

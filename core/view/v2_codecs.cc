@@ -7,31 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/codec/v2_spelling.h"
+
 namespace zarrfs {
 namespace {
 
 using Step = CodecChain::Step;
 using Axes = std::vector<std::uint64_t>;
 
-/// The name numcodecs knows a codec by.
-std::string numcodecs_id(const std::string& name) {
-  constexpr std::string_view kPrefix = "numcodecs.";
-  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
-}
-
-Json member(const CodecSpec& spec, const char* name, Json otherwise) {
-  if (!spec.configuration.is_object()) return otherwise;
-  const auto found = spec.configuration.find(name);
-  if (found == spec.configuration.end()) return otherwise;
-  return *found;
-}
-
-std::string text_member(const CodecSpec& spec, const char* name, const std::string& otherwise) {
-  const Json value = member(spec, name, otherwise);
-  return value.is_string() ? value.get<std::string>() : otherwise;
-}
-
-Json codec_json(const std::string& id) { return Json::object({{"id", id}}); }
+std::string id_of(const Json& codec) { return codec.at("id").get<std::string>(); }
 
 // --- Order ------------------------------------------------------------------------------------
 
@@ -40,7 +24,7 @@ std::optional<Axes> transpose_order(const Step& step) {
   const std::size_t rank = step.decoded.shape.size();
   Axes order(rank);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
-  const Json spelled = member(step.spec, "order", nullptr);
+  const Json spelled = spelled_member(step.spec, "order", nullptr);
   if (spelled == "C") return order;
   if (spelled == "F") {
     std::reverse(order.begin(), order.end());
@@ -67,145 +51,16 @@ std::optional<char> order_name(const Axes& order, const Axes& shape) {
   return std::nullopt;
 }
 
-// --- Codecs of arrays ---------------------------------------------------------------------------
-
-struct ArrayFilter {
-  Json json;
-  bool elementwise = true;  ///< Whether the order of axes is nothing to it.
-  bool identity = false;  ///< Whether decoding changes nothing, so that a reader need not know it.
-  bool converts = false;  ///< Delta into another type: only readers with astype do it (not GDAL).
-};
-
-/// A numpy type of a configuration, with the byte order that the elements are stored in. Nothing
-/// where it is not one.
-std::optional<std::string> stored_typestr(const Json& spelled, bool big_endian) {
-  if (!spelled.is_string()) return std::nullopt;
-  const auto parsed = parse_numpy_type(spelled.get_ref<const std::string&>());
-  if (!parsed) return std::nullopt;
-  return numpy_typestr(parsed->type, big_endian);
-}
-
 /// Whether a type in the configuration is spelled big-endian. zarr-python 3 stores little-endian
 /// elements under that name and misreads them itself.
 bool spelled_big_endian(const CodecSpec& spec) {
   for (const char* name : {"dtype", "astype", "encode_dtype", "decode_dtype"}) {
-    const Json value = member(spec, name, nullptr);
+    const Json value = spelled_member(spec, name, nullptr);
     if (!value.is_string()) continue;
     const auto parsed = parse_numpy_type(value.get_ref<const std::string&>());
     if (parsed && parsed->big_endian && parsed->type.swap_unit() > 1) return true;
   }
   return false;
-}
-
-/// Sets `dtype` and `astype` (the same where it is not given); false where they are not types of
-/// numpy.
-bool set_types(Json& json, const CodecSpec& spec, bool big_endian) {
-  const Json dtype = member(spec, "dtype", nullptr);
-  const Json astype = member(spec, "astype", nullptr);
-  const auto from = stored_typestr(dtype, big_endian);
-  const auto to = stored_typestr(astype.is_null() ? dtype : astype, big_endian);
-  if (!from || !to) return false;
-  json["dtype"] = *from;
-  json["astype"] = *to;
-  return true;
-}
-
-/// "u1" for "|u1".
-void drop_bar(Json& typestr) {
-  const auto text = typestr.get<std::string>();
-  if (text.starts_with('|')) typestr = text.substr(1);
-}
-
-std::optional<ArrayFilter> array_filter(const Step& step, bool big_endian) {
-  const CodecSpec& spec = step.spec;
-  const std::string id = numcodecs_id(spec.name);
-  ArrayFilter filter{codec_json(id)};
-  Json& json = filter.json;
-  if (id == "delta") {
-    filter.elementwise = false;
-    if (!set_types(json, spec, big_endian)) return std::nullopt;
-    filter.converts = json["dtype"] != json["astype"];
-    drop_bar(json["dtype"]);  // GDAL fails to undo delta of "|u1"; numcodecs takes either
-    drop_bar(json["astype"]);
-  } else if (id == "fixedscaleoffset") {
-    json["offset"] = member(spec, "offset", 0);
-    json["scale"] = member(spec, "scale", 1);
-    if (!set_types(json, spec, big_endian)) return std::nullopt;
-  } else if (id == "quantize") {
-    json["digits"] = member(spec, "digits", 0);
-    if (!set_types(json, spec, big_endian)) return std::nullopt;
-    filter.identity = json["dtype"] == json["astype"];
-  } else if (id == "astype") {
-    const auto encoded = stored_typestr(member(spec, "encode_dtype", nullptr), big_endian);
-    const auto decoded = stored_typestr(member(spec, "decode_dtype", nullptr), big_endian);
-    if (!encoded || !decoded) return std::nullopt;
-    json["encode_dtype"] = *encoded;
-    json["decode_dtype"] = *decoded;
-  } else if (id == "bitround") {
-    json["keepbits"] = member(spec, "keepbits", 0);
-    filter.identity = true;
-  } else if (id == "packbits") {
-    filter.elementwise = false;
-  } else {
-    return std::nullopt;
-  }
-  return filter;
-}
-
-/// numcodecs' name for a codec of elements of variable length; empty for others.
-std::string vlen_id(const Step& step) {
-  const std::string& name = step.spec.name;
-  if (name == "vlen-utf8" || name == "vlen-bytes") return name;
-  if (name != "zarrs.vlen_v2") return {};  // the same bytes as the two others
-  return step.decoded.type.kind == TypeKind::kString ? "vlen-utf8" : "vlen-bytes";
-}
-
-// --- Codecs of bytes ----------------------------------------------------------------------------
-
-int blosc_shuffle(const CodecSpec& spec, bool single_bytes) {
-  const Json shuffle = member(spec, "shuffle", 1);
-  if (shuffle == "noshuffle" || shuffle == 0) return 0;
-  if (shuffle == "bitshuffle" || shuffle == 2) return 2;
-  if (shuffle == -1) return single_bytes ? 2 : 1;  // what numcodecs chooses by itself
-  return 1;
-}
-
-Json blosc_json(const Step& step) {
-  Json json = codec_json("blosc");
-  json["cname"] = text_member(step.spec, "cname", "lz4");
-  json["clevel"] = member(step.spec, "clevel", 5);
-  const Json typesize = member(step.spec, "typesize", step.decoded.type.size);
-  json["shuffle"] = blosc_shuffle(step.spec, typesize == 1);
-  json["blocksize"] = member(step.spec, "blocksize", 0);
-  return json;
-}
-
-/// The v2 form of a bytes to bytes codec, for readers with numcodecs 0.11; nothing where that lacks
-/// it.
-std::optional<Json> bytes_codec(const Step& step) {
-  const std::string id = numcodecs_id(step.spec.name);
-  Json json = codec_json(id);
-  if (id == "gzip" || id == "zlib" || id == "bz2") {
-    json["level"] = member(step.spec, "level", 1);
-  } else if (id == "zstd") {
-    json["level"] = member(step.spec, "level", 0);
-  } else if (id == "lz4") {
-    json["acceleration"] = member(step.spec, "acceleration", 1);
-  } else if (id == "lzma") {
-    json["format"] = member(step.spec, "format", 1);
-    json["check"] = member(step.spec, "check", -1);
-    json["preset"] = member(step.spec, "preset", nullptr);
-    json["filters"] = member(step.spec, "filters", nullptr);
-  } else if (id == "blosc") {
-    return blosc_json(step);
-  } else if (id == "shuffle") {
-    json["elementsize"] = member(step.spec, "elementsize", 4);
-  } else if (id == "crc32" || id == "adler32") {
-    if (text_member(step.spec, "location", "start") != "start") return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
-  return json;
 }
 
 /// blosc's levels are 0 to 9, where 0 would not compress what a program writes.
@@ -266,13 +121,17 @@ class Walk {
     }
   }
 
+  [[nodiscard]] std::optional<V2Spelling> spelling_of(const Step& step) const {
+    return step.codec->v2_spelling({step.spec, step.decoded, big_endian_});
+  }
+
   void say_array_codec(const Step& step) {
     if (step.spec.name == "transpose") return say_transpose(step);
     if (step.spec.name == "reshape") return say_reshape();
-    const auto filter = array_filter(step, big_endian_);
+    const auto filter = spelling_of(step);
     if (!filter || reshaped_) return unknown(step);
     if (filter->converts && !profile_.reads_filter("astype")) return unknown(step);
-    if (profile_.reads_filter(filter->json["id"].get<std::string>())) {
+    if (profile_.reads_filter(id_of(filter->json))) {
       in_memory_order_ = in_memory_order_ || !filter->elementwise;
       filters_.push_back(filter->json);
     } else if (!filter->identity) {
@@ -305,32 +164,33 @@ class Walk {
       contained_bytes_ = step.decoded.bytes();
       return;
     }
-    const std::string name = vlen_id(step);
-    if (name.empty() || !profile_.reads_filter(name)) return unknown(step);
-    filters_.push_back(codec_json(name));
+    const auto filter = spelling_of(step);
+    if (!filter || !profile_.reads_filter(id_of(filter->json))) return unknown(step);
+    filters_.push_back(filter->json);
   }
 
   void say_bytes_filter(const Step& step) {
-    const auto json = bytes_codec(step);
-    if (!json || lacks_size(*json) || !profile_.reads_filter(json->at("id").get<std::string>())) {
+    const auto filter = spelling_of(step);
+    if (!filter || lacks_size(filter->json) || !profile_.reads_filter(id_of(filter->json))) {
       return unknown(step);
     }
     contained_bytes_ = 0;
-    filters_.push_back(*json);
+    filters_.push_back(filter->json);
   }
 
   void say_compressor(const Step& step) {
-    const auto json = bytes_codec(step);
-    if (!json) return unknown(step);
-    const std::string id = json->at("id").get<std::string>();
-    if (profile_.reads_compressor(id) && !lacks_size(*json)) {
-      said_.compressor = *json;
+    const auto spelling = spelling_of(step);
+    if (!spelling) return unknown(step);
+    const Json& json = spelling->json;
+    const std::string id = id_of(json);
+    if (profile_.reads_compressor(id) && !lacks_size(json)) {
+      said_.compressor = json;
     } else if (can_contain(id)) {
-      say_container(*json);
-    } else if (lacks_size(*json)) {
+      say_container(json);
+    } else if (lacks_size(json)) {
       decode("zstd frames lack their content size");
     } else if (profile_.reads_filter(id)) {
-      filters_.push_back(*json);
+      filters_.push_back(json);
     } else {
       unknown(step);
     }
@@ -342,9 +202,9 @@ class Walk {
   }
 
   void say_container(const Json& json) {
-    said_.container = container_of(json["id"].get<std::string>());
+    said_.container = container_of(id_of(json));
     said_.container_bytes = contained_bytes_;
-    said_.compressor = codec_json("blosc");
+    said_.compressor = Json::object({{"id", "blosc"}});
     said_.compressor["cname"] = container_name(said_.container);
     said_.compressor["clevel"] = blosc_level(json.value("level", Json(5)));
     said_.compressor["shuffle"] = 0;

@@ -408,11 +408,12 @@ std::vector<std::string> StoreView::made_in(const NodeState& array, const std::s
   return made;
 }
 
-Result<void> StoreView::take_bytes(const Directory& directory, const Name& target, ByteView bytes) {
+Result<void> StoreView::take_bytes(const Directory& directory, const Name& target, ByteView bytes,
+                                   const struct timespec& modified) {
   const NodeState& state = *directory.state;
   if (target.kind == Name::Kind::kChunk) {
     detach(chunk_key(state, target.part.coordinates));
-    ZARRFS_CHECK(chunk_writer_.put(state, target.part.coordinates, bytes));
+    ZARRFS_CHECK(chunk_writer_.put(state, target.part.coordinates, bytes, modified));
     if (!shared_.options.writing->flush_at_close) return {};
     return chunk_writer_.publish(state, target.part.coordinates);
   }
@@ -430,7 +431,7 @@ Result<void> StoreView::move_work(const WorkPointer& work, const Directory& dire
   const bool takes = target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument;
   if (takes) {
     ZARRFS_TRY(const Bytes bytes, work->bytes.read(0, work->bytes.size()));
-    ZARRFS_CHECK(take_bytes(directory, target, bytes));
+    ZARRFS_CHECK(take_bytes(directory, target, bytes, work->modified));
     work->dirty = keep;
   }
   if (keep)
@@ -481,7 +482,7 @@ Result<void> StoreView::move_stored(const std::string& from, const Directory& di
   ZARRFS_TRY(const auto file, shared_.store->open(from));
   if (file == nullptr) return refused(Fault::kStale, from, "it is gone");
   ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
-  ZARRFS_CHECK(take_bytes(directory, target, bytes));
+  ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim));
   return keep ? Result<void>{} : shared_.store->remove(from);
 }
 

@@ -232,9 +232,7 @@ Result<void> StoreView::hand_on(Work& work) {
     removed_documents_[work.directory].erase(name);
   } else {
     ZARRFS_TRY(const StatePtr array, nodes_.get(work.directory));
-    const auto part =
-        array->kind == NodeState::Kind::kArray ? std::optional(work.chunk.size()) : std::nullopt;
-    if (!part || *part != array->names.rank()) {
+    if (array->kind != NodeState::Kind::kArray || work.chunk.size() != array->names.rank()) {
       return fail(Fault::kStale, "/" + work.directory + " is no such array any more");
     }
     for (std::size_t axis = 0; axis < work.chunk.size(); ++axis) {
@@ -242,7 +240,7 @@ Result<void> StoreView::hand_on(Work& work) {
       return fail(Fault::kStale, ChunkFinder::describe(*array, work.chunk) +
                                      " lies outside the array since it was resized");
     }
-    ZARRFS_CHECK(chunk_writer_.put(*array, work.chunk, bytes));
+    ZARRFS_CHECK(chunk_writer_.put(*array, work.chunk, bytes, work.modified));
     if (shared_.options.writing->flush_at_close) {
       ZARRFS_CHECK(chunk_writer_.publish(*array, work.chunk));
     }

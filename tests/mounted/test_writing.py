@@ -191,6 +191,20 @@ def test_changing_mode_and_time_of_what_is_presented_is_no_error(mounted):
     assert (after.st_mode, after.st_mtime, after.st_ino) == (before.st_mode, before.st_mtime, before.st_ino)
 
 
+def test_the_time_of_a_chunk_is_that_of_its_last_write(mounted, store):
+    path, times = mounted / "a/1.0", []
+    descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    os.write(descriptor, other(store))
+    times.append(os.stat(path).st_mtime_ns)
+    os.close(os.dup(descriptor))  # flushed, and still being written
+    times.append(os.stat(path).st_mtime_ns)
+    os.close(descriptor)
+    times.append(os.stat(path).st_mtime_ns)
+    sync(mounted)
+    times.append(os.stat(path).st_mtime_ns)
+    assert len(set(times)) == 1, times
+
+
 def test_a_commit_changes_neither_number_nor_time_of_other_chunks(mounted, store):
     before = os.stat(mounted / "a/1.0")
     name = next(name for name in ("0.0", "0.1", "1.1") if name in os.listdir(mounted / "a"))

@@ -182,6 +182,14 @@ def test_files_beside_the_nodes_are_the_stores_own(mounted, store):
     assert not os.path.exists(store.file("docs"))
 
 
+def test_a_file_beside_the_nodes_is_truncated_by_its_name(mounted, store):
+    write(mounted / "notes", b"123456")
+    for size in (3, 0, 5):
+        os.truncate(mounted / "notes", size)
+        assert os.stat(store.file("notes")).st_size == size
+    assert read(mounted / "notes") == bytes(5)
+
+
 def test_changing_mode_and_time_of_what_is_presented_is_no_error(mounted):
     before = os.stat(mounted / "a/1.0")
     os.chmod(mounted / "a/1.0", 0o600)

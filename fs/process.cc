@@ -47,6 +47,7 @@ void fill_standard_descriptors() {
 }
 
 void let_go_of_terminal() {
+  ::setsid();
   const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (nothing.valid()) ::dup2(nothing.get(), number);
@@ -105,7 +106,6 @@ int run_in_background(const std::function<int(Readiness)>& body, std::ostream& e
   }
   if (child == 0) {
     from_child = Fd();
-    ::setsid();
     return body(Readiness(std::move(to_parent)));
   }
   to_parent = Fd();

@@ -13,7 +13,8 @@ namespace zarrfs {
 /// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed, so that nothing else
 /// gets these numbers.
 void fill_standard_descriptors();
-/// Standard input, output and error lead to /dev/null from now on; the working directory is "/".
+/// Standard input, output and error lead to /dev/null from now on; the working directory is "/";
+/// the session is the process's own.
 void let_go_of_terminal();
 /// The soft limit of open files becomes the hard one.
 void raise_file_limit();
@@ -37,9 +38,10 @@ class Readiness {
   Fd to_parent_;
 };
 
-/// Runs `body` in a new process with a session of its own, and waits until it tells that it is
-/// ready or ends. In the new process returns what `body` returns; in the calling one 0, or the new
-/// one's exit status.
+/// Runs `body` in a new process and waits until it tells that it is ready or ends. In the new
+/// process returns what `body` returns; in the calling one 0, or the new one's exit status. The new
+/// process is in the caller's process group: autofs lets only that of systemd mount while others
+/// wait.
 int run_in_background(const std::function<int(Readiness)>& body, std::ostream& err);
 
 }  // namespace zarrfs

@@ -63,6 +63,9 @@ std::optional<NamedPart> ChunkNames::in_array(std::string_view name) const {
 std::optional<NamedPart> ChunkNames::in_prefix(std::span<const std::uint64_t> prefix,
                                                std::string_view name) const {
   if (prefix.size() >= counts_.size()) return std::nullopt;
+  for (std::size_t axis = 0; axis < prefix.size(); ++axis) {
+    if (prefix[axis] >= counts_[axis]) return std::nullopt;  // of a larger array
+  }
   const auto coordinate = parse_coordinate(name, counts_[prefix.size()]);
   if (!coordinate) return std::nullopt;
   NamedPart part{prefix.size() + 1 < counts_.size(), Coordinates(prefix.begin(), prefix.end())};

@@ -149,6 +149,7 @@ class StoreView : public View {
   Result<void> check_deleting(const std::string& path) const;
   Result<Directory> directory_of(NodeId node);
   /// kExists or kForbidden where no program may take the name.
+  static bool lies_outside(const Directory& directory, const std::string& name);
   Result<Name> name_in(const Directory& directory, const std::string& name);
   Result<bool> exists(const Directory& directory, const Name& name);
   Result<bool> chunk_is_stored(const NodeState& array, const Coordinates& chunk);
@@ -192,9 +193,12 @@ class StoreView : public View {
   Result<void> write_out_idle(std::chrono::milliseconds idle);
   Result<void> remove_condemned();
   [[nodiscard]] std::set<std::string> removed_documents(const std::string& path) const;
+  void keep_directories(const Directory& directory);
   [[nodiscard]] bool is_made(const std::string& path) const;
-  /// Names of directories of chunks in the array's directory `path` that hold no chunk yet.
-  [[nodiscard]] std::vector<std::string> made_in(const NodeState& array, const std::string& path);
+  /// Names of directories of chunks, in the array or its directory `prefix`, that hold no chunk
+  /// yet.
+  [[nodiscard]] std::vector<std::string> made_in(const NodeState& array,
+                                                 const std::optional<Coordinates>& prefix);
 
   template <class T>
   Result<T> reported(Result<T> result) {

@@ -47,7 +47,8 @@ Result<Found> StoreView::change(NodeId node, const AttributeChange& change, Open
       if (file != nullptr) {
         ZARRFS_CHECK(file->resize(*change.size));
       } else {
-        ZARRFS_TRY(const auto opened, open_for_writing(node, *change.size == 0 ? O_TRUNC : 0));
+        const int flags = O_WRONLY | (*change.size == 0 ? O_TRUNC : 0);
+        ZARRFS_TRY(const auto opened, open_for_writing(node, flags));
         auto done = opened->resize(*change.size);
         if (done) done = opened->flush();
         opened->closed();

@@ -60,6 +60,14 @@ Result<bool> StoreView::belongs_to_v2(const NodeState& state) {
   }
 }
 
+/// Whether the name is one that a chunk or a directory of chunks would have in a larger array.
+bool StoreView::lies_outside(const Directory& directory, const std::string& name) {
+  const NodeState& state = *directory.state;
+  if (state.kind != NodeState::Kind::kArray || !looks_like_chunk(name)) return false;
+  return directory.prefix ? !state.names.in_prefix(*directory.prefix, name)
+                          : !state.names.in_array(name);
+}
+
 Result<StoreView::Name> StoreView::name_in(const Directory& directory, const std::string& name) {
   const NodeState& state = *directory.state;
   Name result;
@@ -87,7 +95,7 @@ Result<StoreView::Name> StoreView::name_in(const Directory& directory, const std
       result.part = *part;
       return result;
     }
-    if (looks_like_chunk(name)) {
+    if (lies_outside(directory, name)) {
       return refused(Fault::kInvalid, result.path, "this chunk lies outside the array");
     }
   }
@@ -274,9 +282,21 @@ Result<void> StoreView::remove_shown_document(const Directory& directory, const 
   return editor_.clear_attributes(path);
 }
 
+/// The directories of a chunk stay when it goes: who removes a tree removes them next.
+void StoreView::keep_directories(const Directory& directory) {
+  const NodeState& array = *directory.state;
+  if (!directory.prefix || !array.names.nested()) return;
+  const std::lock_guard lock(names_mutex_);
+  for (std::string path = directory.path; path != array.path; path = parent_path(path)) {
+    made_directories_.insert(path);
+  }
+}
+
 Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
   const auto answer = [&]() -> Result<bool> {
     ZARRFS_TRY(const Directory directory, directory_of(parent));
+    // The kernel asks for what it saw a moment ago: shrinking the array has removed it since.
+    if (lies_outside(directory, std::string(name))) return true;
     ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
     switch (target.kind) {
       case Name::Kind::kChunk: {
@@ -289,6 +309,7 @@ Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
         if (!stored && !written && !made_up) return false;
         detach(key);
         if (stored) ZARRFS_CHECK(chunk_writer_.remove(*directory.state, chunk));
+        keep_directories(directory);
         return true;
       }
       case Name::Kind::kDocument: {
@@ -336,6 +357,7 @@ Result<bool> StoreView::is_empty(const StatePtr& state, const std::optional<Coor
 Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
   const auto answer = [&]() -> Result<bool> {
     ZARRFS_TRY(const Directory directory, directory_of(parent));
+    if (lies_outside(directory, std::string(name))) return true;  // as in remove_file
     ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
     ZARRFS_TRY(const bool there, exists(directory, target));
     if (!there) return false;
@@ -386,11 +408,13 @@ bool StoreView::is_made(const std::string& path) const {
   return made_directories_.contains(path);
 }
 
-std::vector<std::string> StoreView::made_in(const NodeState& array, const std::string& path) {
+std::vector<std::string> StoreView::made_in(const NodeState& array,
+                                            const std::optional<Coordinates>& prefix) {
+  const std::string path = prefix ? part_path(array, {true, *prefix}) : array.path;
   std::vector<std::string> made;
   {
     const std::lock_guard lock(names_mutex_);
-    const std::string start = path + "/";
+    const std::string start = path.empty() ? path : path + "/";
     for (auto at = made_directories_.lower_bound(start);
          at != made_directories_.end() && at->starts_with(start); ++at) {
       if (at->find('/', start.size()) == std::string::npos)
@@ -398,10 +422,8 @@ std::vector<std::string> StoreView::made_in(const NodeState& array, const std::s
     }
   }
   std::erase_if(made, [&](const std::string& name) {  // those that hold chunks are listed as such
-    const std::string relative = path.substr(std::min(path.size(), array.path.size()));
-    const auto part =
-        array.names.in_array(relative.empty() ? name : relative.substr(1) + "/" + name);
-    if (!part || !part->directory) return false;
+    const auto part = prefix ? array.names.in_prefix(*prefix, name) : array.names.in_array(name);
+    if (!part || !part->directory) return true;  // the array has shrunk since
     const auto exists = ChunkLister(array, chunks_).prefix_exists(part->coordinates);
     return exists && *exists;
   });

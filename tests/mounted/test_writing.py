@@ -182,6 +182,14 @@ def test_files_beside_the_nodes_are_the_stores_own(mounted, store):
     assert not os.path.exists(store.file("docs"))
 
 
+def test_a_file_beside_the_nodes_is_truncated_by_its_name(mounted, store):
+    write(mounted / "notes", b"123456")
+    for size in (3, 0, 5):
+        os.truncate(mounted / "notes", size)
+        assert os.stat(store.file("notes")).st_size == size
+    assert read(mounted / "notes") == bytes(5)
+
+
 def test_changing_mode_and_time_of_what_is_presented_is_no_error(mounted):
     before = os.stat(mounted / "a/1.0")
     os.chmod(mounted / "a/1.0", 0o600)
@@ -245,6 +253,19 @@ def test_shrinking_deletes_what_lies_outside_at_once(mounted, store):
     assert len(values(store)) == shape[0]
 
 
+@pytest.mark.parametrize("separator", [".", "/"])
+def test_what_shrinking_deleted_can_be_removed_by_who_saw_it_before(mount, store, separator):
+    mounted = mount(store.path, f"rw,timeout=3600,separator={separator}")
+    document = json.loads(read(mounted / "a/.zarray"))
+    gone = mounted / f"a/2{separator}0"
+    assert read(gone) == store.chunk(2, 0)  # and the kernel remembers it
+    write(mounted / "a/.zarray", json.dumps({**document, "shape": [4, 8]}).encode())
+    os.unlink(gone)
+    if separator == "/":
+        os.rmdir(mounted / "a/2")
+    assert not os.path.exists(gone)
+
+
 def test_removing_an_array_and_a_group(mounted, store):
     subprocess.run(["rm", "-r", mounted / "a"], check=True)
     assert not os.path.exists(store.file("a"))
@@ -256,6 +277,29 @@ def test_removing_an_array_and_a_group(mounted, store):
         assert json.load(text)["node_type"] == "group"
     subprocess.run(["rm", "-r", mounted / "h"], check=True)
     assert not os.path.exists(store.file("h"))
+
+
+@pytest.mark.parametrize("options", ["separator=/", "view=v3"])
+def test_removing_an_array_whose_chunks_are_in_directories(mount, store, options):
+    mounted = mount(store.path, f"rw,timeout=0,{options}")
+    subprocess.run(["rm", "-r", mounted / "a"], check=True)
+    assert not os.path.exists(store.file("a"))
+
+
+def test_a_directory_of_chunks_is_listed_once_and_stays_until_it_is_removed(mount, store):
+    mounted = mount(store.path, "rw,timeout=0")
+    os.mkdir(mounted / "n")
+    write(mounted / "n/.zarray", json.dumps({
+        "zarr_format": 2, "shape": [2, 2, 2], "chunks": [1, 1, 1], "dtype": "|u1", "order": "C", "fill_value": 0,
+        "compressor": None, "filters": None, "dimension_separator": "/"}).encode())
+    os.makedirs(mounted / "n/0/1")
+    assert os.listdir(mounted / "n/0") == ["1"]
+    write(mounted / "n/0/1/0", b"x")
+    assert os.listdir(mounted / "n/0") == ["1"]
+    os.unlink(mounted / "n/0/1/0")
+    assert (os.listdir(mounted / "n/0"), os.listdir(mounted / "n/0/1")) == (["1"], [])
+    os.removedirs(mounted / "n/0/1")
+    assert sorted(os.listdir(mounted / "n")) == [".zarray", ".zattrs"]
 
 
 def test_consolidated_metadata_above_a_change_goes_first(mount, store):

@@ -147,6 +147,79 @@ def test_stores_of_zarr_python_2_become_sharded_v3(tmp_path, in_place):
     assert {name: after[name].get("sha256", after[name]) for name in before} == {name: before[name]["sha256"] for name in before}
 
 
+# GDAL writes arrays of several dimensions with missing chunks, or a raster with its axes; what it holds goes to a .npz file.
+# Not LZMA: no other program reads its configuration.
+GDAL_ARRAYS = """
+import sys, numpy as np
+from osgeo import gdal
+gdal.UseExceptions()
+path, held = sys.argv[1:3]
+rng = np.random.default_rng(7)
+dataset = gdal.GetDriverByName("Zarr").CreateMultiDimensional(path, options=["FORMAT=ZARR_V2"])
+root = dataset.GetRootGroup()
+group = root.CreateGroup("below")
+axes = [root.CreateDimension(name, None, None, size) for name, size in (("time", 5), ("y", 20), ("x", 30))]
+wanted = {}
+for home, name, kind, dtype, options in [
+    (root, "byte", gdal.GDT_Byte, "u1", ["COMPRESS=NONE"]), (root, "short", gdal.GDT_Int16, "i2", ["COMPRESS=ZLIB"]),
+    (root, "float", gdal.GDT_Float32, "f4", ["COMPRESS=BLOSC"]), (root, "gzip", gdal.GDT_Float32, "f4", ["COMPRESS=GZIP"]),
+    (group, "delta", gdal.GDT_Int32, "i4", ["COMPRESS=ZSTD", "FILTER=DELTA"]), (group, "lz4", gdal.GDT_UInt32, "u4", ["COMPRESS=LZ4"]),
+    (group, "complex", gdal.GDT_CFloat64, "c16", []), (group, "blocks", gdal.GDT_Float64, "f8", ["CHUNK_MEMORY_LAYOUT=F"]),
+]:
+    array = home.CreateMDArray(name, axes, gdal.ExtendedDataType.Create(kind), ["BLOCKSIZE=2,6,7", *options])
+    if dtype[0] != "c":
+        array.SetNoDataValueDouble(99)
+    array.SetUnit("m")
+    values = np.full((5, 20, 30), 0 if dtype[0] == "c" else 99, dtype)
+    values[:, :11] = rng.integers(0, 90, (5, 11, 30))
+    array.Write(values[:, :11].copy(), array_start_idx=[0, 0, 0], count=[5, 11, 30])
+    wanted[home.GetFullName().strip("/") + "/" + name] = values
+np.savez(held, **{name.strip("/"): values for name, values in wanted.items()})
+"""
+
+GDAL_RASTER = """
+import sys, numpy as np
+from osgeo import gdal, osr
+gdal.UseExceptions()
+path, held = sys.argv[1:3]
+values = np.random.default_rng(8).integers(0, 60000, (3, 20, 30)).astype("u2")
+dataset = gdal.GetDriverByName("Zarr").Create(path, 30, 20, 3, gdal.GDT_UInt16, ["ARRAY_NAME=map", "BLOCKSIZE=6,7", "COMPRESS=ZLIB"])
+place = osr.SpatialReference()
+place.ImportFromEPSG(32633)
+dataset.SetProjection(place.ExportToWkt())
+dataset.SetGeoTransform([500000, 10, 0, 5300000, 0, -10])
+dataset.WriteArray(values)
+np.savez(held, X=500005 + 10.0 * np.arange(30), Y=5299995 - 10.0 * np.arange(20), **{f"map_band{i + 1}": values[i] for i in range(3)})
+"""
+
+HOLDS = """
+import json, sys, numpy as np, zarr
+group, wanted = zarr.open_group(sys.argv[1], mode="r"), np.load(sys.argv[2])
+for name in wanted.files:
+    np.testing.assert_array_equal(group[name][...], wanted[name], name)
+    assert group[name].dtype == wanted[name].dtype and group[name].shards is not None, name
+print(json.dumps(sorted(wanted.files)))
+"""
+
+
+def python_output(python, code, *arguments):
+    done = subprocess.run([python, "-W", "ignore", "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("code", [GDAL_ARRAYS, GDAL_RASTER], ids=["arrays", "raster"])
+def test_stores_of_gdal_become_sharded_v3(tmp_path, code):
+    old, new, held = tmp_path / "old", tmp_path / "new", tmp_path / "held.npz"
+    python_output("/usr/bin/python3", code, old, held)
+    assert (old / ".zgroup").exists()
+    run("shard", old, new, "--shard-chunks", "2", "--check")
+    run("diff", old, new)
+    run("verify", new, "--decode")
+    assert not [name for name in files_of(new) if os.path.basename(name).startswith(".")]
+    assert json.loads(python_output(python_of("zarr3"), HOLDS, new, held)) == sorted(arrays_of(new))
+
+
 @pytest.mark.parametrize("name", ["sharding.zarr", "types.zarr", "codecs.zarr"])
 def test_unshard_to_v2_is_read_by_zarr_python_2(tmp_path, name):
     source = os.path.join(GOLDEN, name)

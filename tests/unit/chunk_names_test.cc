@@ -33,6 +33,14 @@ TEST(ChunkNames, OnlyCanonicalNamesWithinTheGridAreChunks) {
   }
 }
 
+TEST(ChunkNames, ADirectoryOutsideTheGridHoldsNoChunks) {
+  const ChunkNames names = v2_names('/', {3, 4});
+  const Coordinates last = {2};
+  const Coordinates outside = {3};
+  EXPECT_TRUE(names.in_prefix(last, "0"));
+  EXPECT_FALSE(names.in_prefix(outside, "0"));
+}
+
 TEST(ChunkNames, ScalarsHaveOneNameInEachVersion) {
   const ChunkNames v2 = v2_names('.', {});
   ASSERT_TRUE(v2.in_array("0"));

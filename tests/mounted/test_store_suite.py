@@ -1,0 +1,80 @@
+"""zarr-python's own tests of stores, hierarchies and arrays, with their stores on a mount: what fails there is known by name."""
+import os
+import subprocess
+import xml.etree.ElementTree
+
+from conftest import HERE, python_of
+
+ARRAYS = ["TestArrayWithDirectoryStore", "TestArrayWithNestedDirectoryStore", "TestArrayWithFSStore"]
+ZARR2 = [
+    *(f"test_core.py::{name}" for name in ARRAYS),
+    "test_storage.py::TestDirectoryStore", "test_storage.py::TestNestedDirectoryStore",
+    "test_hierarchy.py::TestGroupWithDirectoryStore", "test_hierarchy.py::TestGroupWithNestedDirectoryStore",
+]
+
+ZARR2_EXCEPTIONS = {
+    "a hash over the bytes of .zarray, which a mount writes in its own way": ["test_hexdigest"],
+    "a field that is an array has no name in Zarr v3": ["test_structured_array_subshapes", "test_structured_array_nested"],
+    "Python objects, in codecs that Zarr v3 has no name for": [
+        "test_object_arrays", "test_object_arrays_danger", "test_object_arrays_vlen_array", "test_object_arrays_vlen_bytes",
+        "test_object_arrays_vlen_text", "test_structured_array_contain_object", "test_structured_with_object"],
+}
+
+ZARR3_EXCEPTIONS = {
+    "a zarr.json that is no document of Zarr v3": [
+        r"test_set[\x01\x02\x03\x04-zarr.json]", "test_set[-zarr.json]", "test_set_many", "test_get_partial_values[key_ranges1]",
+        "test_get_partial_values[key_ranges2]", "test_exists", "test_delete", "test_delete_dir", "test_list", "test_list_prefix",
+        "test_list_empty_path", "test_list_dir", "test_get_bytes", "test_get_bytes_sync", "test_get_json", "test_get_json_sync"],
+    "a link from a file that is no chunk to another": ["test_set_if_not_exists"],
+}
+
+
+def run_suite(python, arguments, folder, results):
+    """{class::test: whether it passed} of pytest, whose temporary files are in `folder`."""
+    alone = {"TMPDIR": folder, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    command = [python, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "--tb=short",
+               f"--junitxml={results}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, env={**os.environ, **alone},
+                          cwd=os.path.dirname(results))
+    assert done.returncode in (0, 1), done.stdout[-4000:] + done.stderr[-2000:]
+    assert done.stderr == "", "removing what the tests left behind"
+    outcomes = {}
+    for case in xml.etree.ElementTree.parse(results).iter("testcase"):
+        if case.find("skipped") is None:
+            name = case.get("classname").split(".")[-1] + "::" + case.get("name")
+            outcomes[name] = case.find("failure") is None and case.find("error") is None
+    return outcomes, done.stdout
+
+
+def check_outcomes(outcomes, output, classes, exceptions, least):
+    failed = {name for name, passed in outcomes.items() if not passed}
+    print(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
+    assert failed == {f"{one}::{name}" for one in classes for names in exceptions.values() for name in names}, output[-20000:]
+    assert len(outcomes) - len(failed) >= least
+
+
+def test_zarr_python_2(mount, tmp_path):
+    (tmp_path / "store").mkdir()
+    mounted = mount(tmp_path / "store", "rw")
+    os.mkdir(mounted / "group")
+    with open(mounted / "group/.zgroup", "w") as text:
+        text.write('{"zarr_format": 2}')
+    python = python_of("zarr2.18")
+    tests = subprocess.run([python, "-W", "ignore", "-c", "import zarr.tests; print(zarr.tests.__path__[0])"],
+                           capture_output=True, text=True, check=True).stdout.strip()
+    outcomes, output = run_suite(python, [f"{tests}/{name}" for name in ZARR2], mounted / "group", tmp_path / "results.xml")
+    check_outcomes(outcomes, output, ARRAYS, ZARR2_EXCEPTIONS, 225)
+    assert sorted(os.listdir(mounted / "group")) == [".zattrs", ".zgroup", ".zmetadata"]
+    mounted.unmount()
+    assert os.listdir(tmp_path / "store/group") == ["zarr.json"]
+
+
+def test_zarr_python_3(mount, tmp_path):
+    (tmp_path / "store").mkdir()
+    mounted = mount(tmp_path / "store", "rw,view=v3")
+    os.mkdir(mounted / "group")
+    with open(mounted / "group/zarr.json", "w") as text:
+        text.write('{"zarr_format": 3, "node_type": "group"}')
+    arguments = ["-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto", os.path.join(HERE, "suites/local_store.py")]
+    outcomes, output = run_suite(python_of("zarr3"), arguments, mounted / "group", tmp_path / "results.xml")
+    check_outcomes(outcomes, output, ["TestLocalStore"], ZARR3_EXCEPTIONS, 56)

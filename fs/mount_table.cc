@@ -141,6 +141,15 @@ Result<std::string> canonical_mountpoint(const std::string& path) {
   return (directory == "/" ? "" : directory) + "/" + name.filename().string();
 }
 
+Result<std::string> own_mount(const std::string& mountpoint) {
+  ZARRFS_TRY(std::string place, canonical_mountpoint(mountpoint));
+  ZARRFS_TRY(const auto mount, mount_at(place));
+  if (!mount) return fail(Fault::kInvalid, "nothing is mounted on " + printable(place));
+  if (mount->type == kOwnType) return place;
+  return fail(Fault::kInvalid, "what is mounted on " + printable(place) + " is not zarrfs but " +
+                                   printable(mount->type));
+}
+
 Result<void> unmount(const std::string& mountpoint, bool lazily) {
   if (::umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) == 0) return {};
   if (errno == EPERM) return run_fusermount(mountpoint, lazily);

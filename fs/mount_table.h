@@ -31,6 +31,10 @@ Result<std::optional<MountEntry>> mount_at(const std::string& path);
 /// which may be dead.
 Result<std::string> canonical_mountpoint(const std::string& path);
 
+/// The name of the zarrfs mount at `mountpoint` in the table of mounts; kInvalid where nothing, or
+/// something else, is mounted there.
+Result<std::string> own_mount(const std::string& mountpoint);
+
 /// Detaches at once only what is unused (kBusy otherwise); with `lazily` also what is in use. By
 /// fusermount3 where this process may not.
 Result<void> unmount(const std::string& mountpoint, bool lazily);

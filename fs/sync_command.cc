@@ -1,6 +1,5 @@
 #include "fs/sync_command.h"
 
-#include "core/base/json.h"
 #include "fs/mount_table.h"
 #include "fs/publish.h"
 
@@ -8,13 +7,6 @@ namespace zarrfs {
 
 namespace {
 constexpr int kCouldNot = 3;
-
-Result<std::string> own_mount(const std::string& mountpoint) {
-  ZARRFS_TRY(std::string place, canonical_mountpoint(mountpoint));
-  ZARRFS_TRY(const auto mount, mount_at(place));
-  if (mount && mount->type == kOwnType) return place;
-  return fail(Fault::kInvalid, "no zarrfs store is mounted on " + printable(place));
-}
 }  // namespace
 
 void SyncCommand::declare(CLI::App& app) {

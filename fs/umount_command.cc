@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <ostream>
 
 #include "core/base/fd.h"
 #include "core/base/json.h"
@@ -19,6 +20,7 @@ namespace zarrfs {
 namespace {
 
 constexpr int kCouldNot = 3;
+constexpr int kSilentWait = 5000;                                   // milliseconds
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
 
 /// A descriptor that becomes readable when the daemon behind the mount ends. None where the mount
@@ -34,22 +36,27 @@ Fd watch_daemon(const std::string& mountpoint) {
   return Fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(*process), 0)));
 }
 
-void wait_for_end(const Fd& daemon) {
+/// Whether the daemon ended within `milliseconds`; -1: waits until it does.
+bool ends_within(const Fd& daemon, int milliseconds) {
   pollfd ended = {daemon.get(), POLLIN, 0};
-  while (daemon.valid() && ::poll(&ended, 1, -1) < 0 && errno == EINTR) {
+  for (;;) {
+    const int ready = ::poll(&ended, 1, milliseconds);
+    if (ready >= 0 || errno != EINTR) return ready != 0;
   }
 }
 
-}  // namespace
+void wait_for_end(const Fd& daemon, const std::string& place, std::ostream& err) {
+  if (!daemon.valid() || ends_within(daemon, kSilentWait)) return;
+  err << "zarrfs: unmounted " << printable(place)
+      << ", and waiting for its daemon to end: another mount namespace (a container) keeps it\n";
+  err.flush();
+  static_cast<void>(ends_within(daemon, -1));
+}
 
-Result<std::string> unmount_and_wait(const std::string& mountpoint) {
-  ZARRFS_TRY(const std::string place, canonical_mountpoint(mountpoint));
-  ZARRFS_TRY(const auto mount, mount_at(place));
-  if (!mount) return fail(Fault::kInvalid, "nothing is mounted on " + printable(place));
-  if (mount->type != kOwnType) {
-    return fail(Fault::kInvalid, "what is mounted on " + printable(place) + " is not zarrfs but " +
-                                     printable(mount->type));
-  }
+/// Publishes what was written, unmounts and waits until the daemon has ended, where that can be
+/// seen. Returns what could not be published, a line for each chunk.
+Result<std::string> unmount_and_wait(const std::string& mountpoint, std::ostream& err) {
+  ZARRFS_TRY(const std::string place, own_mount(mountpoint));
   const Fd daemon = watch_daemon(place);
   std::string left;
   if (daemon.valid()) {
@@ -57,9 +64,11 @@ Result<std::string> unmount_and_wait(const std::string& mountpoint) {
     left = unpublished_of_mount(place);
   }
   ZARRFS_CHECK(unmount(place, false));
-  wait_for_end(daemon);
+  wait_for_end(daemon, place, err);
   return left;
 }
+
+}  // namespace
 
 void UmountCommand::declare(CLI::App& app) {
   app.add_option("mountpoint", mountpoint_, "Where a store is mounted")
@@ -68,7 +77,7 @@ void UmountCommand::declare(CLI::App& app) {
 }
 
 int UmountCommand::run(const Streams& streams) {
-  const auto done = unmount_and_wait(mountpoint_);
+  const auto done = unmount_and_wait(mountpoint_, streams.err);
   if (done && done->empty()) return 0;
   if (done) {
     streams.err << "zarrfs: unmounted, but not published, and kept beside the shards:\n" << *done;

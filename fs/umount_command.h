@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "core/base/result.h"
 #include "core/cli/command.h"
 
 namespace zarrfs {
@@ -20,10 +19,5 @@ class UmountCommand : public Command {
  private:
   std::string mountpoint_;
 };
-
-/// Publishes what was written, unmounts a zarrfs mount and waits until its daemon has ended, where
-/// that can be seen. Returns what could not be published, a line for each chunk. kInvalid where
-/// nothing, or something else, is mounted there; kBusy where it is in use.
-Result<std::string> unmount_and_wait(const std::string& mountpoint);
 
 }  // namespace zarrfs

@@ -172,3 +172,15 @@ def test_mount_works_without_standard_streams(store, mountpoint):
 def test_an_array_can_be_the_source(mount, store):
     mounted = mount(store.file("a"))
     assert read(mounted / "1.0") == store.chunk(1, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace of its own needs root")
+def test_a_mount_that_another_namespace_keeps_is_said(mount, golden):
+    mounted = mount(golden("sharding.zarr"))
+    with subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo made; read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
+        assert keeper.stdout.readline() == b"made\n"
+        with subprocess.Popen([DAEMON, "umount", mounted.path], stderr=subprocess.PIPE, text=True) as umount:
+            assert "waiting for its daemon to end: another mount namespace" in umount.stderr.readline()
+            assert umount.poll() is None
+            keeper.communicate(b"\n", timeout=60)
+            assert umount.wait(60) == 0

@@ -339,7 +339,10 @@ Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
   CommitHooks hooks;
   hooks.changed = options_.changed;
   hooks.before_publish = [&](bool successor_moves) -> Result<void> {
-    if (!successor_moves) return log_->sync();
+    if (!successor_moves) {  // it outlives the commit, and must not bring back older writes
+      if (shard->file) ZARRFS_CHECK(shard->file->sync());
+      return log_->sync();
+    }
     auto noted = log_->append({.kind = LogRecord::Kind::kPublish, .successor = shard->id});
     if (!noted) return fail(noted.error());
     return {};

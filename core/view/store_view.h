@@ -169,6 +169,8 @@ class StoreView : public View {
   Result<void> remove_shown_document(const Directory& directory, const std::string& name);
   /// Whether nothing is left to be seen in a directory.
   Result<bool> is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix);
+  /// Gives the file that was opened for it, which is closed again.
+  Result<std::shared_ptr<OpenFile>> truncate(NodeId node, std::uint64_t size);
   Result<Found> change_stored(NodeId node, const std::string& path, bool directory,
                               const AttributeChange& change);
 

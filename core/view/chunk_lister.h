@@ -52,9 +52,8 @@ class ChunkLister {
   /// rising order.
   /// Cells with unpublished writes, in C order.
   [[nodiscard]] std::vector<Coordinates> written_cells() const;
-  void add_written(std::span<const AxisRange> fixed, std::vector<std::uint64_t>& cells) const;
-  /// Whether a chunk is listed below the prefix.
-  Result<bool> any_below(std::span<const std::uint64_t> prefix);
+  static void add_written(const std::vector<Coordinates>& written, std::span<const AxisRange> fixed,
+                          std::vector<std::uint64_t>& cells);
   Result<std::vector<AxisRange>> existing_after(std::span<const std::uint64_t> prefix);
 
   const NodeState& array_;

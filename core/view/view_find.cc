@@ -69,7 +69,7 @@ Result<std::optional<Found>> StoreView::find_in_directory(const StatePtr& state,
 bool StoreView::is_concealed(const NodeState& state, std::string_view name) const {
   if (name.starts_with(kOwnFolder)) return true;
   const bool v2 = shared_.options.format == ViewFormat::kV2;
-  if (v2 && name == kV3Document) return true;
+  if (name == kV3Document && (v2 || state.has_document())) return true;
   if (!v2 && state.has_document() && is_v2_document(name)) return true;
   const bool holds_chunks =
       state.kind == NodeState::Kind::kArray || state.kind == NodeState::Kind::kDamaged;

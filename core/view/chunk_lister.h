@@ -30,6 +30,8 @@ class ChunkLister {
                            const Sink& sink);
   /// Whether the prefix directory exists: some stored object below it does.
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
+  /// Whether a chunk is listed below the prefix.
+  Result<bool> any_below(std::span<const std::uint64_t> prefix);
   /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the
   /// `first`-th cell of the grid on, until it returns false.
   Result<void> visit_cells(std::uint64_t first,

@@ -193,9 +193,13 @@ class StoreView : public View {
   Result<void> write_out_idle(std::chrono::milliseconds idle);
   Result<void> remove_condemned();
   [[nodiscard]] std::set<std::string> removed_documents(const std::string& path) const;
+  /// Forgets the directories of chunks that were made at or below a path.
+  void forget_made(const std::string& path);
   [[nodiscard]] bool is_made(const std::string& path) const;
-  /// Names of directories of chunks in the array's directory `path` that hold no chunk yet.
-  [[nodiscard]] std::vector<std::string> made_in(const NodeState& array, const std::string& path);
+  /// Names of directories of chunks in the array, or in its prefix directory, that hold no chunk
+  /// yet.
+  [[nodiscard]] std::vector<std::string> made_in(const NodeState& array,
+                                                 const std::optional<Coordinates>& prefix);
 
   template <class T>
   Result<T> reported(Result<T> result) {

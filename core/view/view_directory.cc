@@ -89,7 +89,7 @@ void ViewDirectory::add_written(std::vector<Entry>& entries) const {
     if (is_new(name)) entries.push_back({std::move(name), EntryKind::kFile});
   }
   if (state_->kind != NodeState::Kind::kArray) return;
-  for (std::string& name : view_.made_in(*state_, path)) {
+  for (std::string& name : view_.made_in(*state_, prefix_)) {
     entries.push_back({std::move(name), EntryKind::kDirectory});
   }
 }

@@ -315,21 +315,22 @@ Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
 }
 
 Result<bool> StoreView::is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix) {
-  bool empty = true;
-  const auto stop = [&empty](const auto&...) {
-    empty = false;
-    return false;
-  };
-  constexpr bool kStoredOnly = true;
   if (state->kind == NodeState::Kind::kArray) {
+    constexpr bool kStoredOnly = true;
     ChunkLister lister(*state, chunks_, kStoredOnly);
-    ZARRFS_CHECK(prefix ? lister.list_prefix(*prefix, 0, stop) : lister.list_flat(0, stop));
-    if (!empty) return false;
+    ZARRFS_TRY(const bool any, lister.any_below(prefix.value_or(Coordinates())));
+    if (any) return false;
   }
-  // Documents and other names; chunks that are only materialised do not count.
+  bool empty = true;
+  // Documents and other names. Chunks that are only materialised do not count, nor directories of
+  // chunks without any: where flat names are listed, nobody sees them while they hold a chunk.
   const auto directory = prefix ? std::make_shared<ViewDirectory>(*this, state, *prefix)
                                 : std::make_shared<ViewDirectory>(*this, state);
-  ZARRFS_CHECK(directory->list_names_only(stop));
+  const std::string path = prefix ? part_path(*state, {true, *prefix}) : state->path;
+  ZARRFS_CHECK(directory->list_names_only([&](const Listed& one) {
+    empty = is_made(join_path(path, std::string(one.name)));
+    return empty;
+  }));
   return empty;
 }
 
@@ -345,8 +346,7 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
     if (target.kind == Name::Kind::kPrefix) {
       ZARRFS_TRY(const bool empty, is_empty(directory.state, target.part.coordinates));
       if (!empty) return not_empty();
-      const std::lock_guard lock(names_mutex_);
-      made_directories_.erase(target.path);
+      forget_made(target.path);
       return true;
     }
     if (target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument) {
@@ -366,10 +366,9 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
       ZARRFS_CHECK(editor_.remove_node(target.store_path));
     }
     nodes_.forget();
+    forget_made(target.path);
     const std::lock_guard lock(names_mutex_);
     removed_documents_.erase(target.store_path);
-    std::erase_if(made_directories_,
-                  [&](const std::string& made) { return made.starts_with(target.path + "/"); });
     return true;
   };
   return reported(answer());
@@ -381,29 +380,35 @@ std::set<std::string> StoreView::removed_documents(const std::string& path) cons
   return found == removed_documents_.end() ? std::set<std::string>{} : found->second;
 }
 
+void StoreView::forget_made(const std::string& path) {
+  const std::lock_guard lock(names_mutex_);
+  std::erase_if(made_directories_, [&](const std::string& made) {
+    return made == path || made.starts_with(path + "/");
+  });
+}
+
 bool StoreView::is_made(const std::string& path) const {
   const std::lock_guard lock(names_mutex_);
   return made_directories_.contains(path);
 }
 
-std::vector<std::string> StoreView::made_in(const NodeState& array, const std::string& path) {
+std::vector<std::string> StoreView::made_in(const NodeState& array,
+                                            const std::optional<Coordinates>& prefix) {
   std::vector<std::string> made;
   {
     const std::lock_guard lock(names_mutex_);
-    const std::string start = path + "/";
+    const std::string start = (prefix ? part_path(array, {true, *prefix}) : array.path) + "/";
     for (auto at = made_directories_.lower_bound(start);
          at != made_directories_.end() && at->starts_with(start); ++at) {
       if (at->find('/', start.size()) == std::string::npos)
         made.push_back(at->substr(start.size()));
     }
   }
-  std::erase_if(made, [&](const std::string& name) {  // those that hold chunks are listed as such
-    const std::string relative = path.substr(std::min(path.size(), array.path.size()));
-    const auto part =
-        array.names.in_array(relative.empty() ? name : relative.substr(1) + "/" + name);
-    if (!part || !part->directory) return false;
+  std::erase_if(made, [&](const std::string& name) {
+    const auto part = prefix ? array.names.in_prefix(*prefix, name) : array.names.in_array(name);
+    if (!part || !part->directory) return true;  // outside the array since it was resized
     const auto exists = ChunkLister(array, chunks_).prefix_exists(part->coordinates);
-    return exists && *exists;
+    return exists && *exists;  // listed with the chunks
   });
   return made;
 }

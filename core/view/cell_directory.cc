@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "core/zarr/chunk_key.h"
@@ -96,9 +97,9 @@ std::string CellDirectory::directory_of(std::span<const std::uint64_t> prefix) c
 
 Result<CellListings::Numbers> CellDirectory::next_coordinates(
     std::span<const std::uint64_t> prefix) {
-  const std::uint64_t count = counts_[prefix.size()];
-  return listings_->list(*store_, directory_of(prefix), [count](const std::string& name) {
-    return parse_coordinate(name, count);
+  // Whatever the array's shape is now: the listing may be kept longer.
+  return listings_->list(*store_, directory_of(prefix), [](const std::string& name) {
+    return parse_coordinate(name, std::numeric_limits<std::uint64_t>::max());
   });
 }
 
@@ -135,13 +136,14 @@ Result<std::vector<std::uint64_t>> CellDirectory::along_next_axis(
 Result<void> CellDirectory::collect(std::span<const AxisRange> fixed, Coordinates& prefix,
                                     std::vector<std::uint64_t>& found) {
   ZARRFS_TRY(const auto next, next_coordinates(prefix));
+  const auto end = std::lower_bound(next->begin(), next->end(), counts_[prefix.size()]);
   if (prefix.size() == fixed.size()) {
-    found.insert(found.end(), next->begin(), next->end());
+    found.insert(found.end(), next->begin(), end);
     return {};
   }
   const AxisRange range = fixed[prefix.size()];
-  for (auto at = std::lower_bound(next->begin(), next->end(), range.first);
-       at != next->end() && *at <= range.last; ++at) {
+  for (auto at = std::lower_bound(next->begin(), end, range.first); at != end && *at <= range.last;
+       ++at) {
     prefix.push_back(*at);
     ZARRFS_CHECK(collect(fixed, prefix, found));
     prefix.pop_back();
@@ -169,9 +171,10 @@ Result<bool> CellDirectory::visit_below(Coordinates& prefix, const Coordinates& 
                                         const std::function<bool(const Coordinates&)>& visit) {
   ZARRFS_TRY(const auto next, next_coordinates(prefix));
   const std::size_t axis = prefix.size();
+  const auto end = std::lower_bound(next->begin(), next->end(), counts_[axis]);
   auto at = next->begin();
-  if (at_start) at = std::lower_bound(next->begin(), next->end(), start[axis]);
-  for (; at != next->end(); ++at) {
+  if (at_start) at = std::lower_bound(next->begin(), end, start[axis]);
+  for (; at != end; ++at) {
     const bool still_at_start = at_start && *at == start[axis];
     prefix.push_back(*at);
     if (prefix.size() == counts_.size()) {

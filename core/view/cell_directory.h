@@ -75,6 +75,7 @@ class CellDirectory {
   [[nodiscard]] bool nested() const { return keys_.separator == '/' && !counts_.empty(); }
   /// The directory whose names are the coordinates that follow `prefix`.
   [[nodiscard]] std::string directory_of(std::span<const std::uint64_t> prefix) const;
+  /// Those beyond the grid too.
   Result<CellListings::Numbers> next_coordinates(std::span<const std::uint64_t> prefix);
   /// Linear numbers of all cells, where all lie in one directory.
   Result<CellListings::Numbers> flat_cells();

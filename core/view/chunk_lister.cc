@@ -210,8 +210,11 @@ Result<std::vector<AxisRange>> ChunkLister::existing_after(std::span<const std::
   for (std::size_t axis = 0; axis < prefix.size(); ++axis) {
     fixed.push_back(array_.cells_of(axis, prefix[axis]));
   }
+  // First what is written, then what is stored: a commit between the two makes it both, not
+  // neither.
+  const std::vector<Coordinates> written = written_cells();
   ZARRFS_TRY(auto cells, array_.cells->along_next_axis(fixed));
-  add_written(fixed, cells);
+  add_written(written, fixed, cells);
   std::vector<AxisRange> ranges;
   for (const std::uint64_t cell : cells) {
     const NodeState::Span span = array_.shown_of(prefix.size(), cell);
@@ -222,9 +225,8 @@ Result<std::vector<AxisRange>> ChunkLister::existing_after(std::span<const std::
   return ranges;
 }
 
-void ChunkLister::add_written(std::span<const AxisRange> fixed,
-                              std::vector<std::uint64_t>& cells) const {
-  const std::vector<Coordinates> written = written_cells();
+void ChunkLister::add_written(const std::vector<Coordinates>& written,
+                              std::span<const AxisRange> fixed, std::vector<std::uint64_t>& cells) {
   if (written.empty()) return;
   for (const Coordinates& cell : written) {
     bool inside = true;

@@ -30,6 +30,8 @@ class ChunkLister {
                            const Sink& sink);
   /// Whether the prefix directory exists: some stored object below it does.
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
+  /// Whether a chunk is listed below the prefix.
+  Result<bool> any_below(std::span<const std::uint64_t> prefix);
   /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the
   /// `first`-th cell of the grid on, until it returns false.
   Result<void> visit_cells(std::uint64_t first,
@@ -52,9 +54,8 @@ class ChunkLister {
   /// rising order.
   /// Cells with unpublished writes, in C order.
   [[nodiscard]] std::vector<Coordinates> written_cells() const;
-  void add_written(std::span<const AxisRange> fixed, std::vector<std::uint64_t>& cells) const;
-  /// Whether a chunk is listed below the prefix.
-  Result<bool> any_below(std::span<const std::uint64_t> prefix);
+  static void add_written(const std::vector<Coordinates>& written, std::span<const AxisRange> fixed,
+                          std::vector<std::uint64_t>& cells);
   Result<std::vector<AxisRange>> existing_after(std::span<const std::uint64_t> prefix);
 
   const NodeState& array_;

@@ -429,6 +429,11 @@ Result<void> MetadataEditor::remove_node(const std::string& path) {
 Result<void> MetadataEditor::move(const std::string& from, const std::string& to) {
   const std::lock_guard lock(change_mutex_);
   ZARRFS_CHECK(shared_.writes->commit_below(from));
+  for (const LeftDraft& left : shared_.writes->left()) {
+    if (left.array_path != from && !left.array_path.starts_with(from + "/")) continue;
+    return fail(Fault::kBusy, "/" + from + " cannot be moved: in /" + left.array_path +
+                                  " a chunk is not published: " + left.reason);
+  }
   const std::lock_guard document(document_mutex_);
   ZARRFS_CHECK(drop_consolidated_above(from));
   ZARRFS_CHECK(drop_consolidated_above(to));

@@ -323,6 +323,14 @@ void NodeCache::forget() {
   families_.clear();
 }
 
+void NodeCache::moved_away(const std::string& path) {
+  forget();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [array_path, kept] : versions_) {
+    if (array_path == path || array_path.starts_with(path + "/")) kept.versions->forget();
+  }
+}
+
 void NodeCache::report(const NodeState& state) {
   switch (state.kind) {
     case NodeState::Kind::kArray:

@@ -66,6 +66,8 @@ class NodeCache {
   std::optional<NamedPart> earlier_part(std::uint64_t generation, std::uint64_t offset);
   /// Forgets everything: documents were changed.
   void forget();
+  /// The directory at `path` was moved away: what comes to its place is another one.
+  void moved_away(const std::string& path);
 
  private:
   using Clock = std::chrono::steady_clock;

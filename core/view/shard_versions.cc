@@ -5,10 +5,18 @@
 namespace zarrfs {
 
 void ShardVersions::make_room() {
-  if (seen_.size() + written_.size() < max_remembered_) return;
+  if (seen_.size() + written_.size() >= max_remembered_) forget_locked();
+}
+
+void ShardVersions::forget_locked() {
   seen_.clear();
   written_.clear();
   first_version_ = ++last_version_;
+}
+
+void ShardVersions::forget() {
+  const std::lock_guard lock(mutex_);
+  forget_locked();
 }
 
 ShardVersions::Seen& ShardVersions::seen(std::uint64_t object) {

@@ -41,6 +41,8 @@ class ShardVersions {
                                 const struct timespec& modified);
   /// The chunk was written or removed.
   void written(std::uint64_t object, std::uint64_t chunk, const struct timespec& modified);
+  /// Other objects may have come: everything gets a version that was never used.
+  void forget();
   /// A commit replaced the object: `before` became `after` (digests), and no chunk changed.
   void republished(std::uint64_t object, std::uint64_t before, std::uint64_t after);
 
@@ -57,6 +59,7 @@ class ShardVersions {
     ChunkVersion current;
   };
   void make_room();
+  void forget_locked();
   Seen& seen(std::uint64_t object);
 
   const std::size_t max_remembered_;

@@ -171,6 +171,8 @@ class StoreView : public View {
   Result<void> remove_shown_document(const Directory& directory, const std::string& name);
   /// Whether nothing is left to be seen in a directory.
   Result<bool> is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix);
+  /// Gives the file that was opened for it, which is closed again.
+  Result<std::shared_ptr<OpenFile>> truncate(NodeId node, std::uint64_t size);
   Result<Found> change_stored(NodeId node, const std::string& path, bool directory,
                               const AttributeChange& change);
 
@@ -194,6 +196,8 @@ class StoreView : public View {
   Result<void> remove_condemned();
   [[nodiscard]] std::set<std::string> removed_documents(const std::string& path) const;
   void keep_directories(const Directory& directory);
+  /// Forgets the directories of chunks that were made at or below a path.
+  void forget_made(const std::string& path);
   [[nodiscard]] bool is_made(const std::string& path) const;
   /// Names of directories of chunks, in the array or its directory `prefix`, that hold no chunk
   /// yet.

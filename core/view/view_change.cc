@@ -40,20 +40,23 @@ Result<Found> StoreView::change_stored(NodeId node, const std::string& path, boo
   return attributes(node);
 }
 
+Result<std::shared_ptr<OpenFile>> StoreView::truncate(NodeId node, std::uint64_t size) {
+  ZARRFS_TRY(auto file, open_for_writing(node, O_WRONLY | (size == 0 ? O_TRUNC : 0)));
+  auto done = file->resize(size);
+  if (done) done = file->flush();
+  file->closed();
+  ZARRFS_CHECK(done);
+  return file;
+}
+
 Result<Found> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
   const auto answer = [&]() -> Result<Found> {
     ZARRFS_CHECK(check_writing());
-    if (change.size) {
-      if (file != nullptr) {
-        ZARRFS_CHECK(file->resize(*change.size));
-      } else {
-        const int flags = O_WRONLY | (*change.size == 0 ? O_TRUNC : 0);
-        ZARRFS_TRY(const auto opened, open_for_writing(node, flags));
-        auto done = opened->resize(*change.size);
-        if (done) done = opened->flush();
-        opened->closed();
-        ZARRFS_CHECK(done);
-      }
+    std::shared_ptr<OpenFile> truncated;  // its node may stand for the version before
+    if (change.size && file != nullptr) {
+      ZARRFS_CHECK(file->resize(*change.size));
+    } else if (change.size) {
+      ZARRFS_TRY(truncated, truncate(node, *change.size));
     }
     const bool more =
         change.mode || change.owner || change.group || change.accessed || change.modified;
@@ -65,8 +68,8 @@ Result<Found> StoreView::change(NodeId node, const AttributeChange& change, Open
         return change_stored(node, target.named->path, directory, change);
       }
     }
-    if (file != nullptr) {
-      ZARRFS_TRY(auto own, file->attributes());
+    if (OpenFile* changed = truncated != nullptr ? truncated.get() : file) {
+      ZARRFS_TRY(auto own, changed->attributes());
       if (own) {
         own->id = node;
         return *own;
@@ -74,9 +77,7 @@ Result<Found> StoreView::change(NodeId node, const AttributeChange& change, Open
     }
     return attributes(node);
   };
-  auto changed = answer();
-  // Where truncating gave the chunk another version, the kernel looks the name up again.
-  return reported(std::move(changed));
+  return reported(answer());
 }
 
 }  // namespace zarrfs

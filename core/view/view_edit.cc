@@ -336,21 +336,22 @@ Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
 }
 
 Result<bool> StoreView::is_empty(const StatePtr& state, const std::optional<Coordinates>& prefix) {
-  bool empty = true;
-  const auto stop = [&empty](const auto&...) {
-    empty = false;
-    return false;
-  };
-  constexpr bool kStoredOnly = true;
   if (state->kind == NodeState::Kind::kArray) {
+    constexpr bool kStoredOnly = true;
     ChunkLister lister(*state, chunks_, kStoredOnly);
-    ZARRFS_CHECK(prefix ? lister.list_prefix(*prefix, 0, stop) : lister.list_flat(0, stop));
-    if (!empty) return false;
+    ZARRFS_TRY(const bool any, lister.any_below(prefix.value_or(Coordinates())));
+    if (any) return false;
   }
-  // Documents and other names; chunks that are only materialised do not count.
+  bool empty = true;
+  // Documents and other names. Chunks that are only materialised do not count, nor directories of
+  // chunks without any: where flat names are listed, nobody sees them while they hold a chunk.
   const auto directory = prefix ? std::make_shared<ViewDirectory>(*this, state, *prefix)
                                 : std::make_shared<ViewDirectory>(*this, state);
-  ZARRFS_CHECK(directory->list_names_only(stop));
+  const std::string path = prefix ? part_path(*state, {true, *prefix}) : state->path;
+  ZARRFS_CHECK(directory->list_names_only([&](const Listed& one) {
+    empty = is_made(join_path(path, std::string(one.name)));
+    return empty;
+  }));
   return empty;
 }
 
@@ -367,8 +368,7 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
     if (target.kind == Name::Kind::kPrefix) {
       ZARRFS_TRY(const bool empty, is_empty(directory.state, target.part.coordinates));
       if (!empty) return not_empty();
-      const std::lock_guard lock(names_mutex_);
-      made_directories_.erase(target.path);
+      forget_made(target.path);
       return true;
     }
     if (target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument) {
@@ -388,10 +388,9 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
       ZARRFS_CHECK(editor_.remove_node(target.store_path));
     }
     nodes_.forget();
+    forget_made(target.path);
     const std::lock_guard lock(names_mutex_);
     removed_documents_.erase(target.store_path);
-    std::erase_if(made_directories_,
-                  [&](const std::string& made) { return made.starts_with(target.path + "/"); });
     return true;
   };
   return reported(answer());
@@ -401,6 +400,13 @@ std::set<std::string> StoreView::removed_documents(const std::string& path) cons
   const std::lock_guard lock(names_mutex_);
   const auto found = removed_documents_.find(path);
   return found == removed_documents_.end() ? std::set<std::string>{} : found->second;
+}
+
+void StoreView::forget_made(const std::string& path) {
+  const std::lock_guard lock(names_mutex_);
+  std::erase_if(made_directories_, [&](const std::string& made) {
+    return made == path || made.starts_with(path + "/");
+  });
 }
 
 bool StoreView::is_made(const std::string& path) const {
@@ -425,7 +431,7 @@ std::vector<std::string> StoreView::made_in(const NodeState& array,
     const auto part = prefix ? array.names.in_prefix(*prefix, name) : array.names.in_array(name);
     if (!part || !part->directory) return true;  // the array has shrunk since
     const auto exists = ChunkLister(array, chunks_).prefix_exists(part->coordinates);
-    return exists && *exists;
+    return exists && *exists;  // listed with the chunks
   });
   return made;
 }
@@ -515,7 +521,13 @@ Result<void> StoreView::move_directory(const std::string& from, const Directory&
   }
   ZARRFS_CHECK(check_deleting(from));
   ZARRFS_CHECK(editor_.move(from, target.store_path));
+  nodes_.moved_away(from);
   table_.moved(from, target.store_path);
+  for (const WorkPointer& work : works_.below(from)) {
+    const std::lock_guard lock(work->mutex);
+    works_.moved(work, from, target.store_path);
+  }
+  forget_made(from);
   return {};
 }
 

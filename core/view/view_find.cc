@@ -69,7 +69,10 @@ Result<std::optional<Found>> StoreView::find_in_directory(const StatePtr& state,
 bool StoreView::is_concealed(const NodeState& state, std::string_view name) const {
   if (name.starts_with(kOwnFolder)) return true;
   const bool v2 = shared_.options.format == ViewFormat::kV2;
-  if (name == kV3Document) return v2 || removed_documents(state.path).contains(kV3Document);
+  if (name == kV3Document &&
+      (v2 || state.has_document() || removed_documents(state.path).contains(kV3Document))) {
+    return true;
+  }
   if (!v2 && state.has_document() && is_v2_document(name)) return true;
   const bool holds_chunks =
       state.kind == NodeState::Kind::kArray || state.kind == NodeState::Kind::kDamaged;

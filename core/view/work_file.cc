@@ -122,6 +122,17 @@ WorkPointer WorkFiles::enter(const std::string& key, WorkPointer work, Work::Kin
   return before;
 }
 
+void WorkFiles::moved(const WorkPointer& work, const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  const auto key = keys_.find(work->number);
+  if (key == keys_.end()) return;
+  by_key_.erase(key->second);
+  key->second.replace(0, from.size(), to);
+  by_key_[key->second] = work;
+  work->directory.replace(0, from.size(), to);
+  work->path.replace(0, from.size(), to);
+}
+
 void WorkFiles::leave(const WorkPointer& work) {
   const std::lock_guard lock(mutex_);
   const auto key = keys_.find(work->number);

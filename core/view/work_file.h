@@ -93,6 +93,9 @@ class WorkFiles {
   /// caller holds the work's mutex, or is the only one who knows it.
   WorkPointer enter(const std::string& key, WorkPointer work, Work::Kind kind,
                     const std::string& directory);
+  /// The directory `from`, at or below which it stands, is called `to` now. The caller holds the
+  /// work's mutex.
+  void moved(const WorkPointer& work, const std::string& from, const std::string& to);
   /// Takes `work` out, wherever it stands.
   void leave(const WorkPointer& work);
   /// Names of scratch files directly in the directory that programs call `path`.

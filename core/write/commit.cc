@@ -73,7 +73,7 @@ bool is_flat(const Layout& layout) {
 
 /// Whether the successor itself can become the shard: its layout is flat, and it has no dead space.
 bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
-  if (!shard.file || shard.sync_failed) return false;
+  if (!shard.file) return false;
   const Layout& layout = shard.array->layout();
   const std::lock_guard lock(shard.state_mutex);
   if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
@@ -178,18 +178,6 @@ Result<Next> make_clone(Store& store, const DirtyShard& shard, const Drafts& dra
   return next;
 }
 
-/// After a failed sync: whether the drafts are still what was written.
-Result<void> check_drafts(const DirtyShard& shard, const Drafts& drafts) {
-  for (const auto& [number, draft] : drafts) {
-    if (draft.removed) continue;
-    ZARRFS_TRY(const Bytes bytes, shard.reader->read_range(draft.range));
-    if (crc32c(bytes) == draft.checksum) continue;
-    return fail(Fault::kIo, "shard " + shard.shard_path + ": chunk " + std::to_string(number) +
-                                " was lost by the storage when syncing it failed");
-  }
-  return {};
-}
-
 /// The shard laid out anew from the present one and the drafts.
 Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& drafts,
                        const Base& base) {
@@ -212,7 +200,6 @@ Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& draf
 
 /// The next shard file by the way that writes least.
 Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base) {
-  if (shard.sync_failed) ZARRFS_CHECK(check_drafts(shard, drafts));
   ZARRFS_TRY(Next next, make_clone(store, shard, drafts, base));
   if (next.own) return next;
   if (!can_complete(shard, drafts)) return make_anew(store, shard, drafts, base);

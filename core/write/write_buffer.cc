@@ -121,19 +121,24 @@ std::vector<WriteBuffer::Pointer> WriteBuffer::pointers_below(const std::string&
   return pointers;
 }
 
+WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cell& cell) {
+  auto shard = std::make_shared<DirtyShard>();
+  shard->array_path = array->path();
+  shard->cell = cell;
+  shard->shard_path = array->cell_path(cell);
+  shard->array = array;
+  shard->successor_path = new_successor_path(shard->shard_path);
+  shard->dirty_since = shard->changed = Clock::now();
+  return shard;
+}
+
 Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array, const Cell& cell) {
   const std::string path = array->cell_path(cell);
   if (Pointer known = find_pointer(path)) return known;
   const std::unique_lock lock(map_mutex_);
   Pointer& shard = shards_[path];
   if (!shard) {
-    shard = std::make_shared<DirtyShard>();
-    shard->array_path = array->path();
-    shard->cell = cell;
-    shard->shard_path = path;
-    shard->array = array;
-    shard->successor_path = new_successor_path(path);
-    shard->dirty_since = shard->changed = Clock::now();
+    shard = new_shard(array, cell);
     ++dirty_count_;
   }
   return shard;
@@ -319,8 +324,34 @@ void WriteBuffer::forget(const Pointer& shard) {
   }
 }
 
-/// After a shard was published: held drafts go on in a successor of their own, and the old one is
-/// done.
+/// Moves drafts to a successor of their own, durable when it returns. Readers find them all the
+/// time.
+Result<void> WriteBuffer::carry_on(const Pointer& shard,
+                                   const std::map<std::uint64_t, Draft>& drafts) {
+  const Pointer next = new_shard(shard->array, shard->cell);
+  for (const auto& [number, draft] : drafts) {
+    if (draft.removed) {
+      ZARRFS_CHECK(write_draft(*next, number, nullptr, false));
+      continue;
+    }
+    ZARRFS_TRY(const Bytes bytes, shard->reader->read_range(draft.range));
+    if (crc32c(bytes) != draft.checksum) {
+      return fail(Fault::kIo, "shard " + shard->shard_path + ": the storage lost chunk " +
+                                  std::to_string(number) + " when syncing it failed");
+    }
+    const ByteView view = bytes;
+    ZARRFS_CHECK(write_draft(*next, number, &view, draft.held));
+  }
+  if (next->file) ZARRFS_CHECK(sync_successor(*store_, *next));
+  ZARRFS_CHECK(log_->sync());
+  shard->closed = true;
+  const std::unique_lock lock(map_mutex_);
+  shards_[shard->shard_path] = next;
+  return {};
+}
+
+/// After a shard was published: drafts that were not go on in a successor of their own, and the old
+/// one is done.
 Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outcome) {
   std::map<std::uint64_t, Draft> rest;
   {
@@ -329,12 +360,11 @@ Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outc
     rest = shard->drafts;
     shard->failure.reset();
   }
-  forget(shard);
-  for (const auto& [number, draft] : rest) {
-    ZARRFS_TRY(const Bytes bytes, shard->reader->read_range(draft.range));
-    ZARRFS_CHECK(put(shard->array, shard->cell, number, bytes, draft.held));
+  if (rest.empty()) {
+    forget(shard);
+  } else {
+    ZARRFS_CHECK(carry_on(shard, rest));
   }
-  if (!rest.empty()) static_cast<void>(sync(shard->shard_path));  // held drafts: an error by nature
   ZARRFS_CHECK(log_->append({.kind = LogRecord::Kind::kDone, .successor = shard->id}));
   if (shard->file) ZARRFS_CHECK(store_->remove(shard->successor_path));
   shard->file.reset();
@@ -351,10 +381,17 @@ Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
     const std::lock_guard state(shard->state_mutex);
     if (shard->drafts.size() == shard->held) return {};
   }
+  if (shard->sync_failed) {  // nothing that it holds can be made durable
+    ZARRFS_CHECK(finish(shard, {}));
+    return commit(shard->shard_path);
+  }
   CommitHooks hooks;
   hooks.changed = options_.changed;
   hooks.before_publish = [&](bool successor_moves) -> Result<void> {
-    if (!successor_moves) return log_->sync();
+    if (!successor_moves) {  // it outlives the commit, and must not bring back older writes
+      if (shard->file) ZARRFS_CHECK(shard->file->sync());
+      return log_->sync();
+    }
     auto noted = log_->append({.kind = LogRecord::Kind::kPublish, .successor = shard->id});
     if (!noted) return fail(noted.error());
     return {};

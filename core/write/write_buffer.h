@@ -124,10 +124,12 @@ class WriteBuffer {
   Result<void> remove_strays(const std::set<std::string>& directories);
   Result<std::uint64_t> put_again(const ArrayPointer& array, const LoggedSuccessor& logged,
                                   const File* successor);
+  static Pointer new_shard(const ArrayPointer& array, const Cell& cell);
   Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);
   Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                            bool held);
   Result<void> commit_pointer(const Pointer& shard);
+  Result<void> carry_on(const Pointer& shard, const std::map<std::uint64_t, Draft>& drafts);
   Result<void> finish(const Pointer& shard, const CommitOutcome& outcome);
   Result<void> sync_pointer(DirtyShard& shard);
   Pointer find_pointer(const std::string& shard_path) const;

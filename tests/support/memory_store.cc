@@ -1,9 +1,12 @@
 #include "tests/support/memory_store.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 namespace zarrfs::testing {
 namespace {
@@ -31,6 +34,36 @@ std::size_t read_from(const Bytes& bytes, std::uint64_t offset, MutableByteView 
   return length;
 }
 
+/// Makes the descriptor hold the inode's bytes, where there is one.
+void write_through(const MemoryInode& inode) {
+  if (!inode.descriptor.valid()) return;
+  const auto size = static_cast<off_t>(inode.bytes.size());
+  const ssize_t done = ::pwrite(inode.descriptor.get(), inode.bytes.data(), inode.bytes.size(), 0);
+  if (done != size || ::ftruncate(inode.descriptor.get(), size) != 0) std::abort();
+}
+
+/// Takes over what was written through the descriptor.
+void refresh(MemoryInode& inode) {
+  if (!inode.descriptor.valid()) return;
+  struct stat status {};
+  if (::fstat(inode.descriptor.get(), &status) != 0) std::abort();
+  Bytes now(static_cast<std::size_t>(status.st_size));
+  const ssize_t got = ::pread(inode.descriptor.get(), now.data(), now.size(), 0);
+  if (got != status.st_size) std::abort();
+  if (now == inode.bytes) return;
+  inode.bytes = now;
+  ++inode.version;
+  inode.unsynced.emplace_back([now = std::move(now)](Bytes& bytes) { bytes = now; });
+}
+
+int descriptor_of(MemoryInode& inode) {
+  if (!inode.descriptor.valid()) {
+    inode.descriptor = Fd(::memfd_create("memory store", MFD_CLOEXEC));
+    write_through(inode);
+  }
+  return inode.descriptor.get();
+}
+
 class MemoryFile final : public File {
  public:
   MemoryFile(std::shared_ptr<MemoryInode> inode, std::recursive_mutex& mutex)
@@ -38,11 +71,17 @@ class MemoryFile final : public File {
   [[nodiscard]] const struct stat& status() const override { return status_; }
   [[nodiscard]] Result<struct stat> current_status() const override {
     const std::lock_guard lock(mutex_);
+    refresh(*inode_);
     return status_of(*inode_);
   }
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
     const std::lock_guard lock(mutex_);
+    refresh(*inode_);
     return read_from(inode_->bytes, offset, out);
+  }
+  [[nodiscard]] int descriptor() const override {
+    const std::lock_guard lock(mutex_);
+    return descriptor_of(*inode_);
   }
 
  private:
@@ -65,7 +104,8 @@ class MemoryNewFile final : public NewFile {
     });
   }
   Result<void> copy_range(const File& from, ByteRange range, std::uint64_t offset) override {
-    ZARRFS_TRY(const Bytes bytes, from.read_range(range));
+    ZARRFS_TRY(Bytes bytes, from.read_range(range));
+    if (store_.pretend_copy) std::fill(bytes.begin(), bytes.end(), 0);
     return write_at(offset, bytes);
   }
   Result<void> truncate(std::uint64_t size) override {
@@ -96,6 +136,7 @@ class MemoryNewFile final : public NewFile {
   Result<void> apply(const std::string& call, const std::function<void(Bytes&)>& act) {
     return store_.change(call, path_, [&]() -> Result<void> {
       act(inode_->bytes);
+      write_through(*inode_);
       inode_->version = store_.clock_++;
       inode_->unsynced.push_back(act);
       return {};
@@ -126,6 +167,7 @@ MemoryStore::Pointer MemoryStore::find(const std::string& path) const {
     at = found == at->entries.end() ? nullptr : found->second;
     begin = end + 1;
   }
+  if (at) refresh(*at);
   return at;
 }
 
@@ -144,6 +186,7 @@ Result<void> MemoryStore::change(const std::string& call, const std::string& pat
 void MemoryStore::change_entries(const Pointer& directory,
                                  std::function<void(MemoryInode::Entries&)> act) {
   act(directory->entries);
+  directory->version = clock_++;
   directory->unsynced_entries.push_back(std::move(act));
 }
 
@@ -216,6 +259,11 @@ Result<void> MemoryStore::rename(const std::string& from, const std::string& to)
     if (!inode || !directory || from_parent != to_parent) {
       return fail(Fault::kIo, "rename " + from);
     }
+    if (const Pointer replaced = find(to)) {
+      if (replaced->directory != inode->directory)
+        return fail(Fault::kIo, to + " is of another kind");
+      if (!replaced->entries.empty()) return fail(Fault::kNotEmpty, to);
+    }
     change_entries(directory, [from_name = from_name, to_name = to_name, inode](auto& entries) {
       entries.erase(from_name);
       entries[to_name] = inode;
@@ -270,10 +318,24 @@ Result<void> MemoryStore::sync_directory(const std::string& path) {
   });
 }
 
-Result<Fd> MemoryStore::open_plain(const std::string& path, int /*flags*/, mode_t /*mode*/) {
-  // Only the store's root is opened so, for its lock; a file of its own for each opening.
-  if (!path.empty()) return fail(Fault::kUnsupported, path);
-  return Fd(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+Result<MemoryStore::Pointer> MemoryStore::plain_file(const std::string& path, int flags) {
+  const Pointer inode = find(path);
+  if (inode && inode->directory) return fail(Fault::kUnsupported, path + " is a directory");
+  if (inode && (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return fail(Fault::kExists, path);
+  if (inode || (flags & O_CREAT) == 0) return inode;
+  ZARRFS_TRY(const auto made, create(path, 0));
+  return find(path);
+}
+
+Result<Fd> MemoryStore::open_plain(const std::string& path, int flags, mode_t /*mode*/) {
+  // The store's root is opened for its lock: a file of its own for each opening.
+  if (path.empty()) return Fd(::memfd_create("memory store's lock", MFD_CLOEXEC));
+  const std::lock_guard lock(mutex_);
+  ZARRFS_TRY(const Pointer inode, plain_file(path, flags));
+  if (!inode) return Fd();
+  const int descriptor = descriptor_of(*inode);
+  if ((flags & O_TRUNC) != 0 && ::ftruncate(descriptor, 0) != 0) std::abort();
+  return Fd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
 }
 
 namespace {
@@ -300,7 +362,8 @@ std::shared_ptr<MemoryStore> MemoryStore::copy_of(const Survival& survival) cons
   const std::lock_guard lock(mutex_);
   auto result = std::make_shared<MemoryStore>();
   std::map<const MemoryInode*, Pointer> copies;
-  const std::function<Pointer(const MemoryInode&)> copy = [&](const MemoryInode& from) -> Pointer {
+  const std::function<Pointer(MemoryInode&)> copy = [&](MemoryInode& from) -> Pointer {
+    refresh(from);
     if (const auto known = copies.find(&from); known != copies.end()) return known->second;
     const Pointer to = result->new_inode(from.directory);
     copies[&from] = to;
@@ -358,12 +421,14 @@ void MemoryStore::write_file(const std::string& path, const std::string& text) {
     const auto end = std::min(path.find('/', begin), path.size());
     Pointer& child = at->entries[path.substr(begin, end - begin)];
     if (!child) child = new_inode(end < path.size());
+    at->version = clock_++;
     at->durable_entries = at->entries;
     at = child;
     if (end == path.size()) break;
     begin = end + 1;
   }
   at->bytes.assign(text.begin(), text.end());
+  write_through(*at);
   at->durable_bytes = at->bytes;
   at->version = clock_++;
 }

@@ -2,6 +2,8 @@
 // subset of the changes made since, each directory's synced names plus any subset of the changes
 // since (a rename within a directory is one change). Also fails calls on demand. For tests of the
 // write path. Thread-safe.
+//
+// Writes through a plain descriptor are taken over at the next look; syncing one has no effect.
 #pragma once
 
 #include <functional>
@@ -22,6 +24,7 @@ struct MemoryInode {
   std::uint64_t version = 0;  // becomes st_mtime
   Bytes bytes;
   Bytes durable_bytes;
+  Fd descriptor;  // holds the bytes too, once somebody asked for a descriptor
   std::vector<std::function<void(Bytes&)>> unsynced;
   using Entries = std::map<std::string, std::shared_ptr<MemoryInode>>;
   Entries entries;
@@ -43,6 +46,8 @@ class MemoryStore final : public Store {
   bool pretend_directory_sync = false;
   /// Whether it is a storage that shares blocks between files.
   bool has_clones = false;
+  /// Mutant: copied ranges are zeros.
+  bool pretend_copy = false;
 
   /// Number of independent changes that a power cut may or may not keep.
   [[nodiscard]] std::size_t unsynced_changes() const;
@@ -82,12 +87,13 @@ class MemoryStore final : public Store {
   };
   [[nodiscard]] std::shared_ptr<MemoryStore> copy_of(const Survival& survival) const;
   using Pointer = std::shared_ptr<MemoryInode>;
+  /// What stands at `path`, with what was written to it through a descriptor; null: nothing.
   [[nodiscard]] Pointer find(const std::string& path) const;
   Result<void> change(const std::string& call, const std::string& path,
                       const std::function<Result<void>()>& act);
-  static void change_entries(const Pointer& directory,
-                             std::function<void(MemoryInode::Entries&)> act);
+  void change_entries(const Pointer& directory, std::function<void(MemoryInode::Entries&)> act);
   Pointer new_inode(bool directory);
+  Result<Pointer> plain_file(const std::string& path, int flags);
 
   std::string name_ = "memory";
   mutable std::recursive_mutex mutex_;

@@ -16,6 +16,7 @@ class ShownStore {
  public:
   /// Opens `root`; aborts the test program where that fails.
   explicit ShownStore(const std::string& root, ViewOptions options = {});
+  explicit ShownStore(std::unique_ptr<View> view) : view_(std::move(view)) {}
 
   [[nodiscard]] View& view() { return *view_; }
   /// Walks from the root; nothing where a component is absent.

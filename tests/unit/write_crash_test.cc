@@ -76,6 +76,27 @@ void run_workload(const std::shared_ptr<MemoryStore>& store, Promises& promises)
   static_cast<void>(writer->buffer().close());
 }
 
+/// Commits that leave the successor behind, as it holds chunk 0 twice, each followed by another
+/// write of the chunk and its fsync.
+void run_rewriting_workload(const std::shared_ptr<MemoryStore>& store, Promises& promises) {
+  const auto writer = Writer::open(store, quiet_options());
+  if (!writer) return;
+  const auto put = [&](std::uint64_t value) {
+    promises.begin(0, chunk_of(value));
+    if (writer->put(0, chunk_of(value))) promises.acknowledge(0);
+  };
+  for (const std::uint64_t first : {10, 20}) {
+    put(first);
+    if (writer->sync(0)) promises.make_durable(0);
+    put(first + 1);
+    static_cast<void>(writer->commit(0));  // may fail; what was acknowledged stays
+    if (writer->sync(0)) promises.make_durable(0);
+    put(first + 2);
+    if (writer->sync(0)) promises.make_durable(0);
+  }
+  static_cast<void>(writer->buffer().close());
+}
+
 /// Recovers `crashed` and compares; the reason of the first broken promise.
 std::string check(const std::shared_ptr<MemoryStore>& crashed, const Promises& promises,
                   bool power_cut) {
@@ -103,7 +124,9 @@ struct Outcome {
 
 /// Crashes after every store call: the process dies; the power fails, with every (or 64 random)
 /// subset of what was not synced.
-Outcome crash_everywhere(Sharding sharding, const std::function<void(MemoryStore&)>& prepare) {
+using Workload = void (*)(const std::shared_ptr<MemoryStore>&, Promises&);
+Outcome crash_everywhere(Sharding sharding, Workload workload,
+                         const std::function<void(MemoryStore&)>& prepare) {
   Outcome outcome;
   std::mt19937_64 random(1);
   const auto store = make_store(sharding);
@@ -125,7 +148,7 @@ Outcome crash_everywhere(Sharding sharding, const std::function<void(MemoryStore
       note(check(store->after_power_cut(kept), promises, true), "power cut");
     }
   };
-  run_workload(store, promises);
+  workload(store, promises);
   store->after = nullptr;
   EXPECT_EQ(promises.broken_by(*published(store), false), "");
   return outcome;
@@ -138,11 +161,13 @@ INSTANTIATE_TEST_SUITE_P(All, WriteCrashEach,
                                            Sharding::kNone));
 
 TEST_P(WriteCrashEach, NoCrashBreaksAPromise) {
-  const Outcome outcome = crash_everywhere(GetParam(), [](MemoryStore&) {});
-  EXPECT_EQ(outcome.broken, "") << name_of(GetParam());
-  EXPECT_GT(outcome.states, 500U);
-  std::printf("%s: %llu crash states\n", name_of(GetParam()),
-              static_cast<unsigned long long>(outcome.states));
+  for (const Workload workload : {run_workload, run_rewriting_workload}) {
+    const Outcome outcome = crash_everywhere(GetParam(), workload, [](MemoryStore&) {});
+    EXPECT_EQ(outcome.broken, "") << name_of(GetParam());
+    EXPECT_GT(outcome.states, 500U);
+    std::printf("%s: %llu crash states\n", name_of(GetParam()),
+                static_cast<unsigned long long>(outcome.states));
+  }
 }
 
 TEST_P(WriteCrashEach, NoCrashBreaksAPromiseWhereShardsAreCloned) {
@@ -182,14 +207,16 @@ TEST_P(WriteCrashEach, NoFailedSyncBreaksAPromise) {
 }
 
 TEST(WriteMutants, NoSyncOfFilesIsCaught) {
-  const Outcome outcome = crash_everywhere(
-      Sharding::kIndexAtEnd, [](MemoryStore& store) { store.pretend_file_sync = true; });
+  const Outcome outcome =
+      crash_everywhere(Sharding::kIndexAtEnd, run_workload,
+                       [](MemoryStore& store) { store.pretend_file_sync = true; });
   EXPECT_NE(outcome.broken, "");
 }
 
 TEST(WriteMutants, NoSyncOfDirectoriesIsCaught) {
-  const Outcome outcome = crash_everywhere(
-      Sharding::kIndexAtEnd, [](MemoryStore& store) { store.pretend_directory_sync = true; });
+  const Outcome outcome =
+      crash_everywhere(Sharding::kIndexAtEnd, run_workload,
+                       [](MemoryStore& store) { store.pretend_directory_sync = true; });
   EXPECT_NE(outcome.broken, "");
 }
 

@@ -51,8 +51,8 @@ class StoreConverter {
     }
     ZARRFS_CHECK(make_pieces(resumed));
     ZARRFS_CHECK(write_documents(target));
-    ZARRFS_CHECK(target.sync());
-    return check_pieces();
+    ZARRFS_CHECK(check_pieces());
+    return target.sync();
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "core/zarr/grid.h"
 #include "tools/cells.h"
+#include "tools/chunks_ahead.h"
 #include "tools/console.h"
 #include "tools/shard_writer.h"
 
@@ -101,6 +102,7 @@ class ShardConversion final : public Conversion {
       if (!contents) return fail(contents.error());
       return 0;
     }
+    Target::complete(*file, contents->bytes);
     ZARRFS_CHECK(target_.store().rename(temporary, path));
     return contents->bytes;
   }
@@ -137,10 +139,13 @@ Result<std::vector<std::vector<std::uint64_t>>> chunks_in(ArrayReader& reader,
     chunks.push_back(cell);
     return chunks;
   }
+  std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>> placed;
   ZARRFS_CHECK(reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& visited) {
-    chunks.push_back(visited.chunk);
+    placed.emplace_back(visited.range.offset, visited.chunk);
     return true;
   }));
+  std::sort(placed.begin(), placed.end());
+  for (auto& [offset, chunk] : placed) chunks.push_back(std::move(chunk));
   return chunks;
 }
 
@@ -159,19 +164,17 @@ class UnshardConversion final : public Conversion {
   Result<std::uint64_t> make(std::uint64_t piece) override {
     std::uint64_t bytes = 0;
     ZARRFS_TRY(const auto chunks, chunks_in(*from_, coordinates_of(cells_[piece], counts_)));
+    ChunksAhead ahead([&](const auto& chunk, const ChunkBytes& stored) -> Result<void> {
+      bytes += stored.range.length;
+      return write_chunk(to_->cell_path(chunk), stored);
+    });
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
-      ZARRFS_TRY(const auto found, from_->find_chunk(chunk));
+      ZARRFS_TRY(auto found, from_->find_chunk(chunk));
       if (!found) continue;
-      ZARRFS_TRY(const auto file, target_.create(to_->cell_path(chunk)));
-      if (found->file) {
-        ZARRFS_CHECK(file->copy_range(*found->file, found->range, 0));
-      } else {
-        ZARRFS_TRY(const Bytes stored, found->read());
-        ZARRFS_CHECK(file->write_at(0, stored));
-      }
-      bytes += found->range.length;
+      ZARRFS_CHECK(ahead.add(chunk, std::move(*found)));
     }
+    ZARRFS_CHECK(ahead.finish());
     return bytes;
   }
 
@@ -186,6 +189,18 @@ class UnshardConversion final : public Conversion {
   }
 
  private:
+  Result<void> write_chunk(const std::string& path, const ChunkBytes& stored) {
+    ZARRFS_TRY(const auto file, target_.create(path));
+    if (stored.file) {
+      ZARRFS_CHECK(file->copy_range(*stored.file, stored.range, 0));
+    } else {
+      ZARRFS_TRY(const Bytes bytes, stored.read());
+      ZARRFS_CHECK(file->write_at(0, bytes));
+    }
+    Target::complete(*file, stored.range.length);
+    return {};
+  }
+
   std::unique_ptr<ArrayReader> from_;
   std::unique_ptr<ArrayReader> to_;
   Target& target_;
@@ -212,14 +227,22 @@ class ShownConversion final : public Conversion {
   Result<std::uint64_t> make(std::uint64_t piece) override {
     std::uint64_t bytes = 0;
     ZARRFS_TRY(const auto chunks, chunks_of(piece));
+    ChunksAhead ahead([&](const auto& chunk, const ChunkBytes& stored) -> Result<void> {
+      ZARRFS_TRY(const Bytes shown, shown_bytes(stored));
+      bytes += shown.size();
+      return write_chunk(chunk, shown);
+    });
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
-      ZARRFS_TRY(const auto wanted, wanted_bytes(chunk));
-      if (!wanted) continue;
-      ZARRFS_TRY(const auto file, target_.create(path_of(chunk)));
-      ZARRFS_CHECK(file->write_at(0, *wanted));
-      bytes += wanted->size();
+      ZARRFS_TRY(auto found, from_->find_chunk(chunk));
+      if (found) {
+        ZARRFS_CHECK(ahead.add(chunk, std::move(*found)));
+      } else if (materialised()) {
+        bytes += shown_.fill_chunk->size();
+        ZARRFS_CHECK(write_chunk(chunk, *shown_.fill_chunk));
+      }
     }
+    ZARRFS_CHECK(ahead.finish());
     return bytes;
   }
 
@@ -263,9 +286,20 @@ class ShownConversion final : public Conversion {
       if (!materialised()) return std::nullopt;
       return *shown_.fill_chunk;
     }
-    ZARRFS_TRY(const Bytes stored, found->read());
-    ZARRFS_TRY(Bytes bytes, shown_.show(stored));
+    ZARRFS_TRY(Bytes bytes, shown_bytes(*found));
     return bytes;
+  }
+
+  Result<Bytes> shown_bytes(const ChunkBytes& stored) {
+    ZARRFS_TRY(const Bytes bytes, stored.read());
+    return shown_.show(bytes);
+  }
+
+  Result<void> write_chunk(const std::vector<std::uint64_t>& chunk, const Bytes& bytes) {
+    ZARRFS_TRY(const auto file, target_.create(path_of(chunk)));
+    ZARRFS_CHECK(file->write_at(0, bytes));
+    Target::complete(*file, bytes.size());
+    return {};
   }
 
   std::unique_ptr<ArrayReader> from_;

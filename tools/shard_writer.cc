@@ -1,6 +1,9 @@
 #include "tools/shard_writer.h"
 
+#include <algorithm>
+
 #include "core/zarr/grid.h"
+#include "tools/chunks_ahead.h"
 #include "tools/console.h"
 
 namespace zarrfs {
@@ -9,18 +12,16 @@ namespace {
 // Appends ranges of files and of memory to one file, in few and large operations.
 class RangeAppender {
  public:
-  explicit RangeAppender(NewFile& out) : out_(out) { buffer_.reserve(kBuffer); }
-
-  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  explicit RangeAppender(NewFile& out) : out_(out) {}
 
   Result<void> append(const ChunkBytes& chunk) {
-    offset_ += chunk.range.length;
     if (chunk.memory) {
       ZARRFS_CHECK(flush_pending());
       return append_bytes(ByteView(*chunk.memory).subspan(chunk.range.offset, chunk.range.length));
     }
     const bool follows = pending_file_ && pending_identity_ == chunk.shard &&
-                         pending_.offset + pending_.length == chunk.range.offset;
+                         pending_.offset + pending_.length == chunk.range.offset &&
+                         pending_.length < kBuffer;
     if (follows) {
       pending_.length += chunk.range.length;
       return {};
@@ -35,32 +36,25 @@ class RangeAppender {
   Result<void> append_index(ByteView bytes) {
     ZARRFS_CHECK(flush_pending());
     ZARRFS_CHECK(append_bytes(bytes));
-    offset_ += bytes.size();
     return flush_buffer();
   }
 
  private:
-  static constexpr std::size_t kBuffer = std::size_t{4} << 20U;
-  // Larger ranges are copied by the file system, which may share their blocks.
-  static constexpr std::uint64_t kCopyFrom = std::uint64_t{1} << 20U;
+  // Ranges that are larger are copied by the file system, which may share their blocks.
+  static constexpr std::size_t kBuffer = std::size_t{1} << 20U;
 
   Result<void> flush_pending() {
     if (!pending_file_) return {};
     const std::shared_ptr<const File> file = std::move(pending_file_);
     pending_file_ = nullptr;
-    if (pending_.length >= kCopyFrom) {
+    if (pending_.length > kBuffer) {
       ZARRFS_CHECK(flush_buffer());
       ZARRFS_CHECK(out_.copy_range(*file, pending_, written_));
       written_ += pending_.length;
       return {};
     }
-    if (buffer_.size() + pending_.length > kBuffer) {
-      ZARRFS_CHECK(flush_buffer());
-    }
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + pending_.length);
-    ZARRFS_TRY(const std::size_t got,
-               file->read_at(pending_.offset, MutableByteView(buffer_).subspan(before)));
+    ZARRFS_TRY(const MutableByteView room, room_for(pending_.length));
+    ZARRFS_TRY(const std::size_t got, file->read_at(pending_.offset, room));
     if (got != pending_.length) {
       return fail(Fault::kStale, "a stored object became shorter while it was read");
     }
@@ -68,25 +62,37 @@ class RangeAppender {
   }
 
   Result<void> append_bytes(ByteView bytes) {
-    if (buffer_.size() + bytes.size() > kBuffer) {
+    if (bytes.size() > kBuffer) {
       ZARRFS_CHECK(flush_buffer());
+      ZARRFS_CHECK(out_.write_at(written_, bytes));
+      written_ += bytes.size();
+      return {};
     }
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    ZARRFS_TRY(const MutableByteView room, room_for(bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), room.begin());
     return {};
   }
 
+  // The next `size` bytes of the buffer, which is emptied first where they do not fit in.
+  Result<MutableByteView> room_for(std::size_t size) {
+    if (used_ + size > kBuffer) {
+      ZARRFS_CHECK(flush_buffer());
+    }
+    used_ += size;
+    return MutableByteView(buffer_).subspan(used_ - size, size);
+  }
+
   Result<void> flush_buffer() {
-    if (buffer_.empty()) return {};
-    ZARRFS_CHECK(out_.write_at(written_, buffer_));
-    written_ += buffer_.size();
-    buffer_.clear();
+    ZARRFS_CHECK(out_.write_at(written_, ByteView(buffer_).first(used_)));
+    written_ += used_;
+    used_ = 0;
     return {};
   }
 
   NewFile& out_;
-  std::uint64_t offset_ = 0;   // where the next byte belongs
   std::uint64_t written_ = 0;  // bytes that are in the file
-  Bytes buffer_;
+  Bytes buffer_ = Bytes(kBuffer);
+  std::size_t used_ = 0;  // of the buffer
   std::shared_ptr<const File> pending_file_;
   FileIdentity pending_identity_;
   ByteRange pending_;
@@ -99,19 +105,22 @@ Result<ShardContents> write_shard(NewFile& out, const Layout& layout,
   ZARRFS_TRY(const IndexFormat format, layout.index_format_of(cell));
   ShardIndex index = ShardIndex::empty(format.entries());
   RangeAppender appender(out);
+  ChunksAhead ahead([&](const auto&, const ChunkBytes& bytes) { return appender.append(bytes); });
   ShardContents contents;
   ZARRFS_CHECK(
       for_each_chunk_of(layout, cell, [&](const auto& chunk, std::uint64_t entry) -> Result<void> {
         if (interrupted()) return fail(interruption());
-        ZARRFS_TRY(const auto found, source.find_chunk(chunk));
+        ZARRFS_TRY(auto found, source.find_chunk(chunk));
         if (!found) return {};
-        index.set(entry, {appender.offset(), found->range.length});
+        index.set(entry, {contents.bytes, found->range.length});
+        contents.bytes += found->range.length;
         ++contents.chunks;
-        return appender.append(*found);
+        return ahead.add(chunk, std::move(*found));
       }));
+  ZARRFS_CHECK(ahead.finish());
   ZARRFS_TRY(const Bytes encoded, index.encode(format));
   ZARRFS_CHECK(appender.append_index(encoded));
-  contents.bytes = appender.offset();
+  contents.bytes += encoded.size();
   return contents;
 }
 

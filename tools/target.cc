@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/zarr/tree.h"
 
@@ -12,13 +11,15 @@ namespace zarrfs {
 namespace {
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kDirectoryMode = 0777;
+constexpr std::uint64_t kSmall = std::uint64_t{128} << 10U;
 }  // namespace
 
 Target::Target(std::shared_ptr<Store> store, std::string local_path,
                std::optional<std::string> links_from)
     : store_(std::move(store)),
       local_path_(std::move(local_path)),
-      links_from_(std::move(links_from)) {}
+      links_from_(std::move(links_from)),
+      root_(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
 
 Result<void> Target::make_directories(const std::string& path) {
   if (path.empty()) return {};
@@ -47,13 +48,15 @@ Result<void> Target::copy_file(Store& from, const std::string& path) {
   if (links_from_) {
     const std::string old_name = *links_from_ + "/" + path;
     const std::string new_name = local_path_ + "/" + path;
-    if (::link(old_name.c_str(), new_name.c_str()) == 0 || errno == EEXIST) return {};
+    ZARRFS_CHECK(store_->remove(path));  // what an interrupted run left there
+    if (::link(old_name.c_str(), new_name.c_str()) == 0) return {};
   }
   ZARRFS_TRY(const auto file, from.open(path));
   if (!file) return {};
   const std::string temporary = temporary_beside(path);
   ZARRFS_TRY(const auto copy, create(temporary));
   ZARRFS_CHECK(copy->copy_range(*file, {0, file->size()}, 0));
+  complete(*copy, file->size());
   return store_->rename(temporary, path);
 }
 
@@ -65,10 +68,13 @@ Result<void> Target::write_document(const std::string& path, const std::string& 
   return store_->rename(temporary, path);
 }
 
+void Target::complete(NewFile& file, std::uint64_t size) {
+  if (size >= kSmall) file.begin_sync();
+}
+
 Result<void> Target::sync() {
-  const Fd directory(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return fail(system_error(errno, local_path_));
-  if (::syncfs(directory.get()) != 0) return fail(system_error(errno, local_path_));
+  if (!root_.valid()) return fail(Fault::kIo, local_path_ + " cannot be opened to sync it");
+  if (::syncfs(root_.get()) != 0) return fail(system_error(errno, local_path_ + ": syncing"));
   return {};
 }
 

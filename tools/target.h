@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/fd.h"
 #include "core/base/result.h"
 #include "core/store/store.h"
 
@@ -31,13 +32,18 @@ class Target {
   Result<void> copy_file(Store& from, const std::string& path);
   /// Writes a small file whole: a new one takes its name at once.
   Result<void> write_document(const std::string& path, const std::string& text);
-  /// Everything written so far is durable when it returns.
+  /// `file`, of `size` bytes, is complete: the disk may begin with it, so that sync() has less to
+  /// wait for. Small files are left to sync(), which writes many of them at once.
+  static void complete(NewFile& file, std::uint64_t size);
+  /// Everything written so far is durable when it returns; an Error also where writing any of it to
+  /// the disk failed earlier.
   Result<void> sync();
 
  private:
   std::shared_ptr<Store> store_;
   std::string local_path_;
   std::optional<std::string> links_from_;
+  Fd root_;  // opened before anything is written, so that syncfs(2) tells of all failures since
   std::mutex mutex_;
   std::set<std::string> directories_;  // known to be there
 };

@@ -47,6 +47,8 @@ class File {
   virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const = 0;
   /// A descriptor for handing bytes on without copying; -1 where there is none.
   [[nodiscard]] virtual int descriptor() const { return -1; }
+  /// Advice: `range` is going to be read soon. Never waits for it.
+  virtual void fetch(ByteRange /*range*/) const {}
 
   [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
   [[nodiscard]] FileIdentity identity() const { return identity_of(status()); }
@@ -64,6 +66,8 @@ class NewFile {
   /// Copies `range` of `from` to `offset`, sharing blocks where the file system can.
   virtual Result<void> copy_range(const File& from, ByteRange range, std::uint64_t offset) = 0;
   virtual Result<void> truncate(std::uint64_t size) = 0;
+  /// Advice: what was written is complete and may go to the disk now. Promises nothing: see sync.
+  virtual void begin_sync() {}
   /// Durable when it returns. Never retried after a failure: see fsync(2) and lost pages. Times are
   /// not part of it.
   virtual Result<void> sync() = 0;

@@ -1,4 +1,5 @@
 """The power is cut (an ext4 on a loop device is shut down) while a program writes; what fsync(2) had acknowledged must be there.
+While a store is converted: the original, or the complete new store, must be there.
 
 ZARRFS_CUTS=N sets how often. The seed is printed; ZARRFS_SEED=N repeats a run. Skipped where no loop device can be mounted.
 """
@@ -6,6 +7,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import subprocess
 import threading
 import time
@@ -18,6 +20,7 @@ from stores import document, write_json
 SEED = int(os.environ.get("ZARRFS_SEED", random.SystemRandom().randrange(2**32)))
 CUTS = int(os.environ.get("ZARRFS_CUTS", "10"))
 SIDE, CHUNK = 6, 2
+MARKER = ".zarrfs-conversion"
 
 READ = "import sys, json, zarr; print(json.dumps(zarr.open_array(sys.argv[1], mode='r')[...].tolist()))"
 
@@ -95,3 +98,67 @@ def test_what_was_synced_survives_the_power_cut(tmp_path, disk):
             allowed[key] = got
     print(f"seed {SEED}: {CUTS} cuts, {value} chunks written, {synced} of them synced")
     assert synced > CUTS
+
+
+def zarrfs(*arguments):
+    done = run(DAEMON, *map(str, arguments))
+    return done.returncode, done.stderr + (done.stdout if done.returncode else "")
+
+
+def make_plain(path, rng):
+    """A group of two v3 arrays, of 4 x 8 chunks of 192 KiB (the disk begins with such early) and of 20 x 20 small ones."""
+    write_json(str(path / "zarr.json"), {"zarr_format": 3, "node_type": "group", "attributes": {}})
+    for name, side, counts in (("large", 256, (4, 8)), ("small", 8, (20, 20))):
+        chunk = (side, side * 3)
+        shape = [count * edge for count, edge in zip(counts, chunk)]
+        write_json(str(path / name / "zarr.json"), {**document(shape, chunk, chunk, "uint8"), "codecs": [{"name": "bytes"}]})
+        for i in range(counts[0]):
+            folder = path / name / "c" / str(i)
+            folder.mkdir(parents=True)
+            for j in range(counts[1]):
+                (folder / str(j)).write_bytes(rng.randbytes(side * side * 3))
+
+
+def cut_while(disk, pause, *command):
+    """Runs `zarrfs COMMAND` and cuts the power after `pause` seconds, or when it has ended. Whether it had ended well."""
+    process = subprocess.Popen([DAEMON, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        ended = process.wait(pause) == 0
+    except subprocess.TimeoutExpired:
+        ended = False
+    disk.cut()
+    process.wait(60)
+    disk.unmount()
+    disk.mount()
+    return ended
+
+
+@pytest.mark.parametrize("command", ["shard", "unshard"])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_conversion_survives_the_power_cut(tmp_path, disk, command, in_place):
+    rng = random.Random(SEED)
+    plain, sharded = tmp_path / "plain", tmp_path / "sharded"
+    make_plain(plain, rng)
+    form = ["--shard-chunks", "3"] if command == "shard" else []
+    assert zarrfs("shard", plain, sharded, "--shard-chunks", "2") == (0, "")
+    work, new = os.path.join(disk.path, "work"), os.path.join(disk.path, "new")
+    ends = 0
+    for number in range(CUTS):
+        where = f"seed {SEED}, cut {number}"
+        shutil.copytree(plain if command == "shard" else sharded, work)
+        os.sync()
+        arguments = [command, work, *(["--in-place"] if in_place else [new]), *form]
+        ended = cut_while(disk, rng.choice([rng.uniform(0, 0.2), 60]), *arguments)
+        ends += ended
+        assert zarrfs("diff", plain, work) == (0, ""), where
+        names = os.listdir(new) if os.path.exists(new) else []
+        complete = ended or (names and MARKER not in names)  # cut between the marker's removal and the end of the program
+        if not complete:
+            assert zarrfs(*arguments) == (0, ""), where
+        result = work if in_place else new
+        assert zarrfs("diff", plain, result) == (0, ""), where
+        assert zarrfs("verify", result, "--decode") == (0, ""), where
+        assert MARKER not in os.listdir(result), where
+        shutil.rmtree(work)
+        shutil.rmtree(new, ignore_errors=True)
+    print(f"seed {SEED}: {CUTS} cuts, {ends} of them when all was done")

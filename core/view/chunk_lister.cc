@@ -22,10 +22,10 @@ Result<void> ChunkLister::list_flat(std::uint64_t start, const Sink& sink) {
   }
   ZARRFS_TRY(const std::uint64_t step, positions_per_shard());
   const std::vector<std::uint64_t> cell_counts = array_.reader->layout().grid().counts();
-  return visit_cells(start / step, [&](const Coordinates& cell) {
+  return visit_cells(start / step, [&](const Coordinates& cell, bool written) {
     const std::uint64_t base = linear_of(cell, cell_counts) * step;
     const std::uint64_t first = start > base ? start - base : 0;
-    return list_shard(cell, first, base, sink);
+    return list_shard({cell, written, first, base}, sink);
   });
 }
 
@@ -34,8 +34,7 @@ std::vector<Coordinates> ChunkLister::written_cells() const {
   return writes == nullptr ? std::vector<Coordinates>{} : writes->dirty_cells(array_.path);
 }
 
-Result<void> ChunkLister::visit_cells(std::uint64_t first,
-                                      const std::function<bool(const Coordinates&)>& visit) {
+Result<void> ChunkLister::visit_cells(std::uint64_t first, const CellVisitor& visit) {
   const std::vector<Coordinates> written = written_cells();
   const std::vector<std::uint64_t> counts = array_.reader->layout().grid().counts();
   auto next = std::find_if(written.begin(), written.end(), [&](const Coordinates& cell) {
@@ -43,12 +42,13 @@ Result<void> ChunkLister::visit_cells(std::uint64_t first,
   });
   bool more = true;
   ZARRFS_CHECK(array_.cells->visit(first, [&](const Coordinates& cell) {
-    for (; more && next != written.end() && *next < cell; ++next) more = visit(*next);
-    if (more && next != written.end() && *next == cell) ++next;
-    more = more && visit(cell);
+    for (; more && next != written.end() && *next < cell; ++next) more = visit(*next, true);
+    const bool is_written = more && next != written.end() && *next == cell;
+    if (is_written) ++next;
+    more = more && visit(cell, is_written);
     return more;
   }));
-  for (; more && next != written.end(); ++next) more = visit(*next);
+  for (; more && next != written.end(); ++next) more = visit(*next, true);
   return {};
 }
 
@@ -73,14 +73,17 @@ Result<std::uint64_t> ChunkLister::positions_per_shard() const {
   return *step;
 }
 
-bool ChunkLister::list_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
-                             const Sink& sink) {
+bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
+  const auto& [cell, written, first, base] = listed;
   const Layout& layout = array_.reader->layout();
   if (const WriteBuffer* writes = finder_.writes(); writes != nullptr && !writes->clean()) {
     const auto drafts = writes->drafts(array_.reader->cell_path(cell));
     if (!drafts.empty()) return list_written_shard(cell, first, base, drafts, sink);
   }
-  if (!layout.sharded()) return first > 0 || sink({false, cell}, base + 1);
+  if (!layout.sharded()) {
+    if (first > 0) return true;
+    return (written && was_removed(cell)) || sink({false, cell}, base + 1);
+  }
   bool more = true;
   NamedPart part;
   const auto visited = array_.reader->visit_cell(cell, first, [&](const ArrayReader::Visited& one) {
@@ -90,6 +93,12 @@ bool ChunkLister::list_shard(const Coordinates& cell, std::uint64_t first, std::
   });
   if (!visited) return list_whole_shard(cell, first, base, sink);
   return more;
+}
+
+/// What was written may have been a removal, which a commit has carried out since.
+bool ChunkLister::was_removed(const Coordinates& cell) {
+  const auto status = array_.reader->cell_status(cell);
+  return status && !*status;
 }
 
 bool ChunkLister::list_written_shard(const Coordinates& cell, std::uint64_t first,
@@ -181,11 +190,15 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
   return {};
 }
 
+Result<bool> ChunkLister::prefix_is_listed(std::span<const std::uint64_t> prefix) {
+  return !all_listed() && !written_cells().empty() ? any_below(prefix) : prefix_exists(prefix);
+}
+
 Result<bool> ChunkLister::prefix_exists(std::span<const std::uint64_t> prefix) {
   if (array_.names.chunks() == 0) return false;
   if (all_listed()) return true;
-  if (!written_cells().empty()) return any_below(prefix);  // removals may have emptied it
   if (prefix.empty()) {
+    if (!written_cells().empty()) return true;
     ZARRFS_TRY(const auto first_axis, array_.cells->along_next_axis({}));
     return !first_axis.empty();
   }

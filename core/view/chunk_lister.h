@@ -28,14 +28,19 @@ class ChunkLister {
   /// What the prefix directory `prefix` holds: chunks or further prefix directories.
   Result<void> list_prefix(std::span<const std::uint64_t> prefix, std::uint64_t start,
                            const Sink& sink);
-  /// Whether the prefix directory exists: some stored object below it does.
+  /// Whether the prefix directory exists: some object below it is stored or was written. Where
+  /// chunks were removed and their shard is not rewritten yet, it may hold none any more; it can be
+  /// entered and removed still.
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
+  /// Whether list_prefix names the prefix directory.
+  Result<bool> prefix_is_listed(std::span<const std::uint64_t> prefix);
   /// Whether a chunk is listed below the prefix.
   Result<bool> any_below(std::span<const std::uint64_t> prefix);
+  /// Told each cell, and whether it had unpublished writes when the visit began.
+  using CellVisitor = std::function<bool(const Coordinates& cell, bool written)>;
   /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the
   /// `first`-th cell of the grid on, until it returns false.
-  Result<void> visit_cells(std::uint64_t first,
-                           const std::function<bool(const Coordinates&)>& visit);
+  Result<void> visit_cells(std::uint64_t first, const CellVisitor& visit);
 
  private:
   [[nodiscard]] bool all_listed() const {
@@ -43,8 +48,14 @@ class ChunkLister {
   }
   /// Positions that each shard has in a flat listing.
   [[nodiscard]] Result<std::uint64_t> positions_per_shard() const;
-  bool list_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
-                  const Sink& sink);
+  struct ListedCell {
+    const Coordinates& cell;
+    bool written = false;
+    std::uint64_t first = 0;  ///< The first of its chunks that is wanted.
+    std::uint64_t base = 0;   ///< Position of its first chunk in the listing.
+  };
+  bool list_shard(const ListedCell& listed, const Sink& sink);
+  bool was_removed(const Coordinates& cell);
   bool list_written_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
                           const std::map<std::uint64_t, Draft>& drafts, const Sink& sink);
   bool list_whole_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,

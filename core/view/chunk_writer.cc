@@ -113,18 +113,19 @@ Result<void> ChunkWriter::remove_outside(const NodeState& array,
     return done.has_value();
   };
   ChunkFinder finder(shared_);
-  ZARRFS_CHECK(ChunkLister(array, finder).visit_cells(0, [&](const Coordinates& cell) {
-    for (const auto& [number, draft] : shared_.writes->drafts(reader.cell_path(cell))) {
-      const auto chunk = layout.chunk_at({cell, entries_of(layout, cell, number)});
-      if (chunk && !draft.removed && !remove_number(cell, number, *chunk)) return false;
-    }
-    if (!layout.sharded()) return remove_number(cell, 0, cell);
-    const auto visited = reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& one) {
-      return remove_number(cell, one.number, one.chunk);
-    });
-    if (!visited) done = visited;
-    return done.has_value();
-  }));
+  ZARRFS_CHECK(
+      ChunkLister(array, finder).visit_cells(0, [&](const Coordinates& cell, bool /*written*/) {
+        for (const auto& [number, draft] : shared_.writes->drafts(reader.cell_path(cell))) {
+          const auto chunk = layout.chunk_at({cell, entries_of(layout, cell, number)});
+          if (chunk && !draft.removed && !remove_number(cell, number, *chunk)) return false;
+        }
+        if (!layout.sharded()) return remove_number(cell, 0, cell);
+        const auto visited = reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& one) {
+          return remove_number(cell, one.number, one.chunk);
+        });
+        if (!visited) done = visited;
+        return done.has_value();
+      }));
   ZARRFS_CHECK(done);
   return shared_.writes->commit_below(array.path);
 }

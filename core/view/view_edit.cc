@@ -430,8 +430,8 @@ std::vector<std::string> StoreView::made_in(const NodeState& array,
   std::erase_if(made, [&](const std::string& name) {  // those that hold chunks are listed as such
     const auto part = prefix ? array.names.in_prefix(*prefix, name) : array.names.in_array(name);
     if (!part || !part->directory) return true;  // the array has shrunk since
-    const auto exists = ChunkLister(array, chunks_).prefix_exists(part->coordinates);
-    return exists && *exists;  // listed with the chunks
+    const auto listed = ChunkLister(array, chunks_).prefix_is_listed(part->coordinates);
+    return listed && *listed;  // listed with the chunks
   });
   return made;
 }

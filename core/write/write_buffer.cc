@@ -129,6 +129,7 @@ WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cel
   shard->array = array;
   shard->successor_path = new_successor_path(shard->shard_path);
   shard->dirty_since = shard->changed = Clock::now();
+  shard->expected = expected_chunks(*array, cell);
   return shard;
 }
 
@@ -150,7 +151,6 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
       0) {  // first write: the base must be readable, or nothing could ever be published
     ZARRFS_CHECK(shard.array->visit_cell(shard.cell, 0, [](const auto&) { return false; }));
     ZARRFS_TRY(shard.end, reserved_at_start(*shard.array, shard.cell));
-    shard.expected = expected_chunks(*shard.array, shard.cell);
     LogRecord record{.kind = LogRecord::Kind::kOpen};
     record.array_path = shard.array_path;
     record.cell = shard.cell;

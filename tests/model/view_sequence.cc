@@ -273,9 +273,18 @@ bool ViewSequence::unlink(const std::string& path) {
   return must(view().remove_file(directory(path), name_of(path)), "removing " + path);
 }
 
+std::pair<NodeId, std::shared_ptr<OpenFile>> ViewSequence::open(const std::string& path) {
+  NodeId id = find(path).id;
+  auto file = view().open_file(id);
+  if (!file && file.error().fault == Fault::kStale) {  // the kernel looks again, once
+    id = find(path).id;
+    file = view().open_file(id);
+  }
+  return {id, must(std::move(file), "opening " + path)};
+}
+
 std::string ViewSequence::read(const std::string& path) {
-  const NodeId id = find(path).id;
-  const auto file = must(view().open_file(id), "opening " + path);
+  const auto [id, file] = open(path);
   std::string text = must(shown_->read(path), "reading " + path);
   if (!file->keep_cache()) return text;
   const std::string& cached = cached_.try_emplace(id, text).first->second;

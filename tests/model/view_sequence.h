@@ -116,6 +116,8 @@ class ViewSequence {
                               const std::string& text);
   Result<bool> rename(const std::string& from, const std::string& to, bool replace = true);
   bool unlink(const std::string& path);
+  /// The file's node and an opening of it.
+  std::pair<NodeId, std::shared_ptr<OpenFile>> open(const std::string& path);
   std::string read(const std::string& path);
   void check_sync(OpenFile& file, const Target& target);
   void remove_below(const std::string& path);

@@ -179,8 +179,7 @@ void ViewSequence::open_for_later() {
   const Target target = any_chunk();
   if (target.array == nullptr || !target.array->chunks.contains(target.chunk)) return;
   note(target.path);
-  const auto file = must(view().open_file(find(target.path).id), "opening " + target.path);
-  handles_.push_back({file, target.array->chunks.at(target.chunk).shown});
+  handles_.push_back({open(target.path).second, target.array->chunks.at(target.chunk).shown});
 }
 
 void ViewSequence::read_handle() {

@@ -172,7 +172,7 @@ TEST_P(WriteCrashEach, NoCrashBreaksAPromise) {
 
 TEST_P(WriteCrashEach, NoCrashBreaksAPromiseWhereShardsAreCloned) {
   std::uint64_t clones = 0;
-  const Outcome outcome = crash_everywhere(GetParam(), [&](MemoryStore& store) {
+  const Outcome outcome = crash_everywhere(GetParam(), run_workload, [&](MemoryStore& store) {
     store.has_clones = true;
     store.fault = [&](const std::string& call, const std::string&) {
       clones += call == "clone" ? 1 : 0;

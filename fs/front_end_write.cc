@@ -112,6 +112,7 @@ void FrontEnd::write(Reply& reply, ByteView bytes, off_t offset, const fuse_file
 }
 
 void FrontEnd::flush(Reply& reply, const fuse_file_info& info) {
+  if (without_open_) return reply.error(ENOSYS);  // then the kernel asks no more
   OpenFile* file = file_behind(&info);
   const auto done = file == nullptr ? Result<void>{} : file->flush();
   if (!done) return refuse(reply, done.error());

@@ -148,7 +148,8 @@ Result<Found> StoreView::named_attributes(NodeId id, const NamedNode& node, cons
     case NamedNode::Kind::kReport:
     case NamedNode::Kind::kStatistics: break;
   }
-  return Found{.id = id, .status = own_status(node)};
+  const bool fleeting = node.kind != NamedNode::Kind::kOwnFolder;
+  return Found{.id = id, .status = own_status(node), .fleeting = fleeting};
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {

@@ -193,7 +193,7 @@ Result<std::optional<Found>> StoreView::find_own(const NamedNode& parent, const 
                                        std::pair(NamedNode::Kind::kStatistics, kStatisticsName)}) {
     if (name != own_name) continue;
     const NamedNode own{kind, join_path(kOwnFolder, own_name), 0};
-    return Found{.id = table_.look_up(own), .status = own_status(own)};
+    return Found{.id = table_.look_up(own), .status = own_status(own), .fleeting = true};
   }
   return std::nullopt;
 }

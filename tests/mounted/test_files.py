@@ -253,3 +253,24 @@ def test_owner_and_permissions_follow_the_options(mount, store):
     status = os.stat(mounted / "a/0.0")
     assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (1234, 4321, 0o400)
     assert os.stat(mounted / "a").st_mode & 0o777 == 0o500
+
+
+@pytest.mark.parametrize("options", ["ro", "ro,immutable"])
+def test_the_statistics_are_of_now_and_what_was_read_is_asked_for_once(mount, golden, options):
+    mounted = mount(golden("sharding.zarr"), options)
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(mounted.path) for name in names if ".zarrfs" not in folder]
+
+    def read_all():
+        for path in paths:
+            with open(path, "rb") as file:
+                file.read()
+        return mounted.statistics()["requests"]
+
+    before = mounted.statistics()["requests"]
+    first = read_all()
+    again = read_all()
+    assert first["read"] - before["read"] > len(paths) // 2
+    assert again["lookup"] > first["lookup"] or again["read"] > first["read"]  # of the statistics themselves
+    if "immutable" in options:
+        for request in ("open", "read", "release", "flush", "lookup", "getattr"):
+            assert again[request] - first[request] <= 4, (request, first[request], again[request])

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from conftest import DAEMON, python_of
-from stores import SmallStore, crc32c, shard_bytes, write_file
+from stores import SmallStore, crc32c, document, shard_bytes, write_file, write_json
 from test_files import error_of, read
 
 
@@ -422,3 +422,16 @@ def test_a_document_of_zarr_v2_beside_that_of_v3_stays(mount, store):
         assert json.load(text) == {"of": "v2"}
     with open(store.file("zarr.json")) as text:
         assert json.load(text)["attributes"] == {"new": 1}
+
+
+def test_a_sparse_array_of_directories_can_be_removed(mount, tmp_path):
+    store, chunks = str(tmp_path / "store"), [None] * 64
+    write_json(f"{store}/zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": {}})
+    write_json(f"{store}/a/zarr.json", document((16, 16, 16), (8, 8, 8), (2, 2, 2)))
+    chunks[0] = bytes(32)
+    write_file(f"{store}/a/c/0/0/0", shard_bytes(chunks))  # 3 of its 4 directories along the first axis hold nothing
+    mounted = mount(store, "rw,separator=/,flush_after=3600")
+    subprocess.run(["rm", "-r", mounted / "a"], check=True, timeout=60)
+    assert "a" not in os.listdir(mounted.path)
+    mounted.unmount()
+    assert os.listdir(store) == ["zarr.json"]

@@ -1,0 +1,114 @@
+"""One chunk changed in each of many large shards, each made durable at once, beside zarr-python 3 changing the same (it syncs nothing)."""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from measure import Table, alternate, file_system, median, ratio
+
+CHUNK, PER_SHARD = 1 << 16, 512  # bytes; chunks in each shard of 32 MiB
+XFS_SIZE = 4 << 30
+
+ZARR = """
+import sys, time, numpy, zarr
+array, shards, step, chunk = zarr.open_array(sys.argv[1], mode="r+"), *map(int, sys.argv[2:])
+new = numpy.random.default_rng().integers(0, 256, chunk, "uint8")
+begin = time.perf_counter()
+for shard in range(shards):
+    array[shard * step:shard * step + chunk] = new
+print(time.perf_counter() - begin)
+"""
+
+
+def document(shards):
+    step = CHUNK * PER_SHARD
+    index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
+    sharding = {"chunk_shape": [CHUNK], "index_location": "end", "codecs": [{"name": "bytes"}], "index_codecs": index}
+    return {"zarr_format": 3, "node_type": "array", "shape": [shards * step], "data_type": "uint8", "fill_value": 0, "attributes": {},
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [step]}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "codecs": [{"name": "sharding_indexed", "configuration": sharding}]}
+
+
+@contextlib.contextmanager
+def mounted(bench, store, options):
+    point = os.path.join(bench.scratch, "changing")
+    os.makedirs(point, exist_ok=True)
+    subprocess.run([bench.daemon, "mount", store, point, "-o", options], check=True)
+    try:
+        yield os.path.join(point, "a")
+    finally:
+        subprocess.run([bench.daemon, "umount", point], check=True)
+
+
+def write(directory, numbers, data):
+    for number in numbers:
+        with open(f"{directory}/{number}", "wb", buffering=0) as file:
+            file.write(data)
+
+
+def make(bench, folder, shards):
+    store = os.path.join(folder, "store")
+    os.makedirs(f"{store}/a")
+    with open(f"{store}/a/zarr.json", "w") as text:
+        json.dump(document(shards), text)
+    with mounted(bench, store, "rw") as array:
+        for shard in range(shards):
+            write(array, range(shard * PER_SHARD, (shard + 1) * PER_SHARD), os.urandom(CHUNK))
+    return store
+
+
+@contextlib.contextmanager
+def xfs(bench):
+    """A folder on an XFS of its own; nothing where none can be made."""
+    image, point = os.path.join(bench.scratch, "xfs.image"), os.path.join(bench.scratch, "xfs")
+    os.makedirs(point)
+    with open(image, "wb") as file:
+        file.truncate(XFS_SIZE)
+    maker = shutil.which("mkfs.xfs", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    made = maker and subprocess.run([maker, "-q", image]).returncode == 0
+    made = made and subprocess.run(["mount", "-o", "loop", image, point]).returncode == 0
+    try:
+        yield point if made else None
+    finally:
+        if made:
+            subprocess.run(["umount", point], check=True)
+        os.remove(image)
+
+
+def add_rows(bench, table, folder, python):
+    shards = 5 if bench.short else 20
+    store = make(bench, folder, shards)
+
+    def through_the_mount():
+        with mounted(bench, store, "rw,flush=close") as array:
+            begin = time.perf_counter()
+            write(array, range(0, shards * PER_SHARD, PER_SHARD), os.urandom(CHUNK))
+            return time.perf_counter() - begin
+
+    def by_zarr():
+        command = [python, "-W", "ignore", "-c", ZARR, f"{store}/a", str(shards), str(PER_SHARD * CHUNK), str(CHUNK)]
+        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    seconds = alternate({"zarr": by_zarr, "mount": through_the_mount}, bench.rounds)
+    table.add(file_system(folder), f"{shards} of 32 MiB", median(seconds["zarr"], shards), median(seconds["mount"], shards),
+              ratio(seconds["zarr"], seconds["mount"]))
+    shutil.rmtree(store)
+
+
+def changes(bench):
+    python = bench.python("zarr3")
+    if not python:
+        bench.say("  zarr-python 3 is missing: run packaging/install-test-readers")
+        return []
+    table = Table("A chunk of 64 KiB changed in each shard, and the shard rewritten; time of zarr-python 3 / time through the mount (flush=close):",
+                  ["file system", "shards", "zarr-python 3, a shard", "mount, a shard", "ratio"])
+    add_rows(bench, table, bench.scratch, python)
+    with xfs(bench) as folder:
+        if folder:
+            add_rows(bench, table, folder, python)
+        else:
+            bench.say("  no XFS can be made here: root and mkfs.xfs are needed")
+    return [table]

@@ -239,18 +239,6 @@ Result<void> tell(const DirtyShard& shard, const Drafts& drafts, const CommitHoo
   return hooks.changed(changes);
 }
 
-/// No chunk is left: the shard's file goes, and the empty directories above it.
-Result<void> delete_shard(Store& store, const DirtyShard& shard) {
-  ZARRFS_CHECK(store.remove(shard.shard_path));
-  std::string directory = parent_path(shard.shard_path);
-  ZARRFS_CHECK(store.sync_directory(directory));
-  while (directory.size() > shard.array_path.size()) {
-    if (!store.remove_directory(directory)) break;  // it still holds something
-    directory = parent_path(directory);
-  }
-  return {};
-}
-
 Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& drafts,
                               const CommitHooks& hooks) {
   ZARRFS_TRY(const Base base, read_base(store, shard, drafts));
@@ -292,7 +280,8 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     if (!next.own) shard.file.reset();
     ZARRFS_CHECK(store.sync_directory(parent_path(shard.shard_path)));  // 5 the name is on disk
   } else if (base.status) {
-    ZARRFS_CHECK(delete_shard(store, shard));
+    ZARRFS_CHECK(store.remove(shard.shard_path));  // no chunk is left
+    ZARRFS_CHECK(store.sync_directory(parent_path(shard.shard_path)));
   }
   outcome.bytes_written = next.bytes_written;
   for (const auto& [number, draft] : drafts) outcome.published.push_back(number);

@@ -63,6 +63,15 @@ Result<void> sync_directories(Store& store, const DirtyShard& shard) {
   return {};
 }
 
+/// Where no shard file is left: the directories from its own up to the array's, as far as they are
+/// empty.
+void remove_empty_directories(Store& store, const DirtyShard& shard) {
+  std::string directory = parent_path(shard.shard_path);
+  while (directory.size() > shard.array_path.size() && store.remove_directory(directory)) {
+    directory = parent_path(directory);
+  }
+}
+
 /// Makes what the successor holds durable, and its name.
 Result<void> sync_successor(Store& store, DirtyShard& shard) {
   if (auto synced = shard.file->sync(); !synced) {
@@ -368,6 +377,7 @@ Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outc
   ZARRFS_CHECK(log_->append({.kind = LogRecord::Kind::kDone, .successor = shard->id}));
   if (shard->file) ZARRFS_CHECK(store_->remove(shard->successor_path));
   shard->file.reset();
+  if (outcome.after == FileIdentity{}) remove_empty_directories(*store_, *shard);
   if (clean()) {
     const std::unique_lock lock(
         map_mutex_);  // nobody may begin a shard between the question and the answer

@@ -42,6 +42,18 @@ TEST_P(WriteEach, WhatWasPutIsReadAtOnceAndPublishedByClose) {
     EXPECT_EQ(path.find(".zarrfs"), std::string::npos) << path;
 }
 
+TEST_P(WriteEach, WhatIsRemovedBeforeItIsPublishedLeavesNothing) {
+  const auto writer = Writer::open(store_, quiet_options());
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->put(1, chunk_of(1)));
+  ASSERT_TRUE(writer->remove(1));
+  ASSERT_TRUE(writer->buffer().close());
+  EXPECT_EQ(store_->files(), before_);
+  const auto entries = store_->list("a");
+  ASSERT_TRUE(entries && *entries);
+  EXPECT_EQ((*entries)->size(), 1U) << "directories were left beside zarr.json";
+}
+
 TEST_P(WriteEach, UnchangedChunksStay) {
   {
     const auto writer = Writer::open(store_, quiet_options());

@@ -12,13 +12,7 @@
 namespace zarrfs {
 
 namespace {
-tl::unexpected<Error> refused(Fault fault, const std::string& path, const std::string& why) {
-  return fail(fault, "/" + path + ": " + why);
-}
-
-std::string base_name_of_chunk(const Coordinates& chunk) {
-  return ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(chunk);
-}
+constexpr int kMakeRounds = 5;
 }  // namespace
 
 Result<void> StoreView::check_writing() const {
@@ -147,7 +141,7 @@ Result<Found> StoreView::found_again(NodeId parent, std::string_view name) {
 }
 
 Result<Created> StoreView::create(NodeId parent, std::string_view name, int flags, mode_t mode) {
-  const auto answer = [&]() -> Result<Created> {
+  const auto try_once = [&]() -> Result<Created> {
     ZARRFS_TRY(const Directory directory, directory_of(parent));
     ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
     if (target.kind == Name::Kind::kPrefix) {
@@ -167,68 +161,12 @@ Result<Created> StoreView::create(NodeId parent, std::string_view name, int flag
     ZARRFS_TRY(auto file, open_work(directory, target, flags | O_CREAT, &work));
     return Created{work_found(work, std::nullopt), std::move(file)};
   };
-  return reported(answer());
-}
-
-Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
-  const auto answer = [&]() -> Result<std::shared_ptr<OpenFile>> {
-    ZARRFS_CHECK(check_writing());
-    ZARRFS_TRY(const Target target, resolve(node));
-    if (!target.named) {
-      if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
-      const Directory directory{target.state, std::nullopt, target.state->path};
-      Name name;
-      name.kind = Name::Kind::kChunk;
-      name.part = target.part;
-      name.path = join_path(
-          target.state->path,
-          ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(target.part.coordinates));
-      if (works_.find(chunk_key(*target.state, target.part.coordinates)) == nullptr) {
-        const auto current = chunks_.find(*target.state, target.part.coordinates);
-        const bool damaged = !current && current.error().fault == Fault::kDamaged;
-        if (!current && !damaged) return fail(current.error());
-        if (damaged || !*current || (*current)->version != target.version) {
-          return refused(Fault::kStale, name.path, "it is another version now");
-        }
-      }
-      return open_work(directory, name, flags, nullptr);
-    }
-    const NamedNode& named = *target.named;
-    switch (named.kind) {
-      case NamedNode::Kind::kForeign: return open_stored(named.path, flags, 0);
-      case NamedNode::Kind::kBroken: {
-        const NodeState& array = *target.state;
-        if (array.kind != NodeState::Kind::kArray || named.version >= array.names.chunks()) {
-          return refused(Fault::kStale, named.path, "it is another array now");
-        }
-        Name name;
-        name.kind = Name::Kind::kChunk;
-        name.part = array.names.part_of(named.version);
-        name.path = join_path(named.path, base_name_of_chunk(name.part.coordinates));
-        return open_work({target.state, std::nullopt, named.path}, name, flags, nullptr);
-      }
-      case NamedNode::Kind::kDocument: {
-        Name name;
-        name.kind = Name::Kind::kDocument;
-        name.path = named.path;
-        return open_work({target.state, std::nullopt, target.state->path}, name, flags, nullptr);
-      }
-      case NamedNode::Kind::kWork: {
-        const WorkPointer work = works_.find(named.version);
-        if (work == nullptr) return refused(Fault::kStale, named.path, "it is another file now");
-        ZARRFS_TRY(const StatePtr state, nodes_.get(work->directory));
-        Name name;
-        name.kind = work->kind == Work::Kind::kChunk      ? Name::Kind::kChunk
-                    : work->kind == Work::Kind::kDocument ? Name::Kind::kDocument
-                                                          : Name::Kind::kScratch;
-        name.path = work->path;
-        name.part.coordinates = work->chunk;
-        return open_work({state, std::nullopt, state->path}, name, flags, nullptr);
-      }
-      default: return refused(Fault::kForbidden, named.path, "it cannot be written");
-    }
-  };
-  return reported(answer());
+  auto created = try_once();
+  for (int round = 1; round < kMakeRounds && !created; ++round) {
+    if (created.error().fault != Fault::kStale) break;
+    created = try_once();  // a file of this name has just been written out
+  }
+  return reported(std::move(created));
 }
 
 Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {

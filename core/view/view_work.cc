@@ -144,6 +144,68 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_stored(const std::string& path
   return std::make_shared<StoredFile>(std::move(descriptor), "/" + path, shown_as_foreign(path));
 }
 
+Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
+  const auto answer = [&]() -> Result<std::shared_ptr<OpenFile>> {
+    ZARRFS_CHECK(check_writing());
+    ZARRFS_TRY(const Target target, resolve(node));
+    if (!target.named) {
+      if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
+      const Directory directory{target.state, std::nullopt, target.state->path};
+      Name name;
+      name.kind = Name::Kind::kChunk;
+      name.part = target.part;
+      name.path = join_path(
+          target.state->path,
+          ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(target.part.coordinates));
+      if (works_.find(chunk_key(*target.state, target.part.coordinates)) == nullptr) {
+        const auto current = chunks_.find(*target.state, target.part.coordinates);
+        const bool damaged = !current && current.error().fault == Fault::kDamaged;
+        if (!current && !damaged) return fail(current.error());
+        if (damaged || !*current || (*current)->version != target.version) {
+          return refused(Fault::kStale, name.path, "it is another version now");
+        }
+      }
+      return open_work(directory, name, flags, nullptr);
+    }
+    const NamedNode& named = *target.named;
+    switch (named.kind) {
+      case NamedNode::Kind::kForeign: return open_stored(named.path, flags, 0);
+      case NamedNode::Kind::kBroken: {
+        const NodeState& array = *target.state;
+        if (array.kind != NodeState::Kind::kArray || named.version >= array.names.chunks()) {
+          return refused(Fault::kStale, named.path, "it is another array now");
+        }
+        Name name;
+        name.kind = Name::Kind::kChunk;
+        name.part = array.names.part_of(named.version);
+        name.path = join_path(named.path, ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(
+                                              name.part.coordinates));
+        return open_work({target.state, std::nullopt, named.path}, name, flags, nullptr);
+      }
+      case NamedNode::Kind::kDocument: {
+        Name name;
+        name.kind = Name::Kind::kDocument;
+        name.path = named.path;
+        return open_work({target.state, std::nullopt, target.state->path}, name, flags, nullptr);
+      }
+      case NamedNode::Kind::kWork: {
+        const WorkPointer work = works_.find(named.version);
+        if (work == nullptr) return refused(Fault::kStale, named.path, "it is another file now");
+        ZARRFS_TRY(const StatePtr state, nodes_.get(work->directory));
+        Name name;
+        name.kind = work->kind == Work::Kind::kChunk      ? Name::Kind::kChunk
+                    : work->kind == Work::Kind::kDocument ? Name::Kind::kDocument
+                                                          : Name::Kind::kScratch;
+        name.path = work->path;
+        name.part.coordinates = work->chunk;
+        return open_work({state, std::nullopt, state->path}, name, flags, nullptr);
+      }
+      default: return refused(Fault::kForbidden, named.path, "it cannot be written");
+    }
+  };
+  return reported(answer());
+}
+
 Result<std::shared_ptr<OpenFile>> StoreView::open_work(const Directory& directory, const Name& name,
                                                        int flags, WorkPointer* made) {
   const NodeState& state = *directory.state;
@@ -157,7 +219,11 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_work(const Directory& director
       work = works_.enter_new(key, work);
     }
     const std::lock_guard lock(work->mutex);
-    if (works_.find(key) != work) continue;  // its last writer has just gone
+    if (works_.find(key) != work) {  // its last writer has just gone, or it was written out
+      if (name.kind == Name::Kind::kScratch)
+        return refused(Fault::kStale, name.path, "it was stored");
+      continue;
+    }
     if ((flags & O_TRUNC) != 0 && work->bytes.size() > 0) {
       ZARRFS_CHECK(work->bytes.resize(0));
       work->dirty = true;
@@ -175,6 +241,10 @@ Result<WorkPointer> StoreView::make_work(const Directory& directory, const Name&
   const auto kind = chunk                                ? Work::Kind::kChunk
                     : name.kind == Name::Kind::kDocument ? Work::Kind::kDocument
                                                          : Work::Kind::kScratch;
+  if (kind == Work::Kind::kScratch && !name.store_path.empty()) {
+    ZARRFS_TRY(const auto stored, shared_.store->status(name.store_path));
+    if (stored) return refused(Fault::kStale, name.path, "it was stored");
+  }
   WorkPointer work = works_.make(kind);
   work->path = name.path;
   work->directory = state.path;

@@ -8,6 +8,11 @@
 
 namespace zarrfs {
 
+/// The error of a change that a program may not make, or not now.
+inline tl::unexpected<Error> refused(Fault fault, const std::string& path, const std::string& why) {
+  return fail(fault, "/" + path + ": " + why);
+}
+
 class WorkHandle : public OpenFile {
  public:
   /// `writer`: it counts among work->writers.

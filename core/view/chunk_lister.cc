@@ -74,7 +74,9 @@ Result<std::uint64_t> ChunkLister::positions_per_shard() const {
 }
 
 bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
-  const auto& [cell, written, first, base] = listed;
+  const Coordinates& cell = listed.cell;
+  const std::uint64_t first = listed.first;
+  const std::uint64_t base = listed.base;
   const Layout& layout = array_.reader->layout();
   if (const WriteBuffer* writes = finder_.writes(); writes != nullptr && !writes->clean()) {
     const auto drafts = writes->drafts(array_.reader->cell_path(cell));
@@ -82,7 +84,7 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
   }
   if (!layout.sharded()) {
     if (first > 0) return true;
-    return (written && was_removed(cell)) || sink({false, cell}, base + 1);
+    return (listed.written && was_removed(cell)) || sink({false, cell}, base + 1);
   }
   bool more = true;
   NamedPart part;

@@ -56,16 +56,15 @@ class CellLister {
       if (entry.kind == EntryKind::kDirectory && leads_to_keys(name)) {
         ZARRFS_CHECK(list_directory(name));
       } else {
-        sort_in(name, entry.kind);
+        sort_in(name);
       }
     }
     return {};
   }
 
-  void sort_in(const std::string& name, EntryKind kind) {
-    const auto cell = kind == EntryKind::kDirectory
-                          ? std::nullopt
-                          : parse_key(array_.key_encoding, counts_.size(), name);
+  // A directory that has the key of an object is listed as one: reading it tells what is wrong.
+  void sort_in(const std::string& name) {
+    const auto cell = parse_key(array_.key_encoding, counts_.size(), name);
     if (!cell) {
       found_.others.push_back(name);
       return;

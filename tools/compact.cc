@@ -3,6 +3,7 @@
 
 #include "core/write/shard_builder.h"
 #include "core/zarr/grid.h"
+#include "tools/alone.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/parallel.h"
@@ -50,14 +51,13 @@ class Compact final : public Command {
  private:
   Result<void> compact(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_));
-    ZARRFS_TRY(const auto log, source.store->status(".zarrfs/log"));
-    if (log && !dry_run_) {
-      return fail(Fault::kBusy, source_ +
-                                    " is mounted for writing, or has chunks that are not "
-                                    "published yet: unmount it, or run zarrfs recover");
-    }
-    if (const auto reason = source.store->why_read_only(); reason && !dry_run_) {
-      return fail(Fault::kReadOnly, source_ + ": " + *reason);
+    std::vector<Fd> locks;
+    if (!dry_run_) {
+      if (const auto reason = source.store->why_read_only()) {
+        return fail(Fault::kReadOnly, source_ + ": " + *reason);
+      }
+      ZARRFS_TRY(const std::string directory, local_path(source_));
+      ZARRFS_TRY(locks, be_alone(directory));
     }
     ZARRFS_TRY(const auto arrays, arrays_below(source, clean_path(path_), [&](const Error& error) {
                  ++damaged_;

@@ -7,6 +7,7 @@
 
 #include "core/view/consolidated.h"
 #include "core/zarr/zvf.h"
+#include "tools/alone.h"
 #include "tools/cells.h"
 #include "tools/convert_array.h"
 #include "tools/convert_place.h"
@@ -386,11 +387,10 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     }
   }
   ZARRFS_TRY(Source source, Source::open(source_path));
-  ZARRFS_TRY(const auto log, source.store->status(".zarrfs/log"));
-  if (log) {
-    return fail(Fault::kBusy, source_path +
-                                  " is mounted for writing, or has chunks that are not "
-                                  "published yet: unmount it, or run zarrfs recover");
+  ZARRFS_CHECK(check_published(source_path));
+  std::vector<Fd> locks;
+  if (options.in_place) {
+    ZARRFS_TRY(locks, be_alone(source_path));
   }
   const Json description = {{"source", source_path}, {"form", options.form.json()}};
   StoreConverter converter(console, options, std::move(source));

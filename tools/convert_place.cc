@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -69,6 +70,48 @@ Result<void> remove_tree(const std::string& path) {
   return {};
 }
 
+Result<void> give(const fs::path& path, const struct stat& like) {
+  if (::geteuid() == 0 && ::lchown(path.c_str(), like.st_uid, like.st_gid) != 0) {
+    return fail(system_error(errno, path.string() + ": changing its owner"));
+  }
+  if (::chmod(path.c_str(), like.st_mode & 07777U) == 0) return {};
+  return fail(system_error(errno, path.string() + ": changing its mode"));
+}
+
+/// The modes and owners of a store: of its root, and of the document there.
+struct Ownership {
+  struct stat root {};
+  struct stat document {};
+};
+
+Result<Ownership> ownership_of(const fs::path& store) {
+  Ownership owned;
+  if (::stat(store.c_str(), &owned.root) != 0) return fail(system_error(errno, store.string()));
+  for (const char* name : {"zarr.json", ".zgroup", ".zarray"}) {
+    if (::stat((store / name).c_str(), &owned.document) == 0) return owned;
+  }
+  owned.document = owned.root;
+  owned.document.st_mode &= 0666U;
+  return owned;
+}
+
+/// Gives what is in `to` the modes and owners that files of the same names have in `from`; what is
+/// new there those of the store's root or document.
+Result<void> keep_ownership(const fs::path& from, const fs::path& to) {
+  ZARRFS_TRY(const Ownership owned, ownership_of(from));
+  std::error_code error;
+  for (auto at = fs::recursive_directory_iterator(to, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    const bool directory = at->is_directory();
+    struct stat like {};
+    const bool known = ::lstat((from / at->path().lexically_relative(to)).c_str(), &like) == 0 &&
+                       S_ISDIR(like.st_mode) == directory && !S_ISLNK(like.st_mode);
+    ZARRFS_CHECK(give(at->path(), known ? like : directory ? owned.root : owned.document));
+  }
+  if (error) return fail(system_error(error.value(), to.string()));
+  return give(to, owned.root);
+}
+
 }  // namespace
 
 Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
@@ -111,6 +154,7 @@ Result<void> ConversionPlace::finish() {
   }
   const std::string parent = fs::path(source_path_).parent_path().string();
   if (!exchanged_) {
+    ZARRFS_CHECK(keep_ownership(source_path_, path_));
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) !=
         0) {
       return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));

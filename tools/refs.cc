@@ -92,7 +92,7 @@ class Refs final : public Command {
     ReferenceWriter writer(out);
     Result<void> done;
     ZARRFS_CHECK(walk_source(*source.store, "", [&](const auto& path, const SourceNode& node) {
-      done = write_node(console, source, {path, node}, as, writer);
+      if (done) done = write_node(console, source, {path, node}, as, writer);
       return done.has_value();
     }));
     ZARRFS_CHECK(done);
@@ -131,9 +131,14 @@ class Refs final : public Command {
       return leave_out(console, found.path,
                        "this reader needs a file for each missing chunk, which references lack");
     }
+    const auto& levels = node.layout->levels();
+    if (std::any_of(levels.begin(), levels.end(),
+                    [](const ShardLevel& level) { return !level.around.steps().empty(); })) {
+      return leave_out(console, found.path, "its shards are compressed as a whole");
+    }
     writer.document(join_path(found.path, v2 ? ".zarray" : "zarr.json"), shown.document);
     if (v2) writer.document(join_path(found.path, ".zattrs"), shown.attributes);
-    return write_chunks(console, source, found, shown, writer);
+    return write_chunks(source, found, shown, writer);
   }
 
   Result<void> leave_out(const Console& console, const std::string& path,
@@ -143,14 +148,9 @@ class Refs final : public Command {
     return {};
   }
 
-  Result<void> write_chunks(const Console& console, const Source& source, const SourceArray& found,
+  Result<void> write_chunks(const Source& source, const SourceArray& found,
                             const Presentation& shown, ReferenceWriter& writer) {
     const auto reader = source.reader(found.path, found.node);
-    for (const ShardLevel& level : reader->layout().levels()) {
-      if (!level.around.steps().empty()) {
-        return leave_out(console, found.path, "its shards are compressed as a whole");
-      }
-    }
     ZARRFS_TRY(const StoredCells stored,
                list_cells(*source.store, found.path, *found.node.node.array));
     const auto counts = reader->layout().grid().counts();

@@ -15,6 +15,11 @@ bool shards_are_files(const Layout& layout) {
                      [](const ShardLevel& level) { return level.around.steps().empty(); });
 }
 
+// Interrupted, or this process lacks something: no fault of the object.
+bool ends_all(Fault fault) {
+  return fault == Fault::kBusy || fault == Fault::kNoMemory || fault == Fault::kNoFiles;
+}
+
 // Scans one stored object after the other; one for each call of parallel_for.
 class CellScanner {
  public:
@@ -24,6 +29,15 @@ class CellScanner {
 
   Result<Totals> run() {
     path_ = reader_.cell_path(cell_);
+    auto scanned = scan();
+    if (scanned || ends_all(scanned.error().fault)) return scanned;
+    // One object that cannot be read does not hide what is wrong with the others.
+    report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = scanned.error().message});
+    return totals_;
+  }
+
+ private:
+  Result<Totals> scan() {
     ZARRFS_TRY(const auto status, reader_.cell_status(cell_));
     if (!status) return Totals{};
     const auto size = static_cast<std::uint64_t>(status->st_size);
@@ -42,7 +56,6 @@ class CellScanner {
     return totals_;
   }
 
- private:
   Result<void> scan_plain(std::uint64_t size) {
     Place place{0, cell_, {0, size}, ""};
     if (size == 0) place.damage = "the file is empty";

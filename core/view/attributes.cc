@@ -265,7 +265,9 @@ Json array_attributes(const ArrayMetadata& array, const Profile& profile,
       shown_attributes(array.attributes.is_object() ? array.attributes : Json::object(), profile);
   if (attributes.contains(kDimensionsAttribute)) return attributes;
   const bool conflict = circumstances.omit_dimension_names;
-  const bool known = !array.dimension_names.empty() && all_named(array) && !conflict;
+  const bool scalar = array.shape.empty() && array.document.contains("dimension_names");
+  const bool named = scalar || (!array.dimension_names.empty() && all_named(array));
+  const bool known = named && !conflict;
   if (!known && !profile.always_dimension_names) return attributes;
   Json names = Json::array();
   for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {

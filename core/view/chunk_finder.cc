@@ -41,8 +41,8 @@ Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(
   if (shared_.writes == nullptr || shared_.writes->clean()) return std::nullopt;
   const Layout& layout = array.reader->layout();
   const ChunkPlace place = layout.place_of(chunk);
-  const auto draft = shared_.writes->find(array.reader->cell_path(place.cell),
-                                          number_of(layout, place.cell, place.entries));
+  const auto draft =
+      shared_.writes->find(*array.reader, place.cell, number_of(layout, place.cell, place.entries));
   if (!draft) return std::nullopt;
   if (draft->draft.removed) return std::optional(fill_or_absent(array));
   ShownChunk found;

@@ -31,7 +31,7 @@ Result<void> ChunkLister::list_flat(std::uint64_t start, const Sink& sink) {
 
 std::vector<Coordinates> ChunkLister::written_cells() const {
   const WriteBuffer* writes = finder_.writes();
-  return writes == nullptr ? std::vector<Coordinates>{} : writes->dirty_cells(array_.path);
+  return writes == nullptr ? std::vector<Coordinates>{} : writes->dirty_cells(*array_.reader);
 }
 
 Result<void> ChunkLister::visit_cells(std::uint64_t first, const CellVisitor& visit) {
@@ -79,7 +79,7 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
   const std::uint64_t base = listed.base;
   const Layout& layout = array_.reader->layout();
   if (const WriteBuffer* writes = finder_.writes(); writes != nullptr && !writes->clean()) {
-    const auto drafts = writes->drafts(array_.reader->cell_path(cell));
+    const auto drafts = writes->drafts(*array_.reader, cell);
     if (!drafts.empty()) return list_written_shard(cell, first, base, drafts, sink);
   }
   if (!layout.sharded()) {
@@ -199,14 +199,39 @@ Result<bool> ChunkLister::prefix_is_listed(std::span<const std::uint64_t> prefix
 Result<bool> ChunkLister::prefix_exists(std::span<const std::uint64_t> prefix) {
   if (array_.names.chunks() == 0) return false;
   if (all_listed()) return true;
+  if (!written_cells().empty()) {  // directories are there for what is written, too
+    ZARRFS_TRY(const bool any, any_below(prefix));
+    std::vector<AxisRange> fixed = cells_of(prefix);
+    return any ? Result<bool>(true) : any_stored(fixed);
+  }
   if (prefix.empty()) {
-    if (!written_cells().empty()) return true;
     ZARRFS_TRY(const auto first_axis, array_.cells->along_next_axis({}));
     return !first_axis.empty();
   }
   ZARRFS_TRY(const auto ranges, existing_after(prefix.first(prefix.size() - 1)));
   return std::any_of(ranges.begin(), ranges.end(),
                      [&prefix](const AxisRange& range) { return range.holds(prefix.back()); });
+}
+
+/// Whether an object stands at one of the cells whose first coordinates lie in `fixed`.
+Result<bool> ChunkLister::any_stored(std::vector<AxisRange>& fixed) {
+  if (fixed.size() == array_.names.rank()) return true;
+  ZARRFS_TRY(const auto cells, array_.cells->along_next_axis(fixed));
+  for (const std::uint64_t cell : cells) {
+    fixed.push_back({cell, cell});
+    ZARRFS_TRY(const bool any, any_stored(fixed));
+    fixed.pop_back();
+    if (any) return true;
+  }
+  return false;
+}
+
+std::vector<AxisRange> ChunkLister::cells_of(std::span<const std::uint64_t> prefix) const {
+  std::vector<AxisRange> cells;
+  for (std::size_t axis = 0; axis < prefix.size(); ++axis) {
+    cells.push_back(array_.cells_of(axis, prefix[axis]));
+  }
+  return cells;
 }
 
 Result<bool> ChunkLister::any_below(std::span<const std::uint64_t> prefix) {
@@ -221,10 +246,7 @@ Result<bool> ChunkLister::any_below(std::span<const std::uint64_t> prefix) {
 }
 
 Result<std::vector<AxisRange>> ChunkLister::existing_after(std::span<const std::uint64_t> prefix) {
-  std::vector<AxisRange> fixed;
-  for (std::size_t axis = 0; axis < prefix.size(); ++axis) {
-    fixed.push_back(array_.cells_of(axis, prefix[axis]));
-  }
+  const std::vector<AxisRange> fixed = cells_of(prefix);
   // First what is written, then what is stored: a commit between the two makes it both, not
   // neither.
   const std::vector<Coordinates> written = written_cells();

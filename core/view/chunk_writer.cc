@@ -115,7 +115,7 @@ Result<void> ChunkWriter::remove_outside(const NodeState& array,
   ChunkFinder finder(shared_);
   ZARRFS_CHECK(
       ChunkLister(array, finder).visit_cells(0, [&](const Coordinates& cell, bool /*written*/) {
-        for (const auto& [number, draft] : shared_.writes->drafts(reader.cell_path(cell))) {
+        for (const auto& [number, draft] : shared_.writes->drafts(reader, cell)) {
           const auto chunk = layout.chunk_at({cell, entries_of(layout, cell, number)});
           if (chunk && !draft.removed && !remove_number(cell, number, *chunk)) return false;
         }

@@ -35,6 +35,33 @@ bool same_but_shape(const Json& a, const Json& b) {
   return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
 }
 
+/// Elements that tell byte orders and orders of axes apart.
+Bytes sample_of(const Elements& elements) {
+  Bytes sample(elements.bytes());
+  const std::uint64_t size = elements.type.size;
+  for (std::uint64_t i = 0; i < elements.count(); ++i) {
+    const auto value = static_cast<std::uint8_t>(i % 3);
+    sample[i * size] = elements.type.kind == TypeKind::kBool ? value % 2 : value;
+  }
+  return sample;
+}
+
+/// Whether a chunk that is written by the one document is read the same by the other.
+bool same_bytes(const ArrayMetadata& written, const ArrayMetadata& read,
+                std::vector<std::uint64_t> shape) {
+  constexpr std::uint64_t kFew = 3;
+  for (std::uint64_t& edge : shape) edge = std::min(edge, kFew);
+  const auto writer = CodecChain::make(written.codecs, {written.type, shape});
+  const auto reader = CodecChain::make(read.codecs, {read.type, shape});
+  if (!writer || !reader) return false;
+  if (written.type.variable_length()) return read.type.variable_length();
+  const auto encoded = writer->encode(sample_of(writer->decoded()));
+  if (!encoded) return true;  // it takes other numbers only
+  const auto as_written = writer->decode(*encoded);
+  const auto as_read = reader->decode(*encoded);
+  return as_written && as_read && *as_written == *as_read;
+}
+
 Result<std::vector<std::uint64_t>> shape_of(const Json& document, const std::string& path) {
   std::vector<std::uint64_t> shape;
   for (const Json& length : document.value("shape", Json::array())) {
@@ -180,6 +207,37 @@ Result<void> MetadataEditor::write_array(const NodeState& state, Json plain, con
   return make_array(state, std::move(plain));
 }
 
+/// A program goes by the document that it wrote, not by the one that is shown: where the two would
+/// differ in what a chunk's bytes mean, it would write garbage.
+Result<void> MetadataEditor::check_shown_as_written(const std::string& path,
+                                                    const ArrayMetadata& stored,
+                                                    const ArrayMetadata& written) const {
+  const auto refuse = [&](const std::string& reason) {
+    return fail(Fault::kInvalid, "/" + path + " cannot be made in this mount: " + reason);
+  };
+  auto layout = Layout::make(stored);
+  if (!layout) return refuse(layout.error().message);
+  const std::vector<std::uint64_t> chunk_shape = layout->chunk_shape();
+  const Presentation shown = present_array(path, std::make_shared<const ArrayMetadata>(stored),
+                                           std::make_shared<const Layout>(std::move(*layout)),
+                                           shared_.profile, shared_.options, {});
+  if (shown.hidden) return refuse(shown.reason);
+  Json document = shown.document;
+  if (shared_.options.format == ViewFormat::kV2) {
+    auto plain = v3_document_of_v2(shown.document, Json(), path);
+    if (!plain) return refuse(plain.error().message);
+    document = std::move(*plain);
+  }
+  const auto as_shown = parse_array(document, path);
+  if (!as_shown) return refuse(as_shown.error().message);
+  if (same_json(written.document["chunk_grid"], document["chunk_grid"]) &&
+      same_bytes(written, *as_shown, chunk_shape)) {
+    return {};
+  }
+  return refuse("it would be shown as " + dump_json(shown.document) +
+                ", and chunks that are written as the document says would be misread");
+}
+
 Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
   ZARRFS_CHECK(check_replaceable(state));
   plain["chunk_key_encoding"] = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
@@ -190,6 +248,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
   if (!metadata) return as_invalid(metadata.error());
   auto layout = Layout::make(*metadata);
   if (!layout) return as_invalid(layout.error());
+  const ArrayMetadata written = *metadata;
   Json document = std::move(plain);
   if (!layout->sharded() && layout->regular() && !metadata->shape.empty()) {
     const auto& chunk_shape = layout->chunk_shape();
@@ -201,6 +260,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
     if (!metadata) return as_invalid(metadata.error());
     if (auto sharded = Layout::make(*metadata); !sharded) return as_invalid(sharded.error());
   }
+  ZARRFS_CHECK(check_shown_as_written(state.path, *metadata, written));
   ZARRFS_CHECK(shared_.writes->drop_below(state.path));
   {
     const std::lock_guard lock(document_mutex_);
@@ -392,6 +452,13 @@ Result<void> MetadataEditor::replace_file(const std::string& path, const Json& d
 
 Result<void> MetadataEditor::remove_document(const std::string& path) {
   const std::lock_guard lock(change_mutex_);
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  ZARRFS_TRY(const bool chunks, has_chunks(*state));
+  if (chunks) {  // without it they could not be read
+    return fail(Fault::kNotEmpty, "/" + path +
+                                      ": its document was removed, its chunks were not: both are "
+                                      "kept");
+  }
   const std::lock_guard document(document_mutex_);
   ZARRFS_CHECK(drop_consolidated_above(path));
   ZARRFS_CHECK(shared_.store->remove(join_path(path, kDocument)));

@@ -42,6 +42,9 @@ class MetadataEditor {
   Result<void> write_array(const NodeState& state, Json plain, const Json& shown);
   Result<void> write_attributes(const NodeState& state, const Json& written);
   Result<void> make_array(const NodeState& state, Json plain);
+  [[nodiscard]] Result<void> check_shown_as_written(const std::string& path,
+                                                    const ArrayMetadata& stored,
+                                                    const ArrayMetadata& written) const;
   Result<void> resize(const NodeState& state, const std::vector<std::uint64_t>& shape);
   /// The array's document with `change` made to it.
   template <class Change>

@@ -129,6 +129,14 @@ Result<void> WriteBuffer::take_over() {
                       logged.open.array_path + ", which cannot be opened: " +
                       (node.error.message.empty() ? "there is no such array" : node.error.message));
     }
+    if (logged.open.checksum != node.array->form) {
+      options_.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
+                             logged.open.array_path +
+                             " are dropped: another program has replaced the array since they were "
+                             "written");
+      finished.push_back(logged.open.successor_path);
+      continue;
+    }
     auto array =
         std::make_shared<ArrayReader>(store_, logged.open.array_path, node.array, node.layout,
                                       cache, std::make_shared<ReadCounters>());

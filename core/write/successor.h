@@ -60,7 +60,8 @@ struct DirtyShard {
   std::string array_path;
   std::vector<std::uint64_t> cell;
   std::string shard_path;
-  std::uint64_t id = 0;  ///< The sequence of its kOpen record.
+  std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
+  std::uint64_t id = 0;    ///< The sequence of its kOpen record.
   std::string successor_path;
 
   std::mutex commit_mutex;

@@ -63,6 +63,15 @@ Result<void> sync_directories(Store& store, const DirtyShard& shard) {
   return {};
 }
 
+/// Whether the store still has the array that the shard's chunks were written for.
+Result<void> check_form(Store& store, const DirtyShard& shard) {
+  ZARRFS_TRY(const Node node, load_node(store, shard.array_path));
+  if (node.array && node.array->form == shard.form) return {};
+  return fail(Fault::kInvalid, "array " + shard.array_path +
+                                   " is another one since its chunks were written: another "
+                                   "program has replaced or removed it");
+}
+
 /// Where no shard file is left: the directories from its own up to the array's, as far as they are
 /// empty.
 void remove_empty_directories(Store& store, const DirtyShard& shard) {
@@ -119,6 +128,12 @@ WriteBuffer::Pointer WriteBuffer::find_pointer(const std::string& shard_path) co
   return found == shards_.end() ? nullptr : found->second;
 }
 
+WriteBuffer::Pointer WriteBuffer::find_pointer(const ArrayReader& array, const Cell& cell) const {
+  if (clean()) return nullptr;
+  Pointer found = find_pointer(array.cell_path(cell));
+  return found != nullptr && found->form == array.metadata().form ? found : nullptr;
+}
+
 std::vector<WriteBuffer::Pointer> WriteBuffer::pointers_below(const std::string& prefix) const {
   std::vector<Pointer> pointers;
   const std::shared_lock lock(map_mutex_);
@@ -136,6 +151,7 @@ WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cel
   shard->cell = cell;
   shard->shard_path = array->cell_path(cell);
   shard->array = array;
+  shard->form = array->metadata().form;
   shard->successor_path = new_successor_path(shard->shard_path);
   shard->dirty_since = shard->changed = Clock::now();
   shard->expected = expected_chunks(*array, cell);
@@ -144,7 +160,16 @@ WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cel
 
 Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array, const Cell& cell) {
   const std::string path = array->cell_path(cell);
-  if (Pointer known = find_pointer(path)) return known;
+  if (Pointer known = find_pointer(path)) {
+    if (known->form == array->metadata().form) return known;
+    const std::lock_guard lock(known->commit_mutex);
+    if (!known->closed) {
+      options_.log(true, "shard " + path +
+                             ": another program has replaced its array; chunks that "
+                             "were written for the old one are dropped");
+      ZARRFS_CHECK(drop(known));
+    }
+  }
   const std::unique_lock lock(map_mutex_);
   Pointer& shard = shards_[path];
   if (!shard) {
@@ -164,6 +189,7 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
     record.array_path = shard.array_path;
     record.cell = shard.cell;
     record.successor_path = shard.successor_path;
+    record.checksum = shard.form;
     ZARRFS_TRY(shard.id, log_->append(std::move(record)));
   }
   if (bytes != nullptr && !shard.file) {
@@ -247,9 +273,9 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
   }
 }
 
-std::optional<FoundDraft> WriteBuffer::find(const std::string& shard_path,
+std::optional<FoundDraft> WriteBuffer::find(const ArrayReader& array, const Cell& cell,
                                             std::uint64_t number) const {
-  const Pointer shard = find_pointer(shard_path);
+  const Pointer shard = find_pointer(array, cell);
   if (!shard) return std::nullopt;
   const std::lock_guard lock(shard->state_mutex);
   const auto found = shard->drafts.find(number);
@@ -257,19 +283,22 @@ std::optional<FoundDraft> WriteBuffer::find(const std::string& shard_path,
   return FoundDraft{found->second, found->second.removed ? nullptr : shard->reader};
 }
 
-std::map<std::uint64_t, Draft> WriteBuffer::drafts(const std::string& shard_path) const {
-  const Pointer shard = find_pointer(shard_path);
+std::map<std::uint64_t, Draft> WriteBuffer::drafts(const ArrayReader& array,
+                                                   const Cell& cell) const {
+  const Pointer shard = find_pointer(array, cell);
   if (!shard) return {};
   const std::lock_guard lock(shard->state_mutex);
   return shard->drafts;
 }
 
-std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const std::string& array_path) const {
+std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const ArrayReader& array) const {
   std::vector<Cell> cells;
   if (clean()) return cells;
   const std::shared_lock lock(map_mutex_);
   for (const auto& [path, shard] : shards_) {
-    if (shard->array_path == array_path) cells.push_back(shard->cell);
+    if (shard->array_path == array.path() && shard->form == array.metadata().form) {
+      cells.push_back(shard->cell);
+    }
   }
   std::sort(cells.begin(), cells.end());
   return cells;
@@ -386,11 +415,30 @@ Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outc
   return {};
 }
 
+/// A commit failed: it is tried again, after a longer pause each time.
+tl::unexpected<Error> WriteBuffer::report_failure(DirtyShard& shard, const Error& error) {
+  shard.failures = std::min(shard.failures + 1, 10);
+  const auto wait =
+      std::min<std::chrono::seconds>(kFirstRetry * (1 << (shard.failures - 1)), kLastRetry);
+  {
+    const std::lock_guard state(shard.state_mutex);
+    shard.failure = error;
+    shard.retry_at = Clock::now() + wait;
+  }
+  options_.log(true, "shard " + shard.shard_path +
+                         " could not be written, its chunks are kept and it is tried again in " +
+                         std::to_string(wait.count()) + " s: " + error.message);
+  const std::lock_guard guard(statistics_mutex_);
+  ++statistics_.failed_commits;
+  return fail(error);
+}
+
 Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
   {
     const std::lock_guard state(shard->state_mutex);
     if (shard->drafts.size() == shard->held) return {};
   }
+  if (auto same = check_form(*store_, *shard); !same) return report_failure(*shard, same.error());
   if (shard->sync_failed) {  // nothing that it holds can be made durable
     ZARRFS_CHECK(finish(shard, {}));
     return commit(shard->shard_path);
@@ -407,22 +455,7 @@ Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
     return {};
   };
   auto outcome = commit_shard(*store_, *shard, hooks);
-  if (!outcome) {
-    shard->failures = std::min(shard->failures + 1, 10);
-    const auto wait =
-        std::min<std::chrono::seconds>(kFirstRetry * (1 << (shard->failures - 1)), kLastRetry);
-    {
-      const std::lock_guard state(shard->state_mutex);
-      shard->failure = outcome.error();
-      shard->retry_at = Clock::now() + wait;
-    }
-    options_.log(true, "shard " + shard->shard_path +
-                           " could not be written, its chunks are kept and it is tried again in " +
-                           std::to_string(wait.count()) + " s: " + outcome.error().message);
-    const std::lock_guard guard(statistics_mutex_);
-    ++statistics_.failed_commits;
-    return fail(outcome.error());
-  }
+  if (!outcome) return report_failure(*shard, outcome.error());
   {
     const std::lock_guard guard(statistics_mutex_);
     ++statistics_.commits;
@@ -473,13 +506,18 @@ Result<void> WriteBuffer::drop_below(const std::string& path) {
   for (const Pointer& shard : pointers_below(path)) {
     const std::lock_guard lock(shard->commit_mutex);
     if (shard->closed) continue;
-    {
-      const std::lock_guard state(shard->state_mutex);
-      while (!shard->drafts.empty()) shard->erase_draft(shard->drafts.begin()->first);
-    }
-    ZARRFS_CHECK(finish(shard, {}));
+    ZARRFS_CHECK(drop(shard));
   }
   return {};
+}
+
+/// Forgets all drafts of a shard. The caller holds its commit_mutex.
+Result<void> WriteBuffer::drop(const Pointer& shard) {
+  {
+    const std::lock_guard state(shard->state_mutex);
+    while (!shard->drafts.empty()) shard->erase_draft(shard->drafts.begin()->first);
+  }
+  return finish(shard, {});
 }
 
 std::vector<LeftDraft> WriteBuffer::left() const {

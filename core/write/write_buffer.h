@@ -88,11 +88,14 @@ class WriteBuffer {
                    ByteView bytes, bool held = false);
   Result<void> remove(const ArrayPointer& array, const Cell& cell, std::uint64_t number);
 
-  std::optional<FoundDraft> find(const std::string& shard_path, std::uint64_t number) const;
+  // Drafts of an array that another program has replaced since are not found.
+
+  std::optional<FoundDraft> find(const ArrayReader& array, const Cell& cell,
+                                 std::uint64_t number) const;
   /// All drafts of a shard by number; empty where it is clean.
-  std::map<std::uint64_t, Draft> drafts(const std::string& shard_path) const;
+  std::map<std::uint64_t, Draft> drafts(const ArrayReader& array, const Cell& cell) const;
   /// Cells of an array that have drafts, in C order.
-  std::vector<Cell> dirty_cells(const std::string& array_path) const;
+  std::vector<Cell> dirty_cells(const ArrayReader& array) const;
   [[nodiscard]] bool clean() const { return dirty_count_.load() == 0; }
 
   /// Makes what was put into one shard durable; without a path, into all. An error also where the
@@ -129,10 +132,13 @@ class WriteBuffer {
   Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                            bool held);
   Result<void> commit_pointer(const Pointer& shard);
+  tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
   Result<void> carry_on(const Pointer& shard, const std::map<std::uint64_t, Draft>& drafts);
   Result<void> finish(const Pointer& shard, const CommitOutcome& outcome);
   Result<void> sync_pointer(DirtyShard& shard);
   Pointer find_pointer(const std::string& shard_path) const;
+  Pointer find_pointer(const ArrayReader& array, const Cell& cell) const;
+  Result<void> drop(const Pointer& shard);
   std::vector<Pointer> pointers_below(const std::string& prefix) const;
   bool due(const DirtyShard& shard, Clock::time_point now) const;
   static bool complete(const DirtyShard& shard);

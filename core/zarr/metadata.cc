@@ -149,6 +149,8 @@ Result<ArrayMetadata> parse_array_members(const Json& document) {
   ZARRFS_TRY(array.fill, parse_fill_value(array.type, *fill, array.big_endian));
   ZARRFS_TRY(array.dimension_names, parse_dimension_names(document, array.shape.size()));
   ZARRFS_TRY(array.attributes, parse_attributes(document));
+  const std::string form = dump_json(Json{*type, *grid, *codecs, array.shape.size(), *encoding});
+  array.form = crc32c({reinterpret_cast<const std::uint8_t*>(form.data()), form.size()});
   array.document = document;
   return array;
 }

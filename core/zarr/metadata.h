@@ -40,6 +40,8 @@ struct ArrayMetadata {
   Json attributes = Json::object();
   /// Whether the byte order of the `bytes` codec that the elements reach is big.
   bool big_endian = false;
+  /// CRC-32C of what decides which bytes a chunk has and where it lies: type, grid, codecs, rank.
+  std::uint32_t form = 0;
   /// The whole document as read, for rewriting it: unknown members are kept.
   Json document;
 };

@@ -435,3 +435,29 @@ def test_a_sparse_array_of_directories_can_be_removed(mount, tmp_path):
     assert "a" not in os.listdir(mounted.path)
     mounted.unmount()
     assert os.listdir(store) == ["zarr.json"]
+
+
+@pytest.mark.parametrize("replaced", [document((8,), (4,), (2,), fill=7), document((8, 8), (4, 4), (2, 2), "float32", fill=7)])
+def test_chunks_are_not_merged_into_an_array_that_took_the_place_of_theirs(mount, store, replaced):
+    mounted = mount(store.path, "rw,flush_after=3600", damaged=True)
+    write(mounted / "a/1.1", other(store))
+    write_json(store.file("a/zarr.json"), replaced)
+    time.sleep(1.1)  # the attributes of the old one are valid for a second
+    assert read(mounted / "a/.zarray") and os.listdir(mounted / "a")
+    assert "array a is another one" in subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60).stderr
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "array a is another one" in done.stderr
+    done = subprocess.run([DAEMON, "recover", store.path], capture_output=True, text=True, timeout=60)
+    assert "another program has replaced the array" in done.stderr
+    assert left_behind(store) == []
+
+
+@pytest.mark.parametrize("options,changed", [("profile=netcdf", {"dtype": ">i4"}), ("fortran=no", {"order": "F"}), ("profile=netcdf", {"compressor": {"id": "zlib", "level": 1}}),
+                                             ("profile=netcdf", {"dtype": "<f2"})])
+def test_an_array_that_would_be_shown_otherwise_than_it_is_written_is_refused(mount, store, options, changed):
+    mounted = mount(store.path, f"rw,flush_after=3600,{options}")
+    wanted = {"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i4", "compressor": None, "fill_value": 0, "order": "C", "filters": None}
+    os.mkdir(mounted / "b")
+    assert error_of(write, mounted / "b/.zarray", json.dumps({**wanted, **changed}).encode()) == errno.EINVAL
+    write(mounted / "b/.zarray", json.dumps(wanted).encode())
+    assert "cannot be made in this mount" in mounted.log_text()

@@ -114,8 +114,8 @@ Result<void> Writer::commit(std::uint64_t chunk) {
 
 Result<std::optional<Bytes>> Writer::read(std::uint64_t chunk) {
   const std::uint64_t n = per_shard(*array_);
-  const std::uint64_t cell[] = {chunk / n};
-  if (const auto draft = buffer_->find(array_->cell_path(cell), chunk % n)) {
+  const WriteBuffer::Cell cell = {chunk / n};
+  if (const auto draft = buffer_->find(*array_, cell, chunk % n)) {
     if (draft->draft.removed) return std::nullopt;
     return draft->file->read_range(draft->draft.range);
   }

@@ -1,10 +1,11 @@
 """verify, diff, compact: damage is found, differences are found, dead space goes."""
 import os
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, Shard, arrays_of, run, run_json
+from conftest import GOLDEN, ZARRFS, Shard, arrays_of, run, run_json
 
 ENTRIES = 2 * 3
 SHARD = ("a", "c", "1", "0")
@@ -58,13 +59,24 @@ def overlap(store):
     shard.write()
 
 
+def a_directory(store):
+    os.remove(store.joinpath(*SHARD))
+    os.mkdir(store.joinpath(*SHARD))
+
+
+def a_link_to_nowhere(store):
+    os.remove(store.joinpath(*SHARD))
+    os.symlink("nowhere", store.joinpath(*SHARD))
+
+
 def within_the_index(store):
     shard = shard_of(store)
     shard.index[3] = (len(shard.body) + 4, 10)
     shard.write()
 
 
-@pytest.mark.parametrize("plant,whole", [(checksum_wrong, True), (too_short, True), (empty_file, True), (past_the_end, False),
+@pytest.mark.parametrize("plant,whole", [(checksum_wrong, True), (too_short, True), (empty_file, True), (a_directory, True), (a_link_to_nowhere, True),
+                                         (past_the_end, False),
                                          (wraps_around, False), (half_missing, False), (overlap, False), (within_the_index, False)])
 def test_damage_is_found_from_indexes(store, plant, whole):
     plant(store)
@@ -72,6 +84,21 @@ def test_damage_is_found_from_indexes(store, plant, whole):
     assert found and all(one["shard"] == "/".join(SHARD) and one["array"] == "a" for one in found), found
     assert all(("chunk" in one) != whole for one in found)
     assert "/".join(SHARD) in run("verify", store, status=1).stdout_text
+
+
+@pytest.mark.parametrize("plant", [checksum_wrong, a_directory])
+def test_a_damaged_shard_is_not_converted_and_has_no_references(store, tmp_path, plant):
+    plant(store)
+    assert "/".join(SHARD) in run("unshard", store, tmp_path / "plain", status=1).stderr_text
+    assert "/".join(SHARD) in run("refs", store, "-o", tmp_path / "refs.json", status=1).stderr_text
+    assert not (tmp_path / "refs.json").exists()
+
+
+def test_output_that_cannot_be_written_is_an_error(store):
+    for command in ("info", "verify", "ls"):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([ZARRFS, command, store, *(["a"] if command == "ls" else [])], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert (done.returncode, done.stderr) == (3, "zarrfs: standard output cannot be written\n"), command
 
 
 def test_damage_within_a_chunk_is_found_by_decoding(store):

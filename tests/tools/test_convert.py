@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import stat
 import subprocess
 import time
 
@@ -350,3 +351,28 @@ def test_damage_stops_a_conversion(store, tmp_path):
     before = files_of(store)
     assert "a/c/1/0" in run("unshard", store, "--in-place", status=1).stderr_text
     assert files_of(store) == before
+
+
+def test_what_is_converted_in_place_keeps_modes_and_owners(store):
+    os.chmod(store, 0o2750)
+    for folder, _, names in os.walk(store):
+        for name in names:
+            os.chmod(os.path.join(folder, name), 0o640)
+    run("unshard", store, "--in-place")
+    assert stat.S_IMODE(os.stat(store).st_mode) == 0o2750
+    modes = {stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for folder, _, names in os.walk(store) for name in names}
+    assert modes == {0o640}
+
+
+@pytest.mark.parametrize("command", [["unshard"], ["compact"]])
+def test_a_store_that_is_mounted_for_writing_is_left_alone(store, tmp_path, command):
+    need(os.path.exists("/dev/fuse"), "/dev/fuse is missing: nothing can be mounted here")
+    mountpoint = tmp_path / "mnt"
+    mountpoint.mkdir()
+    run("mount", store, mountpoint, "-o", f"rw,log={tmp_path}/log")
+    try:
+        for part in (store, store / "a"):  # nothing was written through the mount: the lock tells
+            in_place = ["--in-place"] if command == ["unshard"] else []
+            assert "is already written by" in run(*command, part, *in_place, status=3).stderr_text
+    finally:
+        run("umount", mountpoint)

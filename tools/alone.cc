@@ -1,0 +1,41 @@
+#include "tools/alone.h"
+
+#include <filesystem>
+
+#include "core/store/store.h"
+#include "core/write/lock.h"
+#include "core/write/log.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_node(const fs::path& directory) {
+  std::error_code error;
+  return fs::exists(directory / "zarr.json", error) || fs::exists(directory / ".zgroup", error);
+}
+
+}  // namespace
+
+Result<void> check_published(const std::string& directory) {
+  std::error_code error;
+  if (!fs::exists(fs::path(directory) / kLogPath, error)) return {};
+  return fail(Fault::kBusy, directory +
+                                " is mounted for writing, or has chunks that are not "
+                                "published yet: unmount it, or run zarrfs recover");
+}
+
+Result<std::vector<Fd>> be_alone(const std::string& directory) {
+  std::vector<Fd> locks;
+  for (fs::path at = fs::absolute(directory); locks.empty() || is_node(at); at = at.parent_path()) {
+    ZARRFS_CHECK(check_published(at.string()));
+    ZARRFS_TRY(const auto store, open_store(at.string(), LinkPolicy::kInside));
+    ZARRFS_TRY(Fd lock, lock_store(*store));
+    locks.push_back(std::move(lock));
+    if (at == at.root_path()) break;
+  }
+  return locks;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,20 @@
+// Being the only one who writes to a store. Source: core/write/lock.h. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/fd.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+/// Whether the store in `directory` has chunks that are not published: kBusy where it has.
+Result<void> check_published(const std::string& directory);
+
+/// Keeps others from writing to the store in `directory`, and to the stores that it is a part of,
+/// until the descriptors are closed. kBusy where another program writes to one of them, or left
+/// chunks there that are not published.
+Result<std::vector<Fd>> be_alone(const std::string& directory);
+
+}  // namespace zarrfs

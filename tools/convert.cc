@@ -387,10 +387,11 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     }
   }
   ZARRFS_TRY(Source source, Source::open(source_path));
-  ZARRFS_CHECK(check_published(source_path));
   std::vector<Fd> locks;
   if (options.in_place) {
     ZARRFS_TRY(locks, be_alone(source_path));
+  } else {
+    ZARRFS_CHECK(check_published(source_path));
   }
   const Json description = {{"source", source_path}, {"form", options.form.json()}};
   StoreConverter converter(console, options, std::move(source));

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from measure import Table, alternate, file_system, median, ratio
+from write_rows import document
 
 CHUNK, PER_SHARD = 1 << 16, 512  # bytes; chunks in each shard of 32 MiB
 XFS_SIZE = 4 << 30
@@ -17,19 +18,9 @@ array, shards, step, chunk = zarr.open_array(sys.argv[1], mode="r+"), *map(int, 
 new = numpy.random.default_rng().integers(0, 256, chunk, "uint8")
 begin = time.perf_counter()
 for shard in range(shards):
-    array[shard * step:shard * step + chunk] = new
+    array[shard * step] = new
 print(time.perf_counter() - begin)
 """
-
-
-def document(shards):
-    step = CHUNK * PER_SHARD
-    index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
-    sharding = {"chunk_shape": [CHUNK], "index_location": "end", "codecs": [{"name": "bytes"}], "index_codecs": index}
-    return {"zarr_format": 3, "node_type": "array", "shape": [shards * step], "data_type": "uint8", "fill_value": 0, "attributes": {},
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [step]}},
-            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-            "codecs": [{"name": "sharding_indexed", "configuration": sharding}]}
 
 
 @contextlib.contextmanager
@@ -45,7 +36,7 @@ def mounted(bench, store, options):
 
 def write(directory, numbers, data):
     for number in numbers:
-        with open(f"{directory}/{number}", "wb", buffering=0) as file:
+        with open(f"{directory}/{number}.0", "wb", buffering=0) as file:
             file.write(data)
 
 
@@ -53,7 +44,7 @@ def make(bench, folder, shards):
     store = os.path.join(folder, "store")
     os.makedirs(f"{store}/a")
     with open(f"{store}/a/zarr.json", "w") as text:
-        json.dump(document(shards), text)
+        json.dump(document(shards * PER_SHARD, PER_SHARD, CHUNK), text)
     with mounted(bench, store, "rw") as array:
         for shard in range(shards):
             write(array, range(shard * PER_SHARD, (shard + 1) * PER_SHARD), os.urandom(CHUNK))
@@ -89,7 +80,7 @@ def add_rows(bench, table, folder, python):
             return time.perf_counter() - begin
 
     def by_zarr():
-        command = [python, "-W", "ignore", "-c", ZARR, f"{store}/a", str(shards), str(PER_SHARD * CHUNK), str(CHUNK)]
+        command = [python, "-W", "ignore", "-c", ZARR, f"{store}/a", str(shards), str(PER_SHARD), str(CHUNK)]
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
     seconds = alternate({"zarr": by_zarr, "mount": through_the_mount}, bench.rounds)

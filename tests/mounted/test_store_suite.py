@@ -53,12 +53,18 @@ def check_outcomes(outcomes, output, classes, exceptions, least):
     assert len(outcomes) - len(failed) >= least
 
 
-def test_zarr_python_2(mount, tmp_path):
+def mount_group(mount, tmp_path, options, name, document):
+    """A mounted store with one group, made through the mount by its document."""
     (tmp_path / "store").mkdir()
-    mounted = mount(tmp_path / "store", "rw")
+    mounted = mount(tmp_path / "store", options)
     os.mkdir(mounted / "group")
-    with open(mounted / "group/.zgroup", "w") as text:
-        text.write('{"zarr_format": 2}')
+    with open(mounted / f"group/{name}", "w") as text:
+        text.write(document)
+    return mounted
+
+
+def test_zarr_python_2(mount, tmp_path):
+    mounted = mount_group(mount, tmp_path, "rw", ".zgroup", '{"zarr_format": 2}')
     python = python_of("zarr2.18")
     tests = subprocess.run([python, "-W", "ignore", "-c", "import zarr.tests; print(zarr.tests.__path__[0])"],
                            capture_output=True, text=True, check=True).stdout.strip()
@@ -70,11 +76,7 @@ def test_zarr_python_2(mount, tmp_path):
 
 
 def test_zarr_python_3(mount, tmp_path):
-    (tmp_path / "store").mkdir()
-    mounted = mount(tmp_path / "store", "rw,view=v3")
-    os.mkdir(mounted / "group")
-    with open(mounted / "group/zarr.json", "w") as text:
-        text.write('{"zarr_format": 3, "node_type": "group"}')
+    mounted = mount_group(mount, tmp_path, "rw,view=v3", "zarr.json", '{"zarr_format": 3, "node_type": "group"}')
     arguments = ["-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto", os.path.join(HERE, "suites/local_store.py")]
     outcomes, output = run_suite(python_of("zarr3"), arguments, mounted / "group", tmp_path / "results.xml")
     check_outcomes(outcomes, output, ["TestLocalStore"], ZARR3_EXCEPTIONS, 56)

@@ -17,6 +17,7 @@ namespace zarrfs {
 namespace {
 constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
+constexpr const char* kConsolidated = ".zmetadata";
 constexpr mode_t kFileMode = 0666;
 /// Chunks that a shard of a new array has room for, however small the array is, along its first
 /// axis: appending must not make a shard of each slice.
@@ -119,7 +120,10 @@ void take_array_attributes(const NodeState& state, const Profile& profile, Json 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name,
                                    ByteView text) {
   const std::lock_guard lock(change_mutex_);
-  if (name == ".zmetadata") return {};  // made anew from the tree at each read
+  if (name == kConsolidated) {  // made anew from the tree at each read
+    session_.wrote_document(path, name);
+    return {};
+  }
   const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
   auto json = parse_first_json(characters, "/" + join_path(path, name));
   if (!json) return fail(Fault::kInvalid, json.error().message);
@@ -135,6 +139,7 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   const bool v2 = shared_.options.format == ViewFormat::kV2;
   auto written = v2 ? write_v2(*state, name, *json) : write_v3(*state, *json);
   forget();
+  if (written) session_.wrote_document(path, name);
   return written;
 }
 
@@ -196,7 +201,7 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
   }
   const std::lock_guard lock(document_mutex_);
   ZARRFS_CHECK(store_document(state.path, document));
-  return remove_early_attributes(state);
+  return remove_early_documents(state);
 }
 
 Result<void> MetadataEditor::write_array(const NodeState& state, Json plain, const Json& shown) {
@@ -262,13 +267,25 @@ Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
   }
   ZARRFS_CHECK(check_shown_as_written(state.path, *metadata, written));
   ZARRFS_CHECK(shared_.writes->drop_below(state.path));
-  {
+  ZARRFS_TRY(const bool early, state.has_document() ? false : early_chunks_.set_aside(state.path));
+  const auto made = [&]() -> Result<void> {
     const std::lock_guard lock(document_mutex_);
-    ZARRFS_CHECK(store_document(state.path, document));
-  }
-  ZARRFS_CHECK(remove_early_attributes(state));
+    return store_document(state.path, document);
+  }();
   nodes_.forget();
-  return adopt_chunks(state.path);
+  if (early) {
+    auto settled = early_chunks_.settle(state.path);
+    if (made) ZARRFS_CHECK(settled);
+  }
+  ZARRFS_CHECK(made);
+  return remove_early_documents(state);
+}
+
+Result<void> MetadataEditor::resume() {
+  const std::lock_guard lock(change_mutex_);
+  auto done = early_chunks_.settle_left();
+  forget();
+  return done;
 }
 
 Result<void> MetadataEditor::resize(const NodeState& state,
@@ -374,36 +391,14 @@ Result<Json> MetadataEditor::early_attributes(const NodeState& state) {
   return attributes;
 }
 
-Result<void> MetadataEditor::remove_early_attributes(const NodeState& state) {
-  if (state.has_document()) return {};  // then the file, if there is one, is not ours: see above
-  return shared_.store->remove(join_path(state.path, kAttributes));
-}
-
-Result<void> MetadataEditor::adopt_chunks(const std::string& path) {
-  if (shared_.options.format != ViewFormat::kV2) return {};
-  ZARRFS_TRY(const auto state, nodes_.get(path));
-  if (state->kind != NodeState::Kind::kArray) return {};
-  return adopt_directory(*state, path, std::nullopt);
-}
-
-Result<void> MetadataEditor::adopt_directory(const NodeState& array, const std::string& directory,
-                                             const std::optional<Coordinates>& prefix) {
-  ZARRFS_TRY(const auto entries, shared_.store->list(directory));
-  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
-    const auto part =
-        prefix ? array.names.in_prefix(*prefix, entry.name) : array.names.in_array(entry.name);
-    if (!part) continue;
-    const std::string path = join_path(directory, entry.name);
-    if (part->directory && entry.kind == EntryKind::kDirectory) {
-      ZARRFS_CHECK(adopt_directory(array, path, part->coordinates));
-      static_cast<void>(shared_.store->remove_directory(path));  // unless it holds something else
-    }
-    if (part->directory || entry.kind != EntryKind::kFile) continue;
-    ZARRFS_TRY(const auto file, shared_.store->open(path));
-    if (file == nullptr) continue;
-    ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
-    ZARRFS_CHECK(chunks_.put(array, part->coordinates, bytes, file->status().st_mtim));
+Result<void> MetadataEditor::remove_early_documents(const NodeState& state) {
+  if (state.has_document()) return {};  // then the files, if there are any, are not ours: see above
+  for (const char* name : {kAttributes, kConsolidated}) {
+    const std::string path = join_path(state.path, name);
+    ZARRFS_TRY(const auto there, shared_.store->status(path));
+    if (!there) continue;
     ZARRFS_CHECK(shared_.store->remove(path));
+    session_.wrote_document(state.path, name);
   }
   return {};
 }

@@ -12,18 +12,28 @@
 
 #include "core/view/chunk_writer.h"
 #include "core/view/consolidation.h"
+#include "core/view/early_chunks.h"
+#include "core/view/session_names.h"
 #include "core/write/commit.h"
 
 namespace zarrfs {
 
 class MetadataEditor {
  public:
-  MetadataEditor(ViewShared& shared, NodeCache& nodes, Consolidation& consolidation)
-      : shared_(shared), nodes_(nodes), consolidation_(consolidation), chunks_(shared) {}
+  MetadataEditor(ViewShared& shared, NodeCache& nodes, Consolidation& consolidation,
+                 SessionNames& session)
+      : shared_(shared),
+        nodes_(nodes),
+        consolidation_(consolidation),
+        session_(session),
+        chunks_(shared),
+        early_chunks_(shared, nodes, session) {}
 
   /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
   /// counts. kInvalid, and nothing is changed, where it cannot be taken.
   Result<void> write(const std::string& path, const std::string& name, ByteView text);
+  /// Finishes what an earlier mount had begun.
+  Result<void> resume();
   /// As if the document of attributes held nothing.
   Result<void> clear_attributes(const std::string& path);
   /// Removes the node at `path` with all that is stored below it.
@@ -54,13 +64,8 @@ class MetadataEditor {
   Result<void> check_replaceable(const NodeState& state);
   /// Attributes that were written before there was a node; null where there were none.
   Result<Json> early_attributes(const NodeState& state);
-  /// Removes what early_attributes has read, once it is in the node's document.
-  Result<void> remove_early_attributes(const NodeState& state);
-  /// Chunks that were written before there was an array.
-  Result<void> adopt_chunks(const std::string& path);
-  Result<void> adopt_directory(const NodeState& array, const std::string& directory,
-                               const std::optional<Coordinates>& prefix);
-
+  /// Removes the documents that were written before there was a node, once they are in its own.
+  Result<void> remove_early_documents(const NodeState& state);
   Result<void> store_document(const std::string& path, const Json& document);
   Result<void> replace_file(const std::string& path, const Json& document);
   Result<void> drop_consolidated_above(const std::string& path);
@@ -70,7 +75,9 @@ class MetadataEditor {
   ViewShared& shared_;
   NodeCache& nodes_;
   Consolidation& consolidation_;
+  SessionNames& session_;
   ChunkWriter chunks_;
+  EarlyChunks early_chunks_;
   std::mutex change_mutex_;    ///< One change at a time; held across commits.
   std::mutex document_mutex_;  ///< Between reading a document and replacing it.
 };

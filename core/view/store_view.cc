@@ -25,7 +25,7 @@ StoreView::StoreView(std::shared_ptr<Store> store, const ViewOptions& options, P
       read_ahead_(options.read_ahead),
       works_(shared_.store, options.writing ? options.writing->write_buffer : 0),
       chunk_writer_(shared_),
-      editor_(shared_, nodes_, consolidation_),
+      editor_(shared_, nodes_, consolidation_, session_),
       front_statistics_([] { return std::string("{}"); }) {
   ::clock_gettime(CLOCK_REALTIME, &started_);
 }
@@ -42,6 +42,9 @@ Result<StoreView::Target> StoreView::resolve(NodeId node) {
     case NamedNode::Kind::kBroken:
     case NamedNode::Kind::kDirectory: {
       ZARRFS_TRY(target.state, nodes_.get(named.path));
+      if (!target.state->has_document() && session_.has_chunk_directory(named.path)) {
+        return resolve_adopted(named);
+      }
       const bool gone = target.state->kind == NodeState::Kind::kAbsent ||
                         target.state->kind == NodeState::Kind::kHidden;
       if (gone) return fail(stale(named.path));
@@ -75,6 +78,27 @@ Result<StoreView::Target> StoreView::resolve_part(NodeId node) {
   target.part = target.state->names.part_of(computed->offset);
   target.version = computed->version;
   return target;
+}
+
+Result<StoreView::Target> StoreView::resolve_adopted(const NamedNode& directory) {
+  std::vector<std::string> names;  // below the array, the last one first
+  for (std::string path = directory.path; !path.empty();) {
+    names.push_back(base_name(path));
+    path = parent_path(path);
+    Target target;
+    ZARRFS_TRY(target.state, nodes_.get(path));
+    if (!target.state->has_document()) continue;
+    if (target.state->kind != NodeState::Kind::kArray) break;
+    const ChunkNames& chunks = target.state->names;
+    std::optional<NamedPart> part = chunks.in_array(names.back());
+    for (auto name = std::next(names.rbegin()); part && name != names.rend(); ++name) {
+      part = part->directory ? chunks.in_prefix(part->coordinates, *name) : std::nullopt;
+    }
+    if (!part || !part->directory) break;
+    target.part = std::move(*part);
+    return target;
+  }
+  return fail(stale(directory.path));
 }
 
 Result<NodeId> StoreView::id_of(const NodeState& array, const NamedPart& part,

@@ -4,10 +4,8 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "core/view/node_cache.h"
 #include "core/view/node_table.h"
 #include "core/view/read_ahead.h"
+#include "core/view/session_names.h"
 #include "core/view/view.h"
 #include "core/view/work_file.h"
 
@@ -77,6 +76,8 @@ class StoreView : public View {
   };
   Result<Target> resolve(NodeId node);
   Result<Target> resolve_part(NodeId node);
+  /// What a directory is that was one of the store until an array was made around it.
+  Result<Target> resolve_adopted(const NamedNode& directory);
 
   // Names -> what they name. Nothing where proven absent.
   Result<std::optional<Found>> find_in_directory(const StatePtr& state, const std::string& name);
@@ -94,6 +95,8 @@ class StoreView : public View {
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
   /// Whether the view has documents of this name.
   [[nodiscard]] bool is_document(const std::string& name) const;
+  /// Whether the store has nothing that the document would show.
+  static bool is_made_up(const NodeState& state, const std::string& name);
   /// Names of the documents in the directory, in the order of listings.
   [[nodiscard]] std::vector<std::string> document_names(const NodeState& state) const;
   /// The text of a document; null where the directory has none of that name.
@@ -194,11 +197,11 @@ class StoreView : public View {
   Result<void> write_out(Work& work);
   Result<void> write_out_idle(std::chrono::milliseconds idle);
   Result<void> remove_condemned();
-  [[nodiscard]] std::set<std::string> removed_documents(const std::string& path) const;
+  /// Puts a file into the store, complete or not at all, in place of one of its name.
+  Result<void> write_file(
+      const std::string& path, std::uint64_t size,
+      const std::function<Result<Bytes>(std::uint64_t at, std::uint64_t most)>& read);
   void keep_directories(const Directory& directory);
-  /// Forgets the directories of chunks that were made at or below a path.
-  void forget_made(const std::string& path);
-  [[nodiscard]] bool is_made(const std::string& path) const;
   /// Names of directories of chunks, in the array or its directory `prefix`, that hold no chunk
   /// yet.
   [[nodiscard]] std::vector<std::string> made_in(const NodeState& array,
@@ -219,11 +222,9 @@ class StoreView : public View {
 
   // Writing:
   WorkFiles works_;
+  SessionNames session_;
   ChunkWriter chunk_writer_;
   MetadataEditor editor_;
-  mutable std::mutex names_mutex_;
-  std::set<std::string> made_directories_;  ///< Of chunks, still without any.
-  std::map<std::string, std::set<std::string>> removed_documents_;  ///< By directory.
 
   std::mutex front_mutex_;
   std::function<std::string()> front_statistics_;

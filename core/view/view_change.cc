@@ -62,9 +62,9 @@ Result<Found> StoreView::change(NodeId node, const AttributeChange& change, Open
         change.mode || change.owner || change.group || change.accessed || change.modified;
     if (more && node < kFirstChunkNode) {
       ZARRFS_TRY(const Target target, resolve(node));
-      const bool directory = target.named->kind == NamedNode::Kind::kDirectory &&
+      const bool directory = target.named && target.named->kind == NamedNode::Kind::kDirectory &&
                              target.state->kind == NodeState::Kind::kForeign;
-      if (directory || target.named->kind == NamedNode::Kind::kForeign) {
+      if (directory || (target.named && target.named->kind == NamedNode::Kind::kForeign)) {
         return change_stored(node, target.named->path, directory, change);
       }
     }

@@ -111,7 +111,8 @@ Result<bool> ViewDirectory::list_names(std::uint64_t offset, const Sink& sink) {
 /// 0 for what is not shown.
 Result<mode_t> ViewDirectory::type_of(const Entry& entry) const {
   if (entry.kind == EntryKind::kFile) return mode_t{S_IFREG};
-  if (prefix_ || view_.is_made(join_path(state_->path, entry.name))) return mode_t{S_IFDIR};
+  if (prefix_ || view_.session_.has_chunk_directory(join_path(state_->path, entry.name)))
+    return mode_t{S_IFDIR};
   const std::string path = join_path(state_->path, entry.name);
   if (entry.kind == EntryKind::kOther) {
     const auto status = view_.shared_.store->status(path);

@@ -74,7 +74,8 @@ Result<StoreView::Name> StoreView::name_in(const Directory& directory, const std
   }
   if (!directory.prefix && is_document(name)) {
     if (state.kind == NodeState::Kind::kForeign) {
-      if (name == ".zattrs") return result;  // kept until there is a node that it belongs to
+      // Kept until there is a node that they belong to.
+      if (name == ".zattrs" || name == ".zmetadata") return result;
       ZARRFS_TRY(const bool v2, belongs_to_v2(state));
       if (v2) return result;
     }
@@ -118,7 +119,7 @@ Result<bool> StoreView::exists(const Directory& directory, const Name& name) {
       return chunk_is_stored(*directory.state, name.part.coordinates);
     }
     case Name::Kind::kPrefix: {
-      if (is_made(name.path)) return true;
+      if (session_.has_chunk_directory(name.path)) return true;
       return ChunkLister(*directory.state, chunks_).prefix_exists(name.part.coordinates);
     }
     case Name::Kind::kDocument: {
@@ -176,11 +177,7 @@ Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mo
     ZARRFS_TRY(const bool there, exists(directory, target));
     if (there) return refused(Fault::kExists, target.path, "it exists");
     switch (target.kind) {
-      case Name::Kind::kPrefix: {
-        const std::lock_guard lock(names_mutex_);
-        made_directories_.insert(target.path);
-        break;
-      }
+      case Name::Kind::kPrefix: session_.make_chunk_directory(target.path); break;
       case Name::Kind::kChunk:
       case Name::Kind::kDocument:
         return refused(Fault::kInvalid, target.path, "a directory cannot have this name");
@@ -190,6 +187,7 @@ Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mo
           return refused(Fault::kInvalid, target.path, "not a directory of chunks");
         }
         ZARRFS_CHECK(shared_.store->make_directory(target.store_path, mode));
+        session_.make_directory(target.store_path);
         nodes_.forget();
         break;
       }
@@ -209,14 +207,8 @@ void StoreView::detach(const std::string& key) {
 
 Result<void> StoreView::remove_shown_document(const Directory& directory, const std::string& name) {
   const std::string& path = directory.state->path;
-  {
-    const std::lock_guard lock(names_mutex_);
-    removed_documents_[path].insert(name);
-    const auto& removed = removed_documents_[path];
-    const bool condemned =
-        removed.contains(".zarray") || removed.contains(".zgroup") || removed.contains("zarr.json");
-    if (condemned || name != ".zattrs") return {};
-  }
+  session_.remove_document(path, name);
+  if (session_.is_condemned(path) || name != ".zattrs") return {};
   return editor_.clear_attributes(path);
 }
 
@@ -224,9 +216,8 @@ Result<void> StoreView::remove_shown_document(const Directory& directory, const 
 void StoreView::keep_directories(const Directory& directory) {
   const NodeState& array = *directory.state;
   if (!directory.prefix || !array.names.nested()) return;
-  const std::lock_guard lock(names_mutex_);
   for (std::string path = directory.path; path != array.path; path = parent_path(path)) {
-    made_directories_.insert(path);
+    session_.make_chunk_directory(path);
   }
 }
 
@@ -287,7 +278,7 @@ Result<bool> StoreView::is_empty(const StatePtr& state, const std::optional<Coor
                                 : std::make_shared<ViewDirectory>(*this, state);
   const std::string path = prefix ? part_path(*state, {true, *prefix}) : state->path;
   ZARRFS_CHECK(directory->list_names_only([&](const Listed& one) {
-    empty = is_made(join_path(path, std::string(one.name)));
+    empty = session_.has_chunk_directory(join_path(path, std::string(one.name)));
     return empty;
   }));
   return empty;
@@ -306,7 +297,7 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
     if (target.kind == Name::Kind::kPrefix) {
       ZARRFS_TRY(const bool empty, is_empty(directory.state, target.part.coordinates));
       if (!empty) return not_empty();
-      forget_made(target.path);
+      session_.forget(target.path);
       return true;
     }
     if (target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument) {
@@ -326,45 +317,16 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
       ZARRFS_CHECK(editor_.remove_node(target.store_path));
     }
     nodes_.forget();
-    forget_made(target.path);
-    const std::lock_guard lock(names_mutex_);
-    removed_documents_.erase(target.store_path);
+    session_.forget(target.path);
     return true;
   };
   return reported(answer());
 }
 
-std::set<std::string> StoreView::removed_documents(const std::string& path) const {
-  const std::lock_guard lock(names_mutex_);
-  const auto found = removed_documents_.find(path);
-  return found == removed_documents_.end() ? std::set<std::string>{} : found->second;
-}
-
-void StoreView::forget_made(const std::string& path) {
-  const std::lock_guard lock(names_mutex_);
-  std::erase_if(made_directories_, [&](const std::string& made) {
-    return made == path || made.starts_with(path + "/");
-  });
-}
-
-bool StoreView::is_made(const std::string& path) const {
-  const std::lock_guard lock(names_mutex_);
-  return made_directories_.contains(path);
-}
-
 std::vector<std::string> StoreView::made_in(const NodeState& array,
                                             const std::optional<Coordinates>& prefix) {
   const std::string path = prefix ? part_path(array, {true, *prefix}) : array.path;
-  std::vector<std::string> made;
-  {
-    const std::lock_guard lock(names_mutex_);
-    const std::string start = path.empty() ? path : path + "/";
-    for (auto at = made_directories_.lower_bound(start);
-         at != made_directories_.end() && at->starts_with(start); ++at) {
-      if (at->find('/', start.size()) == std::string::npos)
-        made.push_back(at->substr(start.size()));
-    }
-  }
+  std::vector<std::string> made = session_.chunk_directories_in(path);
   std::erase_if(made, [&](const std::string& name) {  // those that hold chunks are listed as such
     const auto part = prefix ? array.names.in_prefix(*prefix, name) : array.names.in_array(name);
     if (!part || !part->directory) return true;  // the array has shrunk since
@@ -386,8 +348,6 @@ Result<void> StoreView::take_bytes(const Directory& directory, const Name& targe
   const std::string name = base_name(target.path);
   ZARRFS_CHECK(editor_.write(state.path, name, bytes));
   detach(target.path);
-  const std::lock_guard lock(names_mutex_);
-  removed_documents_[state.path].erase(name);
   return {};
 }
 
@@ -439,14 +399,20 @@ Result<void> StoreView::move_work(const WorkPointer& work, const Directory& dire
 Result<void> StoreView::move_stored(const std::string& from, const Directory& directory,
                                     const Name& target, bool keep) {
   const bool takes = target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument;
-  if (!takes) {
-    if (keep) return refused(Fault::kForbidden, target.path, "no links here");
+  if (!takes && !keep) {
     if (target.store_path.empty()) return refused(Fault::kCrossDevice, target.path, "copy it");
     detach(target.path);
     return shared_.store->rename(from, target.store_path);
   }
   ZARRFS_TRY(const auto file, shared_.store->open(from));
   if (file == nullptr) return refused(Fault::kStale, from, "it is gone");
+  if (!takes) {  // a program that links a new file to its name removes the first name next
+    if (target.kind != Name::Kind::kForeign)
+      return refused(Fault::kForbidden, target.path, "no links here");
+    return write_file(target.store_path, file->size(), [&](std::uint64_t at, std::uint64_t most) {
+      return file->read_range({at, std::min(most, file->size() - at)});
+    });
+  }
   ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
   ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim));
   return keep ? Result<void>{} : shared_.store->remove(from);
@@ -465,7 +431,7 @@ Result<void> StoreView::move_directory(const std::string& from, const Directory&
     const std::lock_guard lock(work->mutex);
     works_.moved(work, from, target.store_path);
   }
-  forget_made(from);
+  session_.moved(from, target.store_path);
   return {};
 }
 

@@ -11,6 +11,7 @@ namespace zarrfs {
 namespace {
 constexpr std::array<const char*, 4> kV2Documents = {".zgroup", ".zarray", ".zattrs", ".zmetadata"};
 constexpr const char* kV3Document = "zarr.json";
+constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
 
 bool is_v2_document(std::string_view name) {
@@ -70,7 +71,7 @@ bool StoreView::is_concealed(const NodeState& state, std::string_view name) cons
   if (name.starts_with(kOwnFolder)) return true;
   const bool v2 = shared_.options.format == ViewFormat::kV2;
   if (name == kV3Document &&
-      (v2 || state.has_document() || removed_documents(state.path).contains(kV3Document))) {
+      (v2 || state.has_document() || session_.is_removed(state.path, kV3Document))) {
     return true;
   }
   if (!v2 && state.has_document() && is_v2_document(name)) return true;
@@ -83,6 +84,15 @@ bool StoreView::is_document(const std::string& name) const {
   return shared_.options.format == ViewFormat::kV2 ? is_v2_document(name) : name == kV3Document;
 }
 
+bool StoreView::is_made_up(const NodeState& state, const std::string& name) {
+  if (name == kConsolidated || state.kind == NodeState::Kind::kImplicitGroup) return true;
+  if (name != kAttributes) return false;
+  const Node& node = state.node;
+  if (node.group != nullptr) return node.group->attributes.empty();
+  return node.array != nullptr && node.array->attributes.empty() &&
+         !node.array->document.contains("dimension_names");
+}
+
 std::vector<std::string> StoreView::document_names(const NodeState& state) const {
   const bool v2 = shared_.options.format == ViewFormat::kV2;
   std::vector<std::string> names;
@@ -93,8 +103,9 @@ std::vector<std::string> StoreView::document_names(const NodeState& state) const
   for (const ShownDocument& document : state.documents) names.push_back(document.name);
   if (v2 && state.kind == NodeState::Kind::kGroup) names.emplace_back(kConsolidated);
   if (writable()) {
-    const std::set<std::string> removed = removed_documents(state.path);
-    std::erase_if(names, [&](const std::string& name) { return removed.contains(name); });
+    std::erase_if(names, [&](const std::string& name) {
+      return session_.hides(state.path, name, is_made_up(state, name));
+    });
   }
   return names;
 }
@@ -127,7 +138,7 @@ Result<std::optional<Found>> StoreView::find_part(const StatePtr& state, const N
     // Where missing chunks are made up when asked for by name, so is the way to them.
     exists = exists || (array.presentation.materialise != Materialise::kOff &&
                         array.presentation.fill_chunk != nullptr && array.names.chunks() > 0);
-    if (!exists && !is_made(part_path(array, part))) return std::nullopt;
+    if (!exists && !session_.has_chunk_directory(part_path(array, part))) return std::nullopt;
     ZARRFS_TRY(const NodeId id, id_of(array, part, 0));
     const std::uint64_t inode = inode_of(array.path, array.names.number_of(part));
     return found(id, directory_status(array.node.status, inode));

@@ -296,10 +296,7 @@ Result<void> StoreView::hand_on(Work& work) {
   if (!work.dirty || work.gone || work.kind == Work::Kind::kScratch) return {};
   ZARRFS_TRY(const Bytes bytes, work.bytes.read(0, work.bytes.size()));
   if (work.kind == Work::Kind::kDocument) {
-    const std::string name = base_name(work.path);
-    ZARRFS_CHECK(editor_.write(work.directory, name, bytes));
-    const std::lock_guard lock(names_mutex_);
-    removed_documents_[work.directory].erase(name);
+    ZARRFS_CHECK(editor_.write(work.directory, base_name(work.path), bytes));
   } else {
     ZARRFS_TRY(const StatePtr array, nodes_.get(work.directory));
     if (array->kind != NodeState::Kind::kArray || work.chunk.size() != array->names.rank()) {
@@ -345,25 +342,31 @@ Result<void> StoreView::write_out(Work& work) {
   if (!work.dirty) return {};
   std::string name = work.path.substr(work.directory.empty() ? 0 : work.directory.size() + 1);
   std::replace(name.begin(), name.end(), '/', '.');
-  const std::string path = join_path(work.directory, name);
-  const std::string temporary = new_successor_path(path);
+  ZARRFS_CHECK(
+      write_file(join_path(work.directory, name), work.bytes.size(),
+                 [&](std::uint64_t at, std::uint64_t most) { return work.bytes.read(at, most); }));
+  work.dirty = false;
+  work.backed = true;
+  return shared_.store->sync_directory(work.directory);
+}
+
+Result<void> StoreView::write_file(
+    const std::string& path, std::uint64_t size,
+    const std::function<Result<Bytes>(std::uint64_t at, std::uint64_t most)>& read) {
   Store& store = *shared_.store;
+  const std::string temporary = new_successor_path(path);
   ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
   const auto copy = [&]() -> Result<void> {
-    for (std::uint64_t at = 0; at < work.bytes.size(); at += kPiece) {
-      ZARRFS_TRY(const Bytes piece, work.bytes.read(at, kPiece));
+    for (std::uint64_t at = 0; at < size; at += kPiece) {
+      ZARRFS_TRY(const Bytes piece, read(at, kPiece));
       ZARRFS_CHECK(file->write_at(at, piece));
     }
     ZARRFS_CHECK(file->sync());
     return store.rename(temporary, path);
   };
-  if (auto copied = copy(); !copied) {
-    static_cast<void>(store.remove(temporary));  // the first error is the one to tell
-    return copied;
-  }
-  work.dirty = false;
-  work.backed = true;
-  return store.sync_directory(work.directory);
+  auto copied = copy();
+  if (!copied) static_cast<void>(store.remove(temporary));  // the first error is the one to tell
+  return copied;
 }
 
 Result<void> StoreView::write_out_idle(std::chrono::milliseconds idle) {
@@ -401,20 +404,13 @@ Result<void> StoreView::begin_writing() {
     shared_.options.log(error ? ViewOptions::Level::kError : ViewOptions::Level::kInfo, line);
   };
   ZARRFS_TRY(shared_.writes, WriteBuffer::open(shared_.store, std::move(options)));
+  static_cast<void>(reported(editor_.resume()));  // what it could not do is kept
   return {};
 }
 
 Result<void> StoreView::remove_condemned() {
-  std::map<std::string, std::set<std::string>> removed;
-  {
-    const std::lock_guard lock(names_mutex_);
-    removed.swap(removed_documents_);
-  }
   Result<void> first;
-  for (const auto& [path, names] : removed) {
-    if (!names.contains(".zarray") && !names.contains(".zgroup") && !names.contains("zarr.json")) {
-      continue;
-    }
+  for (const std::string& path : session_.take_condemned()) {
     auto done = reported(editor_.remove_document(path));
     if (!done && first) first = std::move(done);
   }

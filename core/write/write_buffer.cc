@@ -581,6 +581,8 @@ Result<void> WriteBuffer::close() {
 }
 
 Result<bool> has_unpublished(Store& store) {
+  ZARRFS_TRY(const auto early, store.status(kEarlyPath));
+  if (early) return true;
   ZARRFS_TRY(const auto contents, read_log(store));
   if (!contents) return false;
   std::map<std::uint64_t, bool> open;

@@ -88,6 +88,13 @@ void ModelTree::move(const std::string& from, const std::string& to) {
   move_keys(arrays, from, to);
   move_keys(files, from, to);
   move_names(directories, from, to);
+  move_keys(written, from, to);
+}
+
+bool ModelTree::shows(const std::string& path, const std::string& document,
+                      bool has_contents) const {
+  const auto made = written.find(path);
+  return made == written.end() || made->second.contains(document) || has_contents;
 }
 
 void ModelTree::remove(const std::string& path) {
@@ -97,15 +104,18 @@ void ModelTree::remove(const std::string& path) {
   std::erase_if(arrays, gone);
   std::erase_if(files, gone);
   std::erase_if(directories, gone_name);
+  std::erase_if(written, gone);
 }
 
 void ModelTree::unmount() {
   for (auto& [path, file] : files) file = {file.shown, file.shown, false};
+  written.clear();
 }
 
 void ModelTree::crash() {
   std::erase_if(files, [](const auto& item) { return !item.second.stored; });
   for (auto& [path, file] : files) file = {*file.stored, file.stored, false};
+  written.clear();
 }
 
 }  // namespace zarrfs::testing

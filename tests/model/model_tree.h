@@ -40,12 +40,18 @@ struct ModelTree {
   std::map<std::string, ModelArray> arrays;
   std::map<std::string, ModelFile> files;
   std::set<std::string> directories;  ///< That are no nodes.
+  /// Nodes that were made in this mount: the documents that were written, by directory. Others that
+  /// have nothing to say are not shown.
+  std::map<std::string, std::set<std::string>> written;
 
   [[nodiscard]] bool is_taken(const std::string& path) const;
   /// Whether anything lies below the directory.
   [[nodiscard]] bool holds_anything(const std::string& path) const;
   /// Chunks at or below `path` that are not published.
   [[nodiscard]] std::uint64_t chunks_held_back(const std::string& path = "") const;
+  /// Whether a document of the node is shown. `has_contents`: it says something.
+  [[nodiscard]] bool shows(const std::string& path, const std::string& document,
+                           bool has_contents) const;
   void move(const std::string& from, const std::string& to);
   void remove(const std::string& path);
   /// What was in memory is written out.

@@ -112,8 +112,11 @@ class ViewSequence {
   void write_pieces(OpenFile& file, const std::string& path, const std::string& text);
   Result<void> write_whole(const std::string& path, const std::string& text);
   /// Directly, or by renaming a temporary file.
+  void make_plain_directory(const std::string& path);
   Result<void> write_document(const std::string& directory, const std::string& name,
                               const std::string& text);
+  Result<void> put_document(const std::string& directory_path, const std::string& name,
+                            const std::string& text);
   Result<bool> rename(const std::string& from, const std::string& to, bool replace = true);
   bool unlink(const std::string& path);
   /// The file's node and an opening of it.

@@ -107,6 +107,11 @@ void ViewSequence::resize() {
   array->second.resize(shape);
 }
 
+void ViewSequence::make_plain_directory(const std::string& path) {
+  must(view().make_directory(directory(path), name_of(path), 0777), "making " + path);
+  model_.written[path] = {};
+}
+
 /// As GDAL does: chunks first, then `.zarray`.
 void ViewSequence::write_early_chunks(const std::string& path, ModelArray& array) {
   for (std::uint64_t left = below(3); left > 0; --left) {
@@ -127,8 +132,8 @@ void ViewSequence::make_array() {
   note(path);
   ModelArray array;
   array.form = written_form(random_, options_.format);
-  must(view().make_directory(directory(path), name_of(path), 0777), "making " + path);
-  if (v2() && one_in(2)) write_early_chunks(path, array);
+  make_plain_directory(path);
+  if (one_in(2)) write_early_chunks(path, array);
   if (v2() && one_in(3)) {
     array.attributes = {{"early", random_() % 10}};
     must(write_document(path, ".zattrs", dump_json(array.attributes)), "early attributes");
@@ -142,7 +147,7 @@ void ViewSequence::make_group() {
   const std::string path = free_path();
   note(path);
   Json attributes = Json::object();
-  must(view().make_directory(directory(path), name_of(path), 0777), "making " + path);
+  make_plain_directory(path);
   if (one_in(2)) attributes = {{"early", random_() % 10}};
   if (v2()) {
     if (!attributes.empty()) {
@@ -159,7 +164,7 @@ void ViewSequence::make_group() {
 void ViewSequence::make_directory() {
   const std::string path = free_path();
   note(path);
-  must(view().make_directory(directory(path), name_of(path), 0777), "making " + path);
+  make_plain_directory(path);
   model_.directories.insert(path);
 }
 

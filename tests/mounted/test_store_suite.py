@@ -25,7 +25,6 @@ ZARR3_EXCEPTIONS = {
         r"test_set[\x01\x02\x03\x04-zarr.json]", "test_set[-zarr.json]", "test_set_many", "test_get_partial_values[key_ranges1]",
         "test_get_partial_values[key_ranges2]", "test_exists", "test_delete", "test_delete_dir", "test_list", "test_list_prefix",
         "test_list_empty_path", "test_list_dir", "test_get_bytes", "test_get_bytes_sync", "test_get_json", "test_get_json_sync"],
-    "a link from a file that is no chunk to another": ["test_set_if_not_exists"],
 }
 
 

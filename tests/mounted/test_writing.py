@@ -299,7 +299,7 @@ def test_a_directory_of_chunks_is_listed_once_and_stays_until_it_is_removed(moun
     os.unlink(mounted / "n/0/1/0")
     assert (os.listdir(mounted / "n/0"), os.listdir(mounted / "n/0/1")) == (["1"], [])
     os.removedirs(mounted / "n/0/1")
-    assert sorted(os.listdir(mounted / "n")) == [".zarray", ".zattrs"]
+    assert sorted(os.listdir(mounted / "n")) == [".zarray"]
 
 
 def test_consolidated_metadata_above_a_change_goes_first(mount, store):
@@ -393,7 +393,7 @@ def test_a_program_finds_the_document_it_wrote(mounted):
     write(mounted / "new/.zarray", json.dumps(document).encode())
     assert json.loads(read(mounted / "new/.zarray")) == document
     os.mkdir(mounted / "new/0")
-    assert sorted(os.listdir(mounted / "new")) == [".zarray", ".zattrs", "0"]
+    assert sorted(os.listdir(mounted / "new")) == [".zarray", "0"]
 
 
 def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):

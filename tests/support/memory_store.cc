@@ -255,18 +255,23 @@ Result<void> MemoryStore::rename(const std::string& from, const std::string& to)
     const auto [from_parent, from_name] = split(from);
     const auto [to_parent, to_name] = split(to);
     const Pointer inode = find(from);
-    const Pointer directory = find(to_parent);
-    if (!inode || !directory || from_parent != to_parent) {
-      return fail(Fault::kIo, "rename " + from);
-    }
+    const Pointer from_directory = find(from_parent);
+    const Pointer to_directory = find(to_parent);
+    if (!inode || !to_directory) return fail(Fault::kIo, "rename " + from);
     if (const Pointer replaced = find(to)) {
       if (replaced->directory != inode->directory)
         return fail(Fault::kIo, to + " is of another kind");
       if (!replaced->entries.empty()) return fail(Fault::kNotEmpty, to);
     }
-    change_entries(directory, [from_name = from_name, to_name = to_name, inode](auto& entries) {
-      entries.erase(from_name);
-      entries[to_name] = inode;
+    const auto enter = [name = to_name, inode](auto& entries) { entries[name] = inode; };
+    if (from_directory != to_directory) {
+      change_entries(from_directory, [name = from_name](auto& entries) { entries.erase(name); });
+      change_entries(to_directory, enter);
+      return {};
+    }
+    change_entries(to_directory, [name = from_name, enter](auto& entries) {
+      entries.erase(name);
+      enter(entries);
     });
     return {};
   });

@@ -1,0 +1,53 @@
+// Chunk files that a program wrote before the document of their array: until then they are files of
+// the store like any other. Before the array is made they are moved aside, into `.zarrfs-early` of
+// its directory, since their names may be those of its shards; then each is put where it belongs.
+// `.zarrfs/early` in the store lists the arrays of which that is not finished, so that a mount that
+// is killed loses none: the next one that writes goes on.
+//
+// One call at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/view/chunk_writer.h"
+#include "core/view/node_cache.h"
+#include "core/view/session_names.h"
+
+namespace zarrfs {
+
+class EarlyChunks {
+ public:
+  EarlyChunks(ViewShared& shared, NodeCache& nodes, SessionNames& session)
+      : shared_(shared), nodes_(nodes), session_(session), chunks_(shared) {}
+
+  /// Moves aside what may be a chunk of the array that is going to be made at `path`. Whether there
+  /// is anything.
+  Result<bool> set_aside(const std::string& path);
+  /// Puts what was moved aside where it belongs: into the array, or back where there is none.
+  Result<void> settle(const std::string& path);
+  /// Settles what an earlier mount has left.
+  Result<void> settle_left();
+
+ private:
+  Result<void> adopt(const NodeState& array);
+  /// Files that are chunks of the array now, and directories that held them, the inner ones first.
+  struct Taken {
+    std::vector<std::string> files;
+    std::vector<Coordinates> chunks;
+    std::vector<std::string> directories;
+  };
+  Result<void> take_files(const NodeState& array, const std::string& directory,
+                          const std::string& key, Taken& taken);
+  Result<void> take_file(const NodeState& array, const Coordinates& chunk, const std::string& path);
+  Result<void> put_back(const std::string& path);
+  Result<std::vector<std::string>> listed();
+  Result<void> list(std::vector<std::string> paths);
+
+  ViewShared& shared_;
+  NodeCache& nodes_;
+  SessionNames& session_;
+  ChunkWriter chunks_;
+};
+
+}  // namespace zarrfs

@@ -60,8 +60,9 @@ Result<CellListings::Numbers> CellListings::list(
     if (auto numbers = kept(directory, nullptr)) return numbers;
   }
   ZARRFS_TRY(const auto status, store.status(directory));
-  if (!status || !S_ISDIR(status->st_mode)) {
-    return std::make_shared<const std::vector<std::uint64_t>>();
+  if (!status) return std::make_shared<const std::vector<std::uint64_t>>();
+  if (!S_ISDIR(status->st_mode)) {
+    return fail(Fault::kDamaged, directory + ": a file stands where a directory of shards belongs");
   }
   const FileIdentity identity = identity_of(*status);
   if (auto numbers = kept(directory, &identity)) return numbers;

@@ -80,7 +80,7 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
   const Layout& layout = array_.reader->layout();
   if (const WriteBuffer* writes = finder_.writes(); writes != nullptr && !writes->clean()) {
     const auto drafts = writes->drafts(*array_.reader, cell);
-    if (!drafts.empty()) return list_written_shard(cell, first, base, drafts, sink);
+    if (!drafts.empty()) return list_written_shard(listed, drafts, sink);
   }
   if (!layout.sharded()) {
     if (first > 0) return true;
@@ -93,7 +93,7 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
     more = sink(part, base + one.number + 1);
     return more;
   });
-  if (!visited) return list_whole_shard(cell, first, base, sink);
+  if (!visited) return list_whole_shard(listed, false, sink);
   return more;
 }
 
@@ -103,10 +103,12 @@ bool ChunkLister::was_removed(const Coordinates& cell) {
   return status && !*status;
 }
 
-bool ChunkLister::list_written_shard(const Coordinates& cell, std::uint64_t first,
-                                     std::uint64_t base,
+bool ChunkLister::list_written_shard(const ListedCell& listed,
                                      const std::map<std::uint64_t, Draft>& drafts,
                                      const Sink& sink) {
+  const Coordinates& cell = listed.cell;
+  const std::uint64_t first = listed.first;
+  const std::uint64_t base = listed.base;
   const Layout& layout = array_.reader->layout();
   std::map<std::uint64_t, Coordinates> chunks;
   if (layout.sharded()) {
@@ -115,7 +117,7 @@ bool ChunkLister::list_written_shard(const Coordinates& cell, std::uint64_t firs
           chunks.emplace(one.number, one.chunk);
           return true;
         });
-    if (!visited) return list_whole_shard(cell, first, base, sink);
+    if (!visited) return list_whole_shard(listed, true, sink);
   }
   for (const auto& [number, draft] : drafts) {
     chunks.erase(number);
@@ -129,17 +131,17 @@ bool ChunkLister::list_written_shard(const Coordinates& cell, std::uint64_t firs
   return true;
 }
 
-bool ChunkLister::list_whole_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
-                                   const Sink& sink) {
+bool ChunkLister::list_whole_shard(const ListedCell& listed, bool has_drafts, const Sink& sink) {
   std::vector<AxisRange> box;
-  for (std::size_t axis = 0; axis < cell.size(); ++axis) {
-    const NodeState::Span span = array_.shown_of(axis, cell[axis]);
+  for (std::size_t axis = 0; axis < listed.cell.size(); ++axis) {
+    const NodeState::Span span = array_.shown_of(axis, listed.cell[axis]);
     box.push_back({span.first, span.end - 1});
   }
   std::uint64_t number = 0;
   bool more = true;
   visit_box(box, [&](const Coordinates& chunk) {
-    if (number >= first) more = sink({false, chunk}, base + number + 1);
+    const bool there = !has_drafts || finder_.is_listed(array_, chunk, stored_only_);
+    if (number >= listed.first && there) more = sink({false, chunk}, listed.base + number + 1);
     ++number;
     return more;
   });

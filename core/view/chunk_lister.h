@@ -59,10 +59,10 @@ class ChunkLister {
   Result<bool> any_stored(std::vector<AxisRange>& fixed);
   /// The cells that hold the chunks below a prefix, along its axes.
   [[nodiscard]] std::vector<AxisRange> cells_of(std::span<const std::uint64_t> prefix) const;
-  bool list_written_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
-                          const std::map<std::uint64_t, Draft>& drafts, const Sink& sink);
-  bool list_whole_shard(const Coordinates& cell, std::uint64_t first, std::uint64_t base,
-                        const Sink& sink);
+  bool list_written_shard(const ListedCell& listed, const std::map<std::uint64_t, Draft>& drafts,
+                          const Sink& sink);
+  /// Every place of a shard that cannot be read, but for chunks that were removed since.
+  bool list_whole_shard(const ListedCell& listed, bool has_drafts, const Sink& sink);
   Result<bool> walk(Coordinates& prefix, const Coordinates& start, bool at_start, const Sink& sink);
   /// Coordinates along the axis after `prefix` below which stored objects exist, as ranges in
   /// rising order.

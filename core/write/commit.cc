@@ -59,7 +59,11 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
     base.chunks[visited.number] = {(*found)->file, (*found)->memory, (*found)->range};
     return true;
   };
-  ZARRFS_CHECK(shard.array->visit_cell(shard.cell, 0, collect));
+  const auto visited = shard.array->visit_cell(shard.cell, 0, collect);
+  // Of a shard whose index is damaged nothing is needed where every chunk is replaced or removed.
+  const bool needless = shard.array->layout().regular() && drafts.size() == shard.expected;
+  if (!visited && !(visited.error().fault == Fault::kDamaged && needless))
+    return fail(visited.error());
   if (failed) return fail(std::move(problem));
   return base;
 }

@@ -5,7 +5,22 @@
 #include <limits>
 #include <random>
 
+#include "core/zarr/tree.h"
+
 namespace zarrfs {
+namespace {
+
+/// Syncs the directory of a new successor and those above it, up to the array's.
+Result<void> sync_directories(Store& store, const DirtyShard& shard) {
+  std::string directory = shard.shard_path;
+  do {
+    directory = parent_path(directory);
+    ZARRFS_CHECK(store.sync_directory(directory));
+  } while (directory.size() > shard.array_path.size());
+  return {};
+}
+
+}  // namespace
 
 GrowingFile::GrowingFile(std::shared_ptr<const File> file)
     : file_(std::move(file)), status_(file_->status()) {
@@ -48,6 +63,16 @@ void DirtyShard::set_draft(std::uint64_t number, const Draft& draft) {
   held += draft.held ? 1 : 0;
   removed += draft.removed ? 1 : 0;
   drafts[number] = draft;
+}
+
+Result<void> sync_successor(Store& store, DirtyShard& shard) {
+  if (auto synced = shard.file->sync(); !synced) {
+    shard.sync_failed = true;
+    return synced;
+  }
+  if (!shard.name_durable) ZARRFS_CHECK(sync_directories(store, shard));
+  shard.name_durable = true;
+  return {};
 }
 
 }  // namespace zarrfs

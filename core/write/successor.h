@@ -72,6 +72,7 @@ struct DirtyShard {
   /// A sync of the successor failed: its pages may be lost though they still read well. It never
   /// becomes the shard. Under commit_mutex.
   bool sync_failed = false;
+  bool base_damaged = false;  ///< The shard's index cannot be read. Under commit_mutex.
   bool closed = false;  ///< Published or dropped: look the shard up again. Under commit_mutex.
   int failures = 0;     ///< Commits that failed in a row. Under commit_mutex.
   std::uint64_t expected =
@@ -94,5 +95,8 @@ struct DirtyShard {
   /// Forgets what is published. The caller holds state_mutex.
   void erase_draft(std::uint64_t number);
 };
+
+/// Makes what the successor holds durable, and its name. The caller holds its commit_mutex.
+Result<void> sync_successor(Store& store, DirtyShard& shard);
 
 }  // namespace zarrfs

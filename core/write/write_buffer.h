@@ -129,6 +129,8 @@ class WriteBuffer {
                                   const File* successor);
   static Pointer new_shard(const ArrayPointer& array, const Cell& cell);
   Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);
+  static Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
+  static void remove_unlogged(DirtyShard& shard, std::uint64_t number);
   Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                            bool held);
   Result<void> commit_pointer(const Pointer& shard);

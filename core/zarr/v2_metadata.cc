@@ -8,6 +8,8 @@
 namespace zarrfs {
 namespace {
 
+constexpr std::uint64_t kMostElementBytes = std::uint64_t{4} << 20U;
+
 struct V2Reader {
   const Json& zarray;
   const std::string& path;
@@ -126,6 +128,15 @@ Result<void> V2Reader::read_codec(const Json& codec, const std::string& member_n
   if (id == array_to_bytes) return {};
   Json configuration = codec;
   configuration.erase("id");
+  if (id == "delta" && !configuration.contains("astype")) {
+    configuration["astype"] = configuration.value("dtype", Json());
+  }
+  for (const char* number_type : {"dtype", "astype"}) {  // one spelling for what has no byte order
+    const Json spelled = configuration.value(number_type, Json());
+    if (spelled == "u1" || spelled == "i1" || spelled == "b1") {
+      configuration[number_type] = "|" + spelled.get<std::string>();
+    }
+  }
 
   static const std::set<std::string> kArraySteps = {"delta",    "fixedscaleoffset", "astype",
                                                     "quantize", "bitround",         "packbits"};
@@ -237,8 +248,12 @@ Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std
     return reader.damaged("shape and chunks are not two lists of one length");
   }
   ZARRFS_CHECK(reader.read_type());
+  if (reader.type.size > kMostElementBytes) {  // the fill value alone would fill a document
+    return reader.unsupported("elements of " + std::to_string(reader.type.size) + " bytes");
+  }
   ZARRFS_CHECK(reader.read_order());
   const Json& filters = reader.member("filters");
+  if (!filters.is_array() && !filters.is_null()) return reader.damaged("filters is not a list");
   for (const Json& filter : filters.is_array() ? filters : Json::array()) {
     ZARRFS_CHECK(reader.read_codec(filter, "filters"));
   }

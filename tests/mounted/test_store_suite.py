@@ -69,7 +69,7 @@ def test_zarr_python_2(mount, tmp_path):
                            capture_output=True, text=True, check=True).stdout.strip()
     outcomes, output = run_suite(python, [f"{tests}/{name}" for name in ZARR2], mounted / "group", tmp_path / "results.xml")
     check_outcomes(outcomes, output, ARRAYS, ZARR2_EXCEPTIONS, 225)
-    assert sorted(os.listdir(mounted / "group")) == [".zattrs", ".zgroup", ".zmetadata"]
+    assert sorted(os.listdir(mounted / "group")) == [".zgroup"]
     mounted.unmount()
     assert os.listdir(tmp_path / "store/group") == ["zarr.json"]
 

@@ -461,3 +461,25 @@ def test_an_array_that_would_be_shown_otherwise_than_it_is_written_is_refused(mo
     assert error_of(write, mounted / "b/.zarray", json.dumps({**wanted, **changed}).encode()) == errno.EINVAL
     write(mounted / "b/.zarray", json.dumps(wanted).encode())
     assert "cannot be made in this mount" in mounted.log_text()
+
+
+@pytest.mark.parametrize("changed", [{"filters": {"id": "delta"}}, {"chunks": [0, 3]}, {"chunks": [2]}, {"dtype": "S999999999"}, {"shape": [-1, 6]},
+                                     {"compressor": {"id": "unheard-of"}}, {"zarr_format": 3}])
+def test_a_document_of_no_array_is_refused(mount, store, changed):
+    mounted = mount(store.path, "rw")
+    wanted = {"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i4", "compressor": None, "fill_value": 0, "order": "C", "filters": None}
+    os.mkdir(mounted / "b")
+    assert error_of(write, mounted / "b/.zarray", json.dumps({**wanted, **changed}).encode()) == errno.EINVAL
+    assert os.listdir(store.file("b")) == []
+
+
+@pytest.mark.parametrize("dtype", ["|u1", "u1"])
+def test_an_array_with_delta_of_bytes_is_resized(mount, store, dtype):
+    mounted = mount(store.path, "rw")
+    wanted = {"zarr_format": 2, "shape": [8], "chunks": [2], "dtype": "|u1", "compressor": None, "fill_value": 0, "order": "C",
+              "filters": [{"id": "delta", "dtype": dtype}]}
+    os.mkdir(mounted / "b")
+    write(mounted / "b/.zarray", json.dumps(wanted).encode())
+    write(mounted / "b/0", b"ab")
+    write(mounted / "b/.zarray", json.dumps({**wanted, "shape": [5]}).encode())
+    assert json.loads(read(mounted / "b/.zarray"))["shape"] == [5] and read(mounted / "b/0") == b"ab"

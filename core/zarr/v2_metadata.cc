@@ -126,6 +126,8 @@ Result<void> V2Reader::read_codec(const Json& codec, const std::string& member_n
   if (id == array_to_bytes) return {};
   Json configuration = codec;
   configuration.erase("id");
+  // GDAL's own: the container holds it too, for whoever decodes, and numcodecs refuses the member.
+  if (id == "lzma") configuration.erase("delta");
 
   static const std::set<std::string> kArraySteps = {"delta",    "fixedscaleoffset", "astype",
                                                     "quantize", "bitround",         "packbits"};

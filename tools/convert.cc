@@ -42,7 +42,10 @@ class StoreConverter {
     return plan_node("");
   }
 
-  [[nodiscard]] bool nothing_to_do() const { return changed_ == 0; }
+  // Where no array can be converted, groups do not change their format alone.
+  [[nodiscard]] bool nothing_to_do() const {
+    return changed_arrays_ == 0 && (left_ > 0 || changed_groups_ == 0);
+  }
   [[nodiscard]] bool all_converted() const { return left_ == 0; }
 
   Result<void> run(Target& target, bool resumed) {
@@ -89,14 +92,14 @@ class StoreConverter {
           {join_path(path, ".zgroup"), group_document(&group, ViewFormat::kV2)});
       new_documents_.push_back({join_path(path, ".zattrs"), group_attributes(group, as_.profile)});
       if (group.consolidated) consolidated_groups_.push_back({path, Json()});
-      ++changed_;
+      ++changed_groups_;
       return plan_children(path, true);
     }
     Json document = group.document;
     document.erase("consolidated_metadata");
     bool consolidated = group.consolidated;
     if (node.zarr_format == 2) {
-      ++changed_;
+      ++changed_groups_;
       if (ome_v04(group.attributes)) {
         GroupMetadata newer;
         newer.attributes = Json{{"ome", {{"version", "0.5"}}}};
@@ -152,7 +155,7 @@ class StoreConverter {
     }
     if (plan.action == ArrayPlan::Action::kKeep) return keep_array(array, plan);
     tell(array.path, plan.reason);
-    ++changed_;
+    ++changed_arrays_;
     ZARRFS_TRY(StoredCells stored, list_cells(*source_.store, array.path, *array.node.node.array));
     if (!stored.outside.empty()) {
       tell(array.path, human_count(stored.outside.size()) +
@@ -171,12 +174,12 @@ class StoreConverter {
   Result<void> keep_array(const SourceArray& array, const ArrayPlan& plan) {
     if (v2() && plan.left) {
       ++left_;
-      tell(array.path, "is left out: " + plan.reason);
-      return {};
+      tell(array.path, (options_.in_place ? "is left as it is: " : "is left out: ") + plan.reason);
+      return options_.in_place ? copy_tree(array.path, false) : Result<void>();
     }
     tell(array.path, plan.left ? "is left as it is: " + plan.reason : plan.reason + ": copied");
     if (!plan.document.is_null()) {
-      ++changed_;
+      ++changed_arrays_;
       new_documents_.push_back({join_path(array.path, "zarr.json"), plan.document});
       nodes_[array.path] = plan.document;
       return copy_tree(array.path, true);
@@ -336,7 +339,8 @@ class StoreConverter {
   std::vector<NewDocument> new_documents_;
   std::vector<ConsolidatedGroup> consolidated_groups_;
   std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
-  std::uint64_t changed_ = 0;
+  std::uint64_t changed_groups_ = 0;
+  std::uint64_t changed_arrays_ = 0;
   std::uint64_t left_ = 0;
 };
 

@@ -165,7 +165,7 @@ for home, name, kind, dtype, options in [
     (root, "byte", gdal.GDT_Byte, "u1", ["COMPRESS=NONE"]), (root, "short", gdal.GDT_Int16, "i2", ["COMPRESS=ZLIB"]),
     (root, "float", gdal.GDT_Float32, "f4", ["COMPRESS=BLOSC"]), (root, "gzip", gdal.GDT_Float32, "f4", ["COMPRESS=GZIP"]),
     (group, "delta", gdal.GDT_Int32, "i4", ["COMPRESS=ZSTD", "FILTER=DELTA"]), (group, "lz4", gdal.GDT_UInt32, "u4", ["COMPRESS=LZ4"]),
-    (group, "complex", gdal.GDT_CFloat64, "c16", []), (group, "blocks", gdal.GDT_Float64, "f8", ["CHUNK_MEMORY_LAYOUT=F"]),
+    (root, "lzma", gdal.GDT_Int32, "i4", ["COMPRESS=LZMA", "LZMA_DELTA=4"]), (group, "complex", gdal.GDT_CFloat64, "c16", []), (group, "blocks", gdal.GDT_Float64, "f8", ["CHUNK_MEMORY_LAYOUT=F"]),
 ]:
     array = home.CreateMDArray(name, axes, gdal.ExtendedDataType.Create(kind), ["BLOCKSIZE=2,6,7", *options])
     if dtype[0] != "c":
@@ -198,7 +198,7 @@ import json, sys, numpy as np, zarr
 group, wanted = zarr.open_group(sys.argv[1], mode="r"), np.load(sys.argv[2])
 for name in wanted.files:
     np.testing.assert_array_equal(group[name][...], wanted[name], name)
-    assert group[name].dtype == wanted[name].dtype and group[name].shards is not None, name
+    assert group[name].dtype == wanted[name].dtype and getattr(group[name], "shards", "v2") is not None, name
 print(json.dumps(sorted(wanted.files)))
 """
 
@@ -219,6 +219,8 @@ def test_stores_of_gdal_become_sharded_v3(tmp_path, code):
     run("verify", new, "--decode")
     assert not [name for name in files_of(new) if os.path.basename(name).startswith(".")]
     assert json.loads(python_output(python_of("zarr3"), HOLDS, new, held)) == sorted(arrays_of(new))
+    run("unshard", new, tmp_path / "v2", "--format", "v2", "--check")
+    assert json.loads(python_output("/usr/bin/python3", HOLDS, tmp_path / "v2", held)) == sorted(arrays_of(new))
 
 
 @pytest.mark.parametrize("name", ["sharding.zarr", "types.zarr", "codecs.zarr"])
@@ -239,6 +241,56 @@ def test_unshard_to_v2_is_read_by_zarr_python_2(tmp_path, name):
              and expected[path]["dtype"] == value["dtype"] and expected[path]["sha256"] != value["sha256"]]
     assert not wrong
     assert set(expected) - set(got) <= left_out
+
+
+RECTILINEAR = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[3, 1, 1, 2]]}}
+
+
+def add_array(path, **changed):
+    """A plain v3 array of one axis, of which only chunk 0 is stored; members of its document as `changed` says."""
+    (path / "c").mkdir(parents=True)
+    (path / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [7], "data_type": "int16", "fill_value": 0, "attributes": {},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], **changed}))
+    (path / "c" / "0").write_bytes(np.arange(3, dtype="<i2").tobytes())
+
+
+def contents_of(directory):
+    return {name: open(os.path.join(directory, name), "rb").read() for name in files_of(directory)}
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_v2_cannot_be_made_of_is_left_out_but_never_lost(store, tmp_path, in_place):
+    add_array(store / "months", chunk_grid=RECTILINEAR)
+    before = contents_of(store / "months")
+    new = store if in_place else tmp_path / "new"
+    told = run("unshard", store, *(["--in-place"] if in_place else [new]), "--format", "v2", status=1).stdout_text
+    assert f"/months: is left {'as it is' if in_place else 'out'}: its chunks are of several sizes" in told
+    assert (contents_of(new / "months") == before) if in_place else not (new / "months").exists()
+    assert (new / "a" / ".zarray").exists() and not (new / "a" / "zarr.json").exists()
+
+
+@pytest.mark.parametrize("command", [["shard"], ["unshard"], ["unshard", "--format", "v2"]])
+def test_what_is_not_understood_is_named_and_stays(store, command):
+    add_array(store / "odd", codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "odd"}])
+    add_array(store / "plain")
+    before = contents_of(store / "odd")
+    assert "/odd: is left as it is: " in run(*command, store, "--in-place", status=1).stdout_text
+    assert contents_of(store / "odd") == before
+    inode = os.stat(store).st_ino
+    assert "/odd: is left as it is: " in run(*command, store, "--in-place", status=1).stdout_text
+    assert os.stat(store).st_ino == inode  # nothing was left to do: no exchange
+
+
+def test_no_group_changes_its_format_alone(tmp_path):
+    store = tmp_path / "store"
+    add_array(store / "odd", data_type="odd")
+    (store / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    before = contents_of(store)
+    assert "/odd: is left as it is: " in run("unshard", store, "--in-place", "--format", "v2", status=1).stdout_text
+    assert contents_of(store) == before
 
 
 def test_zarr_vectors_reads_what_was_converted(tmp_path):

@@ -59,10 +59,11 @@ class Compact final : public Command {
       ZARRFS_TRY(const std::string directory, local_path(source_));
       ZARRFS_TRY(locks, be_alone(directory));
     }
-    ZARRFS_TRY(const auto arrays, arrays_below(source, clean_path(path_), [&](const Error& error) {
-                 ++damaged_;
-                 console.say(error.message);
-               }));
+    const auto complain = [&](const std::string& path, const Error& error) {
+      ++damaged_;
+      console.say(shown_path(path) + " is left as it is: " + error.message);
+    };
+    ZARRFS_TRY(const auto arrays, arrays_below(source, clean_path(path_), complain));
     for (const SourceArray& array : arrays) {
       if (!array.node.node.layout->sharded()) continue;
       ZARRFS_CHECK(compact_array(console, source, array));

@@ -118,7 +118,7 @@ std::unique_ptr<ArrayReader> Source::reader(const std::string& path, const Sourc
 }
 
 Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
-                                              const std::function<void(const Error&)>& complain) {
+                                              const Complain& complain) {
   std::vector<SourceArray> arrays;
   bool any_node = false;
   ZARRFS_CHECK(walk_source(*source.store, path, [&](const auto& at, const SourceNode& found) {
@@ -127,7 +127,7 @@ Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::s
                             node.kind != Node::Kind::kFile);
     if (node.kind == Node::Kind::kArray && node.layout) arrays.push_back({at, found});
     if (node.kind == Node::Kind::kDamaged || node.kind == Node::Kind::kUnsupported) {
-      complain(node.error);
+      complain(at, node.error);
     }
     return true;
   }));

@@ -46,10 +46,13 @@ struct SourceArray {
   SourceNode node;
 };
 
-/// All arrays at and below `path`, by path. Nodes that are damaged or not supported are
-/// told to `complain` and left out.
+/// Hears of a node that is damaged or not supported.
+using Complain = std::function<void(const std::string& path, const Error& error)>;
+
+/// All arrays at and below `path`, by path. Nodes that are damaged or not supported are told to
+/// `complain` and left out.
 Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
-                                              const std::function<void(const Error&)>& complain);
+                                              const Complain& complain);
 
 /// "a/b" of "/a//b/": what users type as a node's path.
 std::string clean_path(const std::string& typed);

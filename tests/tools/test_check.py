@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, ZARRFS, Shard, arrays_of, run, run_json
+from conftest import GOLDEN, ZARRFS, Shard, add_array, arrays_of, run, run_json
 
 ENTRIES = 2 * 3
 SHARD = ("a", "c", "1", "0")
@@ -114,6 +114,34 @@ def test_damage_within_a_chunk_is_found_by_decoding(store):
 def test_a_damaged_document_is_damage(store):
     (store / "a" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"')
     assert len(run_json("verify", store, status=1)["damage"]) == 1
+
+
+def test_what_is_not_understood_is_named(store):
+    add_array(store / "odd", data_type="odd")
+    (store / "broken").mkdir()
+    (store / "broken" / "zarr.json").write_text("{")
+    found = run_json("verify", store, status=1)
+    assert [one["array"] for one in found["damage"]] == ["broken"]
+    assert [one["array"] for one in found["not_understood"]] == ["odd"]
+    shutil.rmtree(store / "broken")
+    told = run("verify", store)
+    assert "/odd is not understood, and not checked: " in told.stderr_text and "no damage, 1 not understood" in told.stdout_text
+    assert "/odd is left as it is: " in run("compact", store, status=1).stderr_text
+    found = run_json("diff", store, store, status=1)
+    assert (found["arrays"], found["differences"]) == (1, 1) and found["listed"][0]["array"] == "odd"
+    assert found["listed"][0]["what"].startswith("cannot be compared: ")
+
+
+def test_diff_lists_the_first_differences_of_each_array(store, tmp_path):
+    add_array(store / "z")
+    add_array(store / "zz")
+    shutil.copytree(store, tmp_path / "copy")
+    shutil.rmtree(tmp_path / "copy" / "a" / "c")
+    shutil.rmtree(tmp_path / "copy" / "zz")
+    document = (store / "z" / "zarr.json").read_text()
+    (tmp_path / "copy" / "z" / "zarr.json").write_text(document.replace('"shape": [7]', '"shape": [8]'))
+    listed = run_json("diff", store, tmp_path / "copy", "--limit", "2", status=1)["listed"]
+    assert [one["array"] for one in listed] == ["a", "a", "z", "zz"]
 
 
 def test_diff_of_equal_stores(store, tmp_path):

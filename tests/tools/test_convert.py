@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import CORPUS, GOLDEN, ZARRFS, arrays_of, need, python_of, read_all, compared, readable, run
+from conftest import CORPUS, GOLDEN, ZARRFS, add_array, arrays_of, need, python_of, read_all, compared, readable, run
 
 STORES = [os.path.join(GOLDEN, name) for name in ("sharding.zarr", "types.zarr", "codecs.zarr")]
 STORES += [os.path.join(CORPUS, name) for name in ("brain.ome.zarr", "zarrita.zarr", "points.zarrvectors", "zarr-java/ome-0.5.zarr")]
@@ -244,17 +244,6 @@ def test_unshard_to_v2_is_read_by_zarr_python_2(tmp_path, name):
 
 
 RECTILINEAR = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[3, 1, 1, 2]]}}
-
-
-def add_array(path, **changed):
-    """A plain v3 array of one axis, of which only chunk 0 is stored; members of its document as `changed` says."""
-    (path / "c").mkdir(parents=True)
-    (path / "zarr.json").write_text(json.dumps({
-        "zarr_format": 3, "node_type": "array", "shape": [7], "data_type": "int16", "fill_value": 0, "attributes": {},
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], **changed}))
-    (path / "c" / "0").write_bytes(np.arange(3, dtype="<i2").tobytes())
 
 
 def contents_of(directory):

@@ -178,6 +178,29 @@ def test_compact_takes_dead_space_out(store, tmp_path):
     assert not [name for _, _, names in os.walk(store) for name in names if "zarrfs" in name]
 
 
+def test_a_dry_run_tells_what_compact_frees(store):
+    shared, sparse = (Shard(store.joinpath("a", "c", *place), ENTRIES) for place in (("0", "0"), ("2", "1")))
+    shared.index[1] = shared.index[0]  # what chunk 1 had is dead, and compact gives it a copy of its own
+    shared.write(body=bytes(shared.body) + b"x" * 10)
+    sparse.write(body=bytes(sparse.body) + b"x" * 300)
+
+    def size():
+        return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(store) for name in names)
+
+    for arguments in (["--min-dead", "50"], []):
+        before = size()
+        told = run("compact", store, "--dry-run", *arguments).stdout_text
+        done = run("compact", store, *arguments).stdout_text
+        assert done == told.replace("could be freed", "freed") and f", {before - size()} B freed" in done
+        run("verify", store, "--decode")
+
+
+@pytest.mark.parametrize("plant", [a_directory, a_link_to_nowhere])
+def test_compact_names_what_is_no_shard(store, plant):
+    plant(store)
+    assert "/".join(SHARD) in run("compact", store, status=1).stderr_text
+
+
 def test_compact_leaves_damaged_shards_alone(store):
     past_the_end(store)
     before = store.joinpath(*SHARD).read_bytes()

@@ -7,6 +7,7 @@
 #include "tools/chunk_map.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/scan.h"
 #include "tools/source.h"
@@ -50,6 +51,7 @@ class Map final : public Command {
         ->capture_default_str();
     app.add_option("--axes", axes_, "The axes downwards and to the right; the last two otherwise")
         ->delimiter(',')
+        ->check(number_from(0))
         ->expected(2);
     app.add_option("--at", at_,
                    "AXIS=CHUNK: only that chunk along another axis (otherwise all are summed up)");

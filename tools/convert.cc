@@ -39,7 +39,8 @@ class StoreConverter {
     if (v2()) {
       ZARRFS_TRY(as_, ShownAs::choose("v2", options_.profile));
     }
-    return plan_node("");
+    ZARRFS_CHECK(plan_node(""));
+    return any_node_ ? Result<void>() : no_node(source_.name, "");
   }
 
   // Where no array can be converted, groups do not change their format alone.
@@ -63,12 +64,13 @@ class StoreConverter {
   [[nodiscard]] bool v2() const { return options_.form.kind == Form::Kind::kPlainV2; }
 
   void tell(const std::string& path, const std::string& what) const {
-    console_.out << shown_path(path) << ": " << what << '\n';
+    console_.out << on_one_line(shown_path(path) + ": " + what) << '\n';
   }
 
   Result<void> plan_node(const std::string& path) {
     if (interrupted()) return fail(interruption());
     ZARRFS_TRY(const SourceNode node, load_source_node(*source_.store, path));
+    any_node_ = any_node_ || is_node(node.node.kind);
     switch (node.node.kind) {
       case Node::Kind::kArray: return plan_one_array({path, node});
       case Node::Kind::kGroup: return plan_group(path, node);
@@ -117,6 +119,11 @@ class StoreConverter {
     return plan_children(path, consolidated || node.zarr_format == 2);
   }
 
+  void leave_other_out(const std::string& path) {
+    ++left_;
+    tell(path, "is left out: neither a file nor a directory");
+  }
+
   static bool ome_v04(const Json& attributes) {
     return attributes.contains("multiscales") || attributes.contains("plate") ||
            attributes.contains("well") || attributes.contains("bioformats2raw.layout");
@@ -131,7 +138,7 @@ class StoreConverter {
       if (entry.kind == EntryKind::kDirectory) {
         ZARRFS_CHECK(plan_node(child));
       } else if (entry.kind == EntryKind::kOther) {
-        tell(child, "is left out: neither a file nor a directory");
+        leave_other_out(child);
       } else if (!documents_are_new || !is_metadata_name(entry.name)) {
         files_.push_back(child);
       }
@@ -237,7 +244,9 @@ class StoreConverter {
       const std::string child = join_path(path, entry.name);
       if (entry.kind == EntryKind::kDirectory) {
         ZARRFS_CHECK(copy_tree(child, false));
-      } else if (entry.kind == EntryKind::kFile) {
+      } else if (entry.kind == EntryKind::kOther) {
+        leave_other_out(child);
+      } else {
         files_.push_back(child);
       }
     }
@@ -339,6 +348,7 @@ class StoreConverter {
   std::vector<NewDocument> new_documents_;
   std::vector<ConsolidatedGroup> consolidated_groups_;
   std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
+  bool any_node_ = false;
   std::uint64_t changed_groups_ = 0;
   std::uint64_t changed_arrays_ = 0;
   std::uint64_t left_ = 0;
@@ -397,7 +407,8 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   } else {
     ZARRFS_CHECK(check_published(source_path));
   }
-  const Json description = {{"source", source_path}, {"form", options.form.json()}};
+  Json description = {{"source", source_path}, {"form", options.form.json()}};
+  if (options.form.kind == Form::Kind::kPlainV2) description["profile"] = options.profile;
   StoreConverter converter(console, options, std::move(source));
 
   const bool was_exchanged =

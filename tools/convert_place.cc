@@ -26,6 +26,12 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// What a marker says, in one line.
+std::string told_by_marker(const std::string& text) {
+  const auto description = parse_json(text, kConversionMarker);
+  return printable(description ? dump_json(*description) : text, 400);
+}
+
 Result<void> sync_path(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid() || ::fsync(file.get()) != 0) return fail(system_error(errno, path));
@@ -134,7 +140,7 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
     if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
       return fail(Fault::kExists,
                   place.path_ +
-                      " is the unfinished result of another conversion: " + printable(found, 400));
+                      " is the unfinished result of another conversion: " + told_by_marker(found));
     }
     place.resumed_ = true;
     return place;

@@ -7,6 +7,7 @@
 #include "tools/cells.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/region.h"
 #include "tools/source.h"
@@ -45,6 +46,7 @@ class Diff final : public Command {
     app.add_option("A", a_, "A store or a mount")->required();
     app.add_option("B", b_, "Another one")->required();
     app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
+        ->check(number_from(0))
         ->capture_default_str();
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
@@ -191,7 +193,7 @@ class Diff final : public Command {
       return;
     }
     console.out << shown_path(path) << (element.empty() ? "" : " element " + element) << ": "
-                << what << '\n';
+                << on_one_line(what) << '\n';
   }
 
   std::string a_;

@@ -20,6 +20,12 @@ struct SourceNode {
   int zarr_format = 3;
 };
 
+/// Whether a node of that kind is a group or an array, be it one that cannot be read.
+bool is_node(Node::Kind kind);
+
+/// kInvalid: nothing of Zarr is at and below `path` of the store `source`.
+tl::unexpected<Error> no_node(const std::string& source, const std::string& path);
+
 /// The node at `path`, of either format. An Error is one of the storage only.
 Result<SourceNode> load_source_node(Store& store, const std::string& path);
 
@@ -57,7 +63,7 @@ Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::s
 /// "a/b" of "/a//b/": what users type as a node's path.
 std::string clean_path(const std::string& typed);
 
-/// "/" for "", "/a" for "a": how nodes are named to users.
+/// "/" for "", "/a" for "a", printable: how nodes are named to users.
 std::string shown_path(const std::string& path);
 
 }  // namespace zarrfs

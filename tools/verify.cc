@@ -101,12 +101,13 @@ class Verify final : public Command {
       listed_.push_back(std::move(entry));
       return;
     }
-    console.out << (damage.shard.empty() ? shown_path(damage.array) : damage.shard) << ": ";
+    console.out << (damage.shard.empty() ? shown_path(damage.array) : on_one_line(damage.shard))
+                << ": ";
     if (!damage.chunk.empty()) console.out << "chunk " << damage.chunk << ": ";
     if (damage.range) {
       console.out << "[" << damage.range->offset << ", +" << damage.range->length << "): ";
     }
-    console.out << damage.reason << '\n';
+    console.out << on_one_line(damage.reason) << '\n';
   }
 
   std::string source_;

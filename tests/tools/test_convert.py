@@ -54,7 +54,11 @@ def test_new_shards_have_the_shape_asked_for(tmp_path):
     assert "/scalar: is left as it is: is not sharded" in told
     run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320")
     assert arrays_of(tmp_path / "bytes")["index_end"]["shard_shape"] in ([16, 10], [8, 20])
-    run("shard", source, tmp_path / "none", "--shard-shape", "0", status=2)
+    for option in ("--shard-shape", "--shard-chunks", "--shard-bytes"):
+        for value in ("0", "-1", "99999999999999999999"):
+            told = run("shard", source, tmp_path / "none", f"{option}={value}", status=2)
+            assert option in told.stderr_text and value in told.stderr_text and not (tmp_path / "none").exists()
+    run("shard", source, tmp_path / "none", "--shard-bytes", "0K", status=2)
     run("shard", source, tmp_path / "both", "--shard-shape", "4", "--shard-chunks", "4", status=2)
 
 
@@ -280,6 +284,29 @@ def test_no_group_changes_its_format_alone(tmp_path):
     before = contents_of(store)
     assert "/odd: is left as it is: " in run("unshard", store, "--in-place", "--format", "v2", status=1).stdout_text
     assert contents_of(store) == before
+
+
+def test_names_of_a_store_do_not_reach_the_terminal_raw(tmp_path):
+    store, new = tmp_path / "store", tmp_path / "new"
+    evil = "a\033[2J\r\n\\b"
+    add_array(store / evil)
+    add_array(store / f"{evil}odd", data_type="odd")
+    add_array(store / f"{evil}v2")
+    os.remove(store / f"{evil}v2" / "zarr.json")
+    (store / f"{evil}v2" / ".zarray").write_text('{"zarr_format": 2}')
+    os.truncate(store / evil / "c" / "0", 0)
+    marker = tmp_path / "marked" / ".zarrfs-conversion"
+    marker.parent.mkdir()
+    marker.write_text('{"source": "\\u001b[2J\\u009b"}')
+    for command in (["info", store], ["ls", "-l", store, evil], ["verify", store], ["verify", "--decode", store], ["diff", store, store],
+                    ["locate", store, f"{evil}/1"], ["cat", store, f"{evil}/1"], ["map", store, f"{evil}odd"], ["compact", store], ["refs", store],
+                    ["shard", store, new], ["shard", store, marker.parent], ["unshard", store, tmp_path / "v2", "--format", "v2"],
+                    ["ls", store, f"{evil}odd"], ["info", store, f"{evil}none"], ["locate", store, f"{evil}v2/0"]):
+        done = subprocess.run([ZARRFS, *map(str, command)], capture_output=True, text=True)
+        assert done.returncode in (0, 1, 2, 3) and done.stdout + done.stderr, command
+        told = (done.stdout + done.stderr).replace("\n", "").replace("\t", "")
+        assert told.isprintable(), (command, told)
+    assert json.loads(run("ls", "--json", store, evil).stdout)["shard"] == f"{evil}/c/0"
 
 
 def test_zarr_vectors_reads_what_was_converted(tmp_path):

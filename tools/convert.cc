@@ -396,7 +396,10 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   std::string target_path;
   if (!options.in_place) {
     ZARRFS_TRY(target_path, local_path(target_name));
-    if ((target_path + "/").starts_with(source_path + "/")) {
+    std::error_code error;
+    const auto real_target = std::filesystem::weakly_canonical(target_path, error);
+    if (error) return fail(system_error(error.value(), target_path));
+    if ((real_target.string() + "/").starts_with(source_path + "/")) {
       return fail(Fault::kInvalid, "the target " + target_path + " lies within the source");
     }
   }

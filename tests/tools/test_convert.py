@@ -413,6 +413,9 @@ def test_a_target_that_is_something_else_is_left_alone(store, tmp_path):
     assert "not empty" in run("unshard", store, tmp_path / "full", status=3).stderr_text
     assert "within the source" in run("unshard", store, store / "new", status=2).stderr_text
     assert files_of(tmp_path / "full") == ["file"]
+    (tmp_path / "link").symlink_to(store)
+    assert "within the source" in run("unshard", store, tmp_path / "link" / "new", status=2).stderr_text
+    assert not (store / "new").exists()
 
 
 def test_damage_stops_a_conversion(store, tmp_path):

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import CORPUS, GOLDEN, Shard, add_array, arrays_of, need, python_of, run, run_json
+from conftest import CORPUS, GOLDEN, ZARRFS, Shard, add_array, arrays_of, need, python_of, run, run_json
 from PIL import Image
 
 ENTRIES = 2 * 3  # chunks of a shard of the fixture `store`
@@ -124,6 +124,13 @@ def test_references_go_where_they_are_sent(store, tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == wanted
     assert "no/such" in run("refs", store, "-o", tmp_path / "no" / "such" / "file", status=3).stderr_text
     assert sorted(os.listdir(tmp_path)) == ["link", "store", "target"]
+
+
+def test_messages_do_not_go_into_a_file_where_their_stream_is_closed(store, tmp_path):
+    add_array(store / "odd", data_type="odd")
+    for closed in ((2,), (1, 2), (0, 1, 2)):
+        done = subprocess.run([ZARRFS, "refs", store, "-o", tmp_path / "refs.json"], preexec_fn=lambda fds=closed: [os.close(fd) for fd in fds])
+        assert done.returncode == 1 and "a/0.0" in json.loads((tmp_path / "refs.json").read_bytes())["refs"], closed
 
 
 def test_a_chunk_shorter_than_its_checksum_has_no_reference(tmp_path):

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/cells.h"
+
 namespace zarrfs {
 namespace {
 
@@ -126,7 +128,7 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
   ConversionPlace place;
   place.source_path_ = source_path;
   place.in_place_ = in_place;
-  place.path_ = in_place ? source_path + ".zarrfs-new" : target_path;
+  place.path_ = in_place ? source_path + std::string(kUnfinished) : target_path;
   const std::string text = dump_document(description);
 
   if (in_place && exists(marker_of(source_path))) {

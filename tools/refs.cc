@@ -78,7 +78,7 @@ class Refs final : public Command {
     if (in_place) return write_to(console, output_);  // a device or a pipe
     const std::string target = fs::weakly_canonical(output_, error);
     if (error) return fail(system_error(error.value(), output_));
-    const std::string temporary = target + ".zarrfs-new";
+    const std::string temporary = target + std::string(kUnfinished);
     auto done = write_to(console, temporary);
     if (done && std::rename(temporary.c_str(), target.c_str()) != 0) {
       done = fail(system_error(errno, output_));
@@ -111,7 +111,9 @@ class Refs final : public Command {
     }));
     ZARRFS_CHECK(done);
     writer.finish();
-    if (!out.good()) return fail(Fault::kIo, "the references cannot be written");
+    if (!out.good())
+      return fail(Fault::kIo, (output_.empty() ? "standard output" : output_) +
+                                  ": the references cannot be written");
     return {};
   }
 

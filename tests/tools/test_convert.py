@@ -394,6 +394,14 @@ def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
     assert set(os.listdir(tmp_path)) == {"truth", "work"} | ({"new"} if not in_place else set())
 
 
+def test_an_unfinished_conversion_within_a_store_is_no_part_of_it(store, tmp_path):
+    before = contents_of(store)
+    shutil.copytree(store / "a", store / "a.zarrfs-new")
+    assert sorted(arrays_of(store)) == ["a"]
+    run("shard", store, tmp_path / "new")
+    assert contents_of(tmp_path / "new") == before
+
+
 def test_interrupt_leaves_a_conversion_that_goes_on(tmp_path):
     make_many(tmp_path / "plain")
     process = subprocess.Popen([ZARRFS, "shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -17,17 +17,6 @@ struct NamedChunk {
   std::vector<std::uint64_t> chunk;
 };
 
-Result<SourceArray> find_array(const Source& source, const std::string& path) {
-  ZARRFS_TRY(SourceNode node, load_source_node(*source.store, path));
-  if (node.node.kind == Node::Kind::kDamaged || node.node.kind == Node::Kind::kUnsupported) {
-    return fail(node.node.error);
-  }
-  if (node.node.kind != Node::Kind::kArray) {
-    return fail(Fault::kInvalid, source.name + ": " + shown_path(path) + " is not an array");
-  }
-  return SourceArray{path, std::move(node)};
-}
-
 Result<NamedChunk> find_named(const std::string& source_name, const std::string& typed) {
   NamedChunk found;
   ZARRFS_TRY(found.source, Source::open(source_name));

@@ -75,13 +75,10 @@ class Map final : public Command {
   Result<std::uint64_t> draw(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_));
     const std::string path = clean_path(array_);
-    ZARRFS_TRY(const SourceNode node, load_source_node(*source.store, path));
-    const auto reader = source.reader(path, node);
-    if (!reader) {
-      return fail(Fault::kInvalid, source_ + ": " + shown_path(path) + " is not a readable array");
-    }
+    ZARRFS_TRY(const SourceArray array, find_array(source, path));
+    const auto reader = source.reader(path, array.node);
     ZARRFS_CHECK(choose_axes(*reader));
-    ZARRFS_TRY(const StoredCells stored, list_cells(*source.store, path, *node.node.array));
+    ZARRFS_TRY(const StoredCells stored, list_cells(*source.store, path, *array.node.node.array));
     begin_map(*reader, console);
     Progress progress(console, "map", stored.cells.size(), Progress::Unit::kItems);
     ScanOptions scan{.threads = threads_, .decode = decode_};

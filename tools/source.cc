@@ -143,6 +143,17 @@ Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::s
   return arrays;
 }
 
+Result<SourceArray> find_array(const Source& source, const std::string& path) {
+  ZARRFS_TRY(SourceNode node, load_source_node(*source.store, path));
+  if (node.node.kind == Node::Kind::kDamaged || node.node.kind == Node::Kind::kUnsupported) {
+    return fail(node.node.error);
+  }
+  if (node.node.kind != Node::Kind::kArray) {
+    return fail(Fault::kInvalid, source.name + ": " + shown_path(path) + " is not an array");
+  }
+  return SourceArray{path, std::move(node)};
+}
+
 std::string clean_path(const std::string& typed) {
   std::string clean;
   std::size_t begin = 0;

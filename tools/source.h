@@ -52,6 +52,9 @@ struct SourceArray {
   SourceNode node;
 };
 
+/// The array at `path`; kInvalid where there is none, its own error where it cannot be read.
+Result<SourceArray> find_array(const Source& source, const std::string& path);
+
 /// Hears of a node that is damaged or not supported.
 using Complain = std::function<void(const std::string& path, const Error& error)>;
 

@@ -126,6 +126,8 @@ def test_what_is_not_understood_is_named(store):
     shutil.rmtree(store / "broken")
     told = run("verify", store)
     assert "/odd is not understood, and not checked: " in told.stderr_text and "no damage, 1 not understood" in told.stdout_text
+    for command in (["map", store, "odd"], ["ls", store, "odd"], ["cat", store, "odd/0"]):
+        assert "odd/zarr.json: data type odd is not known" in run(*command, status=3).stderr_text
     assert "/odd is left as it is: " in run("compact", store, status=1).stderr_text
     found = run_json("diff", store, store, status=1)
     assert (found["arrays"], found["differences"]) == (1, 1) and found["listed"][0]["array"] == "odd"

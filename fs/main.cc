@@ -1,4 +1,7 @@
 // The program: the commands of fs/ and tools/ joined.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -10,9 +13,20 @@
 
 namespace {
 constexpr int kCouldNot = 3;
+
+// No file may get the number of a standard stream that is closed: messages would go into it. What
+// stands in for the stream cannot be used, as before.
+void reserve_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) != -1) continue;
+    (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  reserve_standard_streams();
   const zarrfs::Streams streams = {std::cin, std::cout, std::cerr};
   try {
     zarrfs::Commands commands = zarrfs::mount_commands();

@@ -154,6 +154,8 @@ bool is_metadata_name(std::string_view name) {
          name == ".zmetadata";
 }
 
-bool is_own_name(std::string_view name) { return name.starts_with(".zarrfs"); }
+bool is_own_name(std::string_view name) {
+  return name.starts_with(".zarrfs") || name.ends_with(kUnfinished);
+}
 
 }  // namespace zarrfs

@@ -38,7 +38,10 @@ std::string dotted(std::span<const std::uint64_t> coordinates);
 /// .zmetadata.
 bool is_metadata_name(std::string_view name);
 
-/// Whether `name` belongs to zarrfs itself: it begins with ".zarrfs".
+/// Ends the names of what is being made beside what it will replace.
+inline constexpr std::string_view kUnfinished = ".zarrfs-new";
+
+/// Whether `name` belongs to zarrfs itself: it begins with ".zarrfs", or ends with kUnfinished.
 bool is_own_name(std::string_view name);
 
 }  // namespace zarrfs

@@ -17,17 +17,6 @@ struct NamedChunk {
   std::vector<std::uint64_t> chunk;
 };
 
-Result<SourceArray> find_array(const Source& source, const std::string& path) {
-  ZARRFS_TRY(SourceNode node, load_source_node(*source.store, path));
-  if (node.node.kind == Node::Kind::kDamaged || node.node.kind == Node::Kind::kUnsupported) {
-    return fail(node.node.error);
-  }
-  if (node.node.kind != Node::Kind::kArray) {
-    return fail(Fault::kInvalid, source.name + ": " + shown_path(path) + " is not an array");
-  }
-  return SourceArray{path, std::move(node)};
-}
-
 Result<NamedChunk> find_named(const std::string& source_name, const std::string& typed) {
   NamedChunk found;
   ZARRFS_TRY(found.source, Source::open(source_name));
@@ -96,7 +85,7 @@ class Ls final : public Command {
         damaged_ = true;
       }
     }
-    return {};
+    return interrupted() ? fail(interruption()) : Result<void>();
   }
 
   void tell(const Console& console, std::span<const std::uint64_t> chunk, const std::string& path,
@@ -113,8 +102,8 @@ class Ls final : public Command {
       if (!damage.empty()) line["damage"] = damage;
       console.out << dump_json(line) << '\n';
     } else if (long_) {
-      console.out << dotted(chunk) << '\t' << range.length << '\t' << path << '\t' << range.offset
-                  << (damage.empty() ? "" : "\tdamaged") << '\n';
+      console.out << dotted(chunk) << '\t' << range.length << '\t' << on_one_line(path) << '\t'
+                  << range.offset << (damage.empty() ? "" : "\tdamaged") << '\n';
     } else {
       console.out << dotted(chunk) << '\n';
     }
@@ -217,10 +206,11 @@ class Locate final : public Command {
       if (found && found->memory) line["within"] = "the decoded shard";
       console.out << dump_json(line) << '\n';
     } else if (!found) {
-      console.out << shard << "\tmissing\n";
+      console.out << on_one_line(shard) << "\tmissing\n";
     } else {
-      console.out << shard << '\t' << found->range.offset << '\t' << found->range.length
-                  << (found->memory ? "\twithin the decoded shard" : "") << '\n';
+      console.out << on_one_line(shard) << '\t' << found->range.offset << '\t'
+                  << found->range.length << (found->memory ? "\twithin the decoded shard" : "")
+                  << '\n';
     }
     return {};
   }

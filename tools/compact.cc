@@ -59,10 +59,11 @@ class Compact final : public Command {
       ZARRFS_TRY(const std::string directory, local_path(source_));
       ZARRFS_TRY(locks, be_alone(directory));
     }
-    ZARRFS_TRY(const auto arrays, arrays_below(source, clean_path(path_), [&](const Error& error) {
-                 ++damaged_;
-                 console.say(error.message);
-               }));
+    const auto complain = [&](const std::string& path, const Error& error) {
+      ++damaged_;
+      console.say(shown_path(path) + " is left as it is: " + error.message);
+    };
+    ZARRFS_TRY(const auto arrays, arrays_below(source, clean_path(path_), complain));
     for (const SourceArray& array : arrays) {
       if (!array.node.node.layout->sharded()) continue;
       ZARRFS_CHECK(compact_array(console, source, array));
@@ -76,21 +77,23 @@ class Compact final : public Command {
     ZARRFS_TRY(const StoredCells stored,
                list_cells(*source.store, array.path, *array.node.node.array));
     std::vector<std::vector<std::uint64_t>> wasteful;
+    std::uint64_t freeable = 0;
     ScanOptions scan{.threads = threads_};
     scan.on_cell = [&](const ScannedCell& cell) {
       const auto least = static_cast<double>(cell.totals.object_bytes) * min_dead_ / 100;
-      const auto dead = static_cast<double>(cell.totals.dead_bytes);
+      const auto dead = static_cast<double>(cell.totals.freeable_bytes);
       if (cell.totals.damaged > 0) {
         ++damaged_;
         console.say(reader->cell_path(cell.cell) + " is damaged, and left as it is");
-      } else if (cell.totals.dead_bytes > 0 && dead >= least) {
+      } else if (cell.totals.freeable_bytes > 0 && dead >= least) {
         wasteful.push_back(cell.cell);
+        freeable += cell.totals.freeable_bytes;
       }
     };
-    ZARRFS_TRY(const Totals totals, scan_array(*reader, stored.cells, scan));
+    ZARRFS_CHECK(scan_array(*reader, stored.cells, scan));
     if (dry_run_) {
       shards_ += wasteful.size();
-      freed_ += totals.dead_bytes;
+      freed_ += freeable;
       return {};
     }
     Progress progress(console, "compact " + shown_path(array.path), wasteful.size(),

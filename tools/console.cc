@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "core/base/json.h"
 #include "core/cli/command.h"
 
 namespace zarrfs {
@@ -30,7 +31,9 @@ Console::Console(const Streams& streams)
       out_is_terminal(&streams.out == &std::cout && ::isatty(STDOUT_FILENO) == 1),
       err_is_terminal(&streams.err == &std::cerr && ::isatty(STDERR_FILENO) == 1) {}
 
-void Console::say(const std::string& message) const { err << "zarrfs: " << message << '\n'; }
+void Console::say(const std::string& message) const {
+  err << "zarrfs: " << on_one_line(message) << '\n';
+}
 
 int Console::failed(const Error& error) const {
   say(error.message);
@@ -52,7 +55,7 @@ Error interruption() { return Error{Fault::kBusy, "interrupted"}; }
 
 Progress::Progress(const Console& console, std::string what, std::uint64_t total, Unit unit)
     : console_(console),
-      what_(std::move(what)),
+      what_(on_one_line(what)),
       total_(total),
       unit_(unit),
       begin_(std::chrono::steady_clock::now()) {}
@@ -89,6 +92,17 @@ void Progress::draw(std::uint64_t done) {
   }
   console_.err << line << "\033[K" << std::flush;
   drawn_ = true;
+}
+
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  while (true) {
+    const std::size_t end = text.find('\\');
+    line += printable(text.substr(0, end), std::string::npos);
+    if (end == std::string_view::npos) return line;
+    line += '\\';
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::string human_bytes(std::uint64_t bytes) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 
@@ -31,7 +32,7 @@ struct Console {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
 
-  /// One line on `err`: "zarrfs: MESSAGE".
+  /// One line on `err`: "zarrfs: MESSAGE", whatever names of a store the message holds.
   void say(const std::string& message) const;
   /// Says the error and returns kUsage for kInvalid, kFound for kDamaged, kCouldNot for all others.
   [[nodiscard]] int failed(const Error& error) const;
@@ -69,6 +70,9 @@ class Progress {
   bool drawn_ = false;
 };
 
+/// `text`, a message or a path, for a terminal: what printable() escapes is escaped, but for
+/// backslashes, since parts of a message may be printable already.
+std::string on_one_line(std::string_view text);
 /// "1.5 MiB", "812 B".
 std::string human_bytes(std::uint64_t bytes);
 /// "12,345".

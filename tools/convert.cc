@@ -39,10 +39,14 @@ class StoreConverter {
     if (v2()) {
       ZARRFS_TRY(as_, ShownAs::choose("v2", options_.profile));
     }
-    return plan_node("");
+    ZARRFS_CHECK(plan_node(""));
+    return any_node_ ? Result<void>() : no_node(source_.name, "");
   }
 
-  [[nodiscard]] bool nothing_to_do() const { return changed_ == 0; }
+  // Where no array can be converted, groups do not change their format alone.
+  [[nodiscard]] bool nothing_to_do() const {
+    return changed_arrays_ == 0 && (left_ > 0 || changed_groups_ == 0);
+  }
   [[nodiscard]] bool all_converted() const { return left_ == 0; }
 
   Result<void> run(Target& target, bool resumed) {
@@ -60,12 +64,13 @@ class StoreConverter {
   [[nodiscard]] bool v2() const { return options_.form.kind == Form::Kind::kPlainV2; }
 
   void tell(const std::string& path, const std::string& what) const {
-    console_.out << shown_path(path) << ": " << what << '\n';
+    console_.out << on_one_line(shown_path(path) + ": " + what) << '\n';
   }
 
   Result<void> plan_node(const std::string& path) {
     if (interrupted()) return fail(interruption());
     ZARRFS_TRY(const SourceNode node, load_source_node(*source_.store, path));
+    any_node_ = any_node_ || is_node(node.node.kind);
     switch (node.node.kind) {
       case Node::Kind::kArray: return plan_one_array({path, node});
       case Node::Kind::kGroup: return plan_group(path, node);
@@ -89,14 +94,14 @@ class StoreConverter {
           {join_path(path, ".zgroup"), group_document(&group, ViewFormat::kV2)});
       new_documents_.push_back({join_path(path, ".zattrs"), group_attributes(group, as_.profile)});
       if (group.consolidated) consolidated_groups_.push_back({path, Json()});
-      ++changed_;
+      ++changed_groups_;
       return plan_children(path, true);
     }
     Json document = group.document;
     document.erase("consolidated_metadata");
     bool consolidated = group.consolidated;
     if (node.zarr_format == 2) {
-      ++changed_;
+      ++changed_groups_;
       if (ome_v04(group.attributes)) {
         GroupMetadata newer;
         newer.attributes = Json{{"ome", {{"version", "0.5"}}}};
@@ -114,6 +119,11 @@ class StoreConverter {
     return plan_children(path, consolidated || node.zarr_format == 2);
   }
 
+  void leave_other_out(const std::string& path) {
+    ++left_;
+    tell(path, "is left out: neither a file nor a directory");
+  }
+
   static bool ome_v04(const Json& attributes) {
     return attributes.contains("multiscales") || attributes.contains("plate") ||
            attributes.contains("well") || attributes.contains("bioformats2raw.layout");
@@ -128,7 +138,7 @@ class StoreConverter {
       if (entry.kind == EntryKind::kDirectory) {
         ZARRFS_CHECK(plan_node(child));
       } else if (entry.kind == EntryKind::kOther) {
-        tell(child, "is left out: neither a file nor a directory");
+        leave_other_out(child);
       } else if (!documents_are_new || !is_metadata_name(entry.name)) {
         files_.push_back(child);
       }
@@ -152,7 +162,7 @@ class StoreConverter {
     }
     if (plan.action == ArrayPlan::Action::kKeep) return keep_array(array, plan);
     tell(array.path, plan.reason);
-    ++changed_;
+    ++changed_arrays_;
     ZARRFS_TRY(StoredCells stored, list_cells(*source_.store, array.path, *array.node.node.array));
     if (!stored.outside.empty()) {
       tell(array.path, human_count(stored.outside.size()) +
@@ -171,12 +181,12 @@ class StoreConverter {
   Result<void> keep_array(const SourceArray& array, const ArrayPlan& plan) {
     if (v2() && plan.left) {
       ++left_;
-      tell(array.path, "is left out: " + plan.reason);
-      return {};
+      tell(array.path, (options_.in_place ? "is left as it is: " : "is left out: ") + plan.reason);
+      return options_.in_place ? copy_tree(array.path, false) : Result<void>();
     }
     tell(array.path, plan.left ? "is left as it is: " + plan.reason : plan.reason + ": copied");
     if (!plan.document.is_null()) {
-      ++changed_;
+      ++changed_arrays_;
       new_documents_.push_back({join_path(array.path, "zarr.json"), plan.document});
       nodes_[array.path] = plan.document;
       return copy_tree(array.path, true);
@@ -234,7 +244,9 @@ class StoreConverter {
       const std::string child = join_path(path, entry.name);
       if (entry.kind == EntryKind::kDirectory) {
         ZARRFS_CHECK(copy_tree(child, false));
-      } else if (entry.kind == EntryKind::kFile) {
+      } else if (entry.kind == EntryKind::kOther) {
+        leave_other_out(child);
+      } else {
         files_.push_back(child);
       }
     }
@@ -336,7 +348,9 @@ class StoreConverter {
   std::vector<NewDocument> new_documents_;
   std::vector<ConsolidatedGroup> consolidated_groups_;
   std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
-  std::uint64_t changed_ = 0;
+  bool any_node_ = false;
+  std::uint64_t changed_groups_ = 0;
+  std::uint64_t changed_arrays_ = 0;
   std::uint64_t left_ = 0;
 };
 
@@ -382,7 +396,10 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   std::string target_path;
   if (!options.in_place) {
     ZARRFS_TRY(target_path, local_path(target_name));
-    if ((target_path + "/").starts_with(source_path + "/")) {
+    std::error_code error;
+    const auto real_target = std::filesystem::weakly_canonical(target_path, error);
+    if (error) return fail(system_error(error.value(), target_path));
+    if ((real_target.string() + "/").starts_with(source_path + "/")) {
       return fail(Fault::kInvalid, "the target " + target_path + " lies within the source");
     }
   }
@@ -393,7 +410,8 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   } else {
     ZARRFS_CHECK(check_published(source_path));
   }
-  const Json description = {{"source", source_path}, {"form", options.form.json()}};
+  Json description = {{"source", source_path}, {"form", options.form.json()}};
+  if (options.form.kind == Form::Kind::kPlainV2) description["profile"] = options.profile;
   StoreConverter converter(console, options, std::move(source));
 
   const bool was_exchanged =

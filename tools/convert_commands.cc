@@ -1,6 +1,7 @@
 // zarrfs shard, unshard, reshard: from plain stores to sharded ones and back.
 #include "tools/commands.h"
 #include "tools/convert.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 
 namespace zarrfs {
@@ -62,16 +63,17 @@ class Convert final : public Command {
         ->add_option("--shard-shape", form_.shards.shape,
                      "In elements, rounded up to whole chunks; one number for every axis")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber);
+        ->check(number_from(1));
     group
         ->add_option("--shard-chunks", form_.shards.chunks,
                      "In inner chunks; one number for every axis")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber);
+        ->check(number_from(1));
     group
         ->add_option("--shard-bytes", form_.shards.bytes,
                      "Decoded bytes of a shard, at most (64M, 1G, ...)")
-        ->transform(CLI::AsSizeValue(false));
+        ->transform(CLI::AsSizeValue(false))
+        ->transform(number_from(1));
     group->require_option(0, 1);
   }
 

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/cells.h"
+
 namespace zarrfs {
 namespace {
 
@@ -24,6 +26,12 @@ bool exists(const std::string& path) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// What a marker says, in one line.
+std::string told_by_marker(const std::string& text) {
+  const auto description = parse_json(text, kConversionMarker);
+  return printable(description ? dump_json(*description) : text, 400);
 }
 
 Result<void> sync_path(const std::string& path) {
@@ -120,7 +128,7 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
   ConversionPlace place;
   place.source_path_ = source_path;
   place.in_place_ = in_place;
-  place.path_ = in_place ? source_path + ".zarrfs-new" : target_path;
+  place.path_ = in_place ? source_path + std::string(kUnfinished) : target_path;
   const std::string text = dump_document(description);
 
   if (in_place && exists(marker_of(source_path))) {
@@ -134,7 +142,7 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
     if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
       return fail(Fault::kExists,
                   place.path_ +
-                      " is the unfinished result of another conversion: " + printable(found, 400));
+                      " is the unfinished result of another conversion: " + told_by_marker(found));
     }
     place.resumed_ = true;
     return place;

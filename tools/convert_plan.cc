@@ -133,6 +133,11 @@ ArrayPlan plan_v2(const SourceArray& array, const Presentation& shown) {
     plan.left = true;
     return plan;
   }
+  if (shown.rule == ByteRule::kRechunk) {
+    plan.reason = "its chunks are of several sizes";
+    plan.left = true;
+    return plan;
+  }
   plan.action = ArrayPlan::Action::kUnshard;
   plan.reason = "Zarr v2, chunks of " + list_text(shown.chunk_shape);
   plan.document = shown.document;

@@ -7,6 +7,7 @@
 #include "tools/cells.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/region.h"
 #include "tools/source.h"
@@ -45,6 +46,7 @@ class Diff final : public Command {
     app.add_option("A", a_, "A store or a mount")->required();
     app.add_option("B", b_, "Another one")->required();
     app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
+        ->check(number_from(0))
         ->capture_default_str();
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
@@ -74,22 +76,24 @@ class Diff final : public Command {
   }
 
  private:
-  using Arrays = std::map<std::string, SourceNode>;
+  // By path: an array, or why a node cannot be read.
+  using Nodes = std::map<std::string, Result<SourceNode>>;
 
-  Result<Arrays> arrays_of(const Console& console, const Source& source) {
-    ZARRFS_TRY(auto list, arrays_below(source, "", [&](const Error& error) {
-                 tell(console, "", "", source.name + ": " + error.message);
-               }));
-    Arrays arrays;
-    for (SourceArray& array : list) arrays.emplace(array.path, std::move(array.node));
-    return arrays;
+  static Result<Nodes> nodes_of(const Source& source) {
+    Nodes nodes;
+    const auto complain = [&](const std::string& path, const Error& error) {
+      nodes.emplace(path, fail(error));
+    };
+    ZARRFS_TRY(auto arrays, arrays_below(source, "", complain));
+    for (SourceArray& array : arrays) nodes.emplace(array.path, std::move(array.node));
+    return nodes;
   }
 
   Result<void> compare(const Console& console) {
     ZARRFS_TRY(const Source a, Source::open(a_));
     ZARRFS_TRY(const Source b, Source::open(b_));
-    ZARRFS_TRY(const Arrays in_a, arrays_of(console, a));
-    ZARRFS_TRY(const Arrays in_b, arrays_of(console, b));
+    ZARRFS_TRY(const Nodes in_a, nodes_of(a));
+    ZARRFS_TRY(const Nodes in_b, nodes_of(b));
     for (const auto& [path, node] : in_b) {
       if (!in_a.contains(path)) tell(console, path, "", "only in " + b_);
     }
@@ -97,11 +101,15 @@ class Diff final : public Command {
       const auto other = in_b.find(path);
       if (other == in_b.end()) {
         tell(console, path, "", "only in " + a_);
-        continue;
+      } else if (!node) {
+        tell(console, path, "", "cannot be compared: " + a_ + ": " + node.error().message);
+      } else if (!other->second) {
+        tell(console, path, "", "cannot be compared: " + b_ + ": " + other->second.error().message);
+      } else {
+        ++arrays_;
+        ZARRFS_CHECK(
+            compare_arrays(console, path, *a.reader(path, *node), *b.reader(path, *other->second)));
       }
-      ++arrays_;
-      ZARRFS_CHECK(
-          compare_arrays(console, path, *a.reader(path, node), *b.reader(path, other->second)));
     }
     return {};
   }
@@ -125,7 +133,6 @@ class Diff final : public Command {
     const RegionReader& blocks = blocks_of_b ? regions_b : regions_a;
     const std::uint64_t count = checked_product(blocks.counts()).value_or(0);
     Progress progress(console, shown_path(path), count, Progress::Unit::kItems);
-    listed_here_ = 0;
     const bool same_fill = a.metadata().fill == b.metadata().fill;
     return parallel_for(count, threads_, [&](std::uint64_t i) -> Result<void> {
       const auto chunk = coordinates_of(i, blocks.counts());
@@ -176,6 +183,8 @@ class Diff final : public Command {
             const std::string& what, std::uint64_t differing = 1) {
     const std::lock_guard lock(telling_);
     differences_ += differing;
+    if (path != listed_array_) listed_here_ = 0;
+    listed_array_ = path;
     if (++listed_here_ > limit_) return;
     if (json_) {
       Json entry = {{"array", path}, {"what", what}};
@@ -184,7 +193,7 @@ class Diff final : public Command {
       return;
     }
     console.out << shown_path(path) << (element.empty() ? "" : " element " + element) << ": "
-                << what << '\n';
+                << on_one_line(what) << '\n';
   }
 
   std::string a_;
@@ -195,6 +204,7 @@ class Diff final : public Command {
   std::mutex telling_;
   std::uint64_t arrays_ = 0;
   std::uint64_t differences_ = 0;
+  std::string listed_array_;
   std::uint64_t listed_here_ = 0;
   Json listed_ = Json::array();
 };

@@ -97,14 +97,8 @@ class Info final : public Command {
       nodes.emplace_back(path, node);
       return !interrupted();
     }));
-    const auto is_node = [](const auto& node) {
-      const Node::Kind kind = node.second.node.kind;
-      return kind != Node::Kind::kPlain && kind != Node::Kind::kAbsent && kind != Node::Kind::kFile;
-    };
-    nodes.erase(std::remove_if(nodes.begin(), nodes.end(), std::not_fn(is_node)), nodes.end());
-    if (nodes.empty()) {
-      return fail(Fault::kInvalid, source_ + ": no Zarr group or array at " + shown_path(top));
-    }
+    std::erase_if(nodes, [](const auto& node) { return !is_node(node.second.node.kind); });
+    if (nodes.empty()) return no_node(source_, top);
     Json listed = Json::array();
     Totals all;
     std::uint64_t logical = 0;
@@ -179,7 +173,7 @@ class Info final : public Command {
         }
       }
     } else {
-      console.out << "  cannot be read: " << node.node.error.message;
+      console.out << "  cannot be read: " << on_one_line(node.node.error.message);
     }
     console.out << '\n';
   }
@@ -222,12 +216,11 @@ class Info final : public Command {
     if (totals.damaged > 0) {
       out << "    damage   " << human_count(totals.damaged) << " found: see zarrfs verify\n";
     }
-    out << "    shown    " << facts.shown << '\n';
+    out << "    shown    " << on_one_line(facts.shown) << '\n';
   }
 
   static std::string bold(const Console& console, const std::string& text) {
-    const std::string safe = printable(text, 400);
-    return console.out_is_terminal ? "\033[1m" + safe + "\033[0m" : safe;
+    return console.out_is_terminal ? "\033[1m" + text + "\033[0m" : text;
   }
 
   static Json array_json(const ArrayFacts& facts) {

@@ -7,6 +7,7 @@
 #include "tools/chunk_map.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/scan.h"
 #include "tools/source.h"
@@ -50,6 +51,7 @@ class Map final : public Command {
         ->capture_default_str();
     app.add_option("--axes", axes_, "The axes downwards and to the right; the last two otherwise")
         ->delimiter(',')
+        ->check(number_from(0))
         ->expected(2);
     app.add_option("--at", at_,
                    "AXIS=CHUNK: only that chunk along another axis (otherwise all are summed up)");
@@ -73,13 +75,10 @@ class Map final : public Command {
   Result<std::uint64_t> draw(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_));
     const std::string path = clean_path(array_);
-    ZARRFS_TRY(const SourceNode node, load_source_node(*source.store, path));
-    const auto reader = source.reader(path, node);
-    if (!reader) {
-      return fail(Fault::kInvalid, source_ + ": " + shown_path(path) + " is not a readable array");
-    }
+    ZARRFS_TRY(const SourceArray array, find_array(source, path));
+    const auto reader = source.reader(path, array.node);
     ZARRFS_CHECK(choose_axes(*reader));
-    ZARRFS_TRY(const StoredCells stored, list_cells(*source.store, path, *node.node.array));
+    ZARRFS_TRY(const StoredCells stored, list_cells(*source.store, path, *array.node.node.array));
     begin_map(*reader, console);
     Progress progress(console, "map", stored.cells.size(), Progress::Unit::kItems);
     ScanOptions scan{.threads = threads_, .decode = decode_};

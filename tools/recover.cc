@@ -22,7 +22,9 @@ class Recover final : public Command {
     const Console console(streams);
     const auto left = recover(console);
     if (!left) return console.failed(left.error());
-    for (const Unpublished& one : *left) console.out << one.name << ": " << one.reason << '\n';
+    for (const Unpublished& one : *left) {
+      console.out << on_one_line(one.name + ": " + one.reason) << '\n';
+    }
     return left->empty() ? kGood : kCouldNot;
   }
 
@@ -31,7 +33,7 @@ class Recover final : public Command {
   Result<std::vector<Unpublished>> recover(const Console& console) {
     ZARRFS_TRY(std::shared_ptr<Store> store, open_store(source_, LinkPolicy::kInside));
     ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
-    if (!unpublished) console.say(printable(source_) + ": nothing was left behind");
+    if (!unpublished) console.say(source_ + ": nothing was left behind");
     ViewOptions options;
     options.writing = Writing{};
     options.log = [&console](ViewOptions::Level, const std::string& line) { console.say(line); };

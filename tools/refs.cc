@@ -1,6 +1,7 @@
 // zarrfs refs: references to every inner chunk, so that other programs open the store without a
 // mount. Source: fsspec "References specification", version 1 (kerchunk).
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "core/zarr/grid.h"
@@ -12,6 +13,8 @@
 
 namespace zarrfs {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Writes the members of one JSON object as they come, so that memory does not grow with the chunks.
 class ReferenceWriter {
@@ -70,17 +73,26 @@ class Refs final : public Command {
 
  private:
   Result<void> write_file(const Console& console) {
-    const std::string temporary = output_ + ".zarrfs-new";
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    if (!file) return fail(Fault::kIo, output_ + ": cannot be created");
-    auto done = write(console, file);
-    file.close();
-    if (done && !file) done = fail(Fault::kIo, output_ + ": cannot be written");
-    if (done && std::rename(temporary.c_str(), output_.c_str()) != 0) {
+    std::error_code error;
+    const bool in_place = fs::exists(output_, error) && !fs::is_regular_file(output_, error);
+    if (in_place) return write_to(console, output_);  // a device or a pipe
+    const std::string target = fs::weakly_canonical(output_, error);
+    if (error) return fail(system_error(error.value(), output_));
+    const std::string temporary = target + std::string(kUnfinished);
+    auto done = write_to(console, temporary);
+    if (done && std::rename(temporary.c_str(), target.c_str()) != 0) {
       done = fail(system_error(errno, output_));
     }
     if (!done) (void)std::remove(temporary.c_str());
     return done;
+  }
+
+  Result<void> write_to(const Console& console, const std::string& path) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    if (!file) return fail(system_error(errno, path));
+    ZARRFS_CHECK(write(console, file));
+    file.close();
+    return file ? Result<void>() : fail(Fault::kIo, path + ": cannot be written");
   }
 
   Result<void> write(const Console& console, std::ostream& out) {
@@ -89,6 +101,8 @@ class Refs final : public Command {
     if (base_.empty()) {
       ZARRFS_TRY(base_, local_path(source_));
     }
+    base_.erase(base_.find_last_not_of('/') + 1);
+    ZARRFS_CHECK(check_any_node(source));
     ReferenceWriter writer(out);
     Result<void> done;
     ZARRFS_CHECK(walk_source(*source.store, "", [&](const auto& path, const SourceNode& node) {
@@ -97,8 +111,19 @@ class Refs final : public Command {
     }));
     ZARRFS_CHECK(done);
     writer.finish();
-    if (!out.good()) return fail(Fault::kIo, "the references cannot be written");
+    if (!out.good())
+      return fail(Fault::kIo, (output_.empty() ? "standard output" : output_) +
+                                  ": the references cannot be written");
     return {};
+  }
+
+  static Result<void> check_any_node(const Source& source) {
+    bool any = false;
+    ZARRFS_CHECK(walk_source(*source.store, "", [&](const auto&, const SourceNode& node) {
+      any = any || is_node(node.node.kind);
+      return !any;
+    }));
+    return any ? Result<void>() : no_node(source.name, "");
   }
 
   Result<void> write_node(const Console& console, const Source& source, const SourceArray& found,
@@ -167,8 +192,9 @@ class Refs final : public Command {
       };
       if (!reader->layout().sharded()) {
         ZARRFS_TRY(const auto status, reader->cell_status(cell));
-        if (status) write_one(cell, {0, static_cast<std::uint64_t>(status->st_size)});
-        continue;
+        if (!status) continue;
+        if (write_one(cell, {0, static_cast<std::uint64_t>(status->st_size)})) continue;
+        return fail(Fault::kDamaged, url + ": it is too short");
       }
       std::string damage;
       ZARRFS_CHECK(reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& chunk) {
@@ -177,6 +203,7 @@ class Refs final : public Command {
         return damage.empty() && !interrupted();
       }));
       if (!damage.empty()) return fail(Fault::kDamaged, url + ": " + damage);
+      if (interrupted()) return fail(interruption());
     }
     return {};
   }

@@ -33,6 +33,7 @@ class CellScanner {
     if (scanned || ends_all(scanned.error().fault)) return scanned;
     // One object that cannot be read does not hide what is wrong with the others.
     report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = scanned.error().message});
+    tell_cell();
     return totals_;
   }
 
@@ -48,12 +49,16 @@ class CellScanner {
     } else {
       ZARRFS_CHECK(scan_plain(size));
     }
+    tell_cell();
+    return totals_;
+  }
+
+  void tell_cell() {
     if (options_.on_cell) {
       const std::lock_guard lock(reporting_);
       options_.on_cell(ScannedCell{cell_, totals_});
     }
-    if (options_.on_progress) options_.on_progress(size);
-    return totals_;
+    if (options_.on_progress) options_.on_progress(totals_.object_bytes);
   }
 
   Result<void> scan_plain(std::uint64_t size) {
@@ -129,6 +134,8 @@ class CellScanner {
     ZARRFS_TRY(totals_.index_bytes, index_bytes(places));
     if (shards_are_files(reader_.layout()) && used + totals_.index_bytes <= size) {
       totals_.dead_bytes = size - used - totals_.index_bytes;
+      const std::uint64_t compact = totals_.chunk_bytes + totals_.index_bytes;
+      totals_.freeable_bytes = size - std::min(size, compact);
     }
     return {};
   }
@@ -228,6 +235,7 @@ Totals& Totals::operator+=(const Totals& other) {
   index_bytes += other.index_bytes;
   dead_bytes += other.dead_bytes;
   damaged += other.damaged;
+  freeable_bytes += other.freeable_bytes;
   return *this;
 }
 

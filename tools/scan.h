@@ -29,6 +29,9 @@ struct Totals {
   std::uint64_t index_bytes = 0;
   std::uint64_t dead_bytes = 0;  ///< Bytes of objects that neither an index nor a chunk uses.
   std::uint64_t damaged = 0;     ///< Shards or chunks.
+  /// Bytes that the objects would be shorter if each chunk were written once behind the other.
+  /// Fewer than dead_bytes where chunks share a range.
+  std::uint64_t freeable_bytes = 0;
   Totals& operator+=(const Totals& other);
 };
 

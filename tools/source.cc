@@ -1,6 +1,7 @@
 #include "tools/source.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "core/zarr/v2_metadata.h"
 #include "tools/cells.h"
@@ -86,6 +87,14 @@ Result<void> walk_from(
 
 }  // namespace
 
+bool is_node(Node::Kind kind) {
+  return kind != Node::Kind::kPlain && kind != Node::Kind::kAbsent && kind != Node::Kind::kFile;
+}
+
+tl::unexpected<Error> no_node(const std::string& source, const std::string& path) {
+  return fail(Fault::kInvalid, source + ": no Zarr group or array at " + shown_path(path));
+}
+
 Result<SourceNode> load_source_node(Store& store, const std::string& path) {
   SourceNode found;
   ZARRFS_TRY(found.node, load_node(store, path));
@@ -118,23 +127,31 @@ std::unique_ptr<ArrayReader> Source::reader(const std::string& path, const Sourc
 }
 
 Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
-                                              const std::function<void(const Error&)>& complain) {
+                                              const Complain& complain) {
   std::vector<SourceArray> arrays;
   bool any_node = false;
   ZARRFS_CHECK(walk_source(*source.store, path, [&](const auto& at, const SourceNode& found) {
     const Node& node = found.node;
-    any_node = any_node || (node.kind != Node::Kind::kPlain && node.kind != Node::Kind::kAbsent &&
-                            node.kind != Node::Kind::kFile);
+    any_node = any_node || is_node(node.kind);
     if (node.kind == Node::Kind::kArray && node.layout) arrays.push_back({at, found});
     if (node.kind == Node::Kind::kDamaged || node.kind == Node::Kind::kUnsupported) {
-      complain(node.error);
+      complain(at, node.error);
     }
     return true;
   }));
-  if (!any_node) {
-    return fail(Fault::kInvalid, source.name + ": no Zarr group or array at " + shown_path(path));
-  }
+  if (!any_node) return no_node(source.name, path);
   return arrays;
+}
+
+Result<SourceArray> find_array(const Source& source, const std::string& path) {
+  ZARRFS_TRY(SourceNode node, load_source_node(*source.store, path));
+  if (node.node.kind == Node::Kind::kDamaged || node.node.kind == Node::Kind::kUnsupported) {
+    return fail(node.node.error);
+  }
+  if (node.node.kind != Node::Kind::kArray) {
+    return fail(Fault::kInvalid, source.name + ": " + shown_path(path) + " is not an array");
+  }
+  return SourceArray{path, std::move(node)};
 }
 
 std::string clean_path(const std::string& typed) {
@@ -148,6 +165,6 @@ std::string clean_path(const std::string& typed) {
   return clean;
 }
 
-std::string shown_path(const std::string& path) { return "/" + path; }
+std::string shown_path(const std::string& path) { return printable("/" + path, PATH_MAX); }
 
 }  // namespace zarrfs

@@ -20,10 +20,16 @@ struct SourceNode {
   int zarr_format = 3;
 };
 
+/// Whether a node of that kind is a group or an array, be it one that cannot be read.
+bool is_node(Node::Kind kind);
+
+/// kInvalid: nothing of Zarr is at and below `path` of the store `source`.
+tl::unexpected<Error> no_node(const std::string& source, const std::string& path);
+
 /// The node at `path`, of either format. An Error is one of the storage only.
 Result<SourceNode> load_source_node(Store& store, const std::string& path);
 
-/// As walk_nodes, for both formats. Names that begin with ".zarrfs" are left out.
+/// As walk_nodes, for both formats. What belongs to zarrfs itself (is_own_name) is left out.
 Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit);
@@ -46,15 +52,21 @@ struct SourceArray {
   SourceNode node;
 };
 
-/// All arrays at and below `path`, by path. Nodes that are damaged or not supported are
-/// told to `complain` and left out.
+/// The array at `path`; kInvalid where there is none, its own error where it cannot be read.
+Result<SourceArray> find_array(const Source& source, const std::string& path);
+
+/// Hears of a node that is damaged or not supported.
+using Complain = std::function<void(const std::string& path, const Error& error)>;
+
+/// All arrays at and below `path`, by path. Nodes that are damaged or not supported are told to
+/// `complain` and left out.
 Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
-                                              const std::function<void(const Error&)>& complain);
+                                              const Complain& complain);
 
 /// "a/b" of "/a//b/": what users type as a node's path.
 std::string clean_path(const std::string& typed);
 
-/// "/" for "", "/a" for "a": how nodes are named to users.
+/// "/" for "", "/a" for "a", printable: how nodes are named to users.
 std::string shown_path(const std::string& path);
 
 }  // namespace zarrfs

@@ -21,7 +21,9 @@ class Verify final : public Command {
     app.add_flag("--decode", decode_, "Also decode every chunk (reads the whole store)");
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
-    app.footer("Exits with 0 where nothing is damaged, 1 where something is.");
+    app.footer(
+        "Exits with 0 where nothing is damaged, 1 where something is. Nodes that are not\n"
+        "understood are named, and not checked.");
   }
 
   int run(const Streams& streams) override {
@@ -34,13 +36,17 @@ class Verify final : public Command {
                                         {"objects", totals_.objects},
                                         {"chunks", totals_.chunks},
                                         {"bytes", totals_.object_bytes},
-                                        {"damage", listed_}});
+                                        {"damage", listed_},
+                                        {"not_understood", not_understood_}});
     }
     if (!done) return console.failed(done.error());
     if (!json_) {
       console.out << human_count(totals_.objects) << " objects, " << human_count(totals_.chunks)
                   << " chunks, " << human_bytes(totals_.object_bytes) << ": "
                   << (damages_ == 0 ? "no damage" : human_count(damages_) + " damaged")
+                  << (not_understood_.empty()
+                          ? ""
+                          : ", " + human_count(not_understood_.size()) + " not understood")
                   << (decode_ ? "" : " (indexes only; --decode reads every chunk)") << '\n';
     }
     return damages_ == 0 ? kGood : kFound;
@@ -54,12 +60,12 @@ class Verify final : public Command {
 
   Result<void> check(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_));
-    ZARRFS_TRY(
-        auto arrays, arrays_below(source, clean_path(path_), [&](const Error& error) {
-          if (error.fault == Fault::kUnsupported) return console.say(error.message);
-          tell(console,
-               Damage{.array = {}, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
-        }));
+    const auto complain = [&](const std::string& path, const Error& error) {
+      if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
+      tell(console,
+           Damage{.array = path, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
+    };
+    ZARRFS_TRY(auto arrays, arrays_below(source, clean_path(path_), complain));
     std::vector<Piece> pieces;
     std::uint64_t cells = 0;
     for (SourceArray& array : arrays) {
@@ -79,6 +85,11 @@ class Verify final : public Command {
     return {};
   }
 
+  void tell_not_understood(const Console& console, const std::string& path, const Error& error) {
+    not_understood_.push_back({{"array", path}, {"reason", error.message}});
+    console.say(shown_path(path) + " is not understood, and not checked: " + error.message);
+  }
+
   void tell(const Console& console, const Damage& damage) {
     ++damages_;
     if (json_) {
@@ -90,12 +101,13 @@ class Verify final : public Command {
       listed_.push_back(std::move(entry));
       return;
     }
-    if (!damage.shard.empty()) console.out << damage.shard << ": ";
+    console.out << (damage.shard.empty() ? shown_path(damage.array) : on_one_line(damage.shard))
+                << ": ";
     if (!damage.chunk.empty()) console.out << "chunk " << damage.chunk << ": ";
     if (damage.range) {
       console.out << "[" << damage.range->offset << ", +" << damage.range->length << "): ";
     }
-    console.out << damage.reason << '\n';
+    console.out << on_one_line(damage.reason) << '\n';
   }
 
   std::string source_;
@@ -106,6 +118,7 @@ class Verify final : public Command {
   Totals totals_;
   std::uint64_t damages_ = 0;
   Json listed_ = Json::array();
+  Json not_understood_ = Json::array();
 };
 
 }  // namespace

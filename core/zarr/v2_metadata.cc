@@ -137,6 +137,8 @@ Result<void> V2Reader::read_codec(const Json& codec, const std::string& member_n
       configuration[number_type] = "|" + spelled.get<std::string>();
     }
   }
+  // GDAL's own: the container holds it too, for whoever decodes, and numcodecs refuses the member.
+  if (id == "lzma") configuration.erase("delta");
 
   static const std::set<std::string> kArraySteps = {"delta",    "fixedscaleoffset", "astype",
                                                     "quantize", "bitround",         "packbits"};

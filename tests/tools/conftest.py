@@ -62,6 +62,17 @@ def arrays_of(store):
     return {node["path"]: node for node in run_json("info", store)["nodes"] if node["kind"] == "array"}
 
 
+def add_array(path, **changed):
+    """A plain v3 array of one axis, of which only chunk 0 is stored; members of its document as `changed` says."""
+    (path / "c").mkdir(parents=True)
+    (path / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [7], "data_type": "int16", "fill_value": 0, "attributes": {},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], **changed}))
+    (path / "c" / "0").write_bytes(np.arange(3, dtype="<i2").tobytes())
+
+
 class Shard:
     """A shard with its index at the end (little-endian, CRC-32C), taken apart by other means than the program's."""
 

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, ZARRFS, Shard, arrays_of, run, run_json
+from conftest import GOLDEN, ZARRFS, Shard, add_array, arrays_of, run, run_json
 
 ENTRIES = 2 * 3
 SHARD = ("a", "c", "1", "0")
@@ -116,6 +116,36 @@ def test_a_damaged_document_is_damage(store):
     assert len(run_json("verify", store, status=1)["damage"]) == 1
 
 
+def test_what_is_not_understood_is_named(store):
+    add_array(store / "odd", data_type="odd")
+    (store / "broken").mkdir()
+    (store / "broken" / "zarr.json").write_text("{")
+    found = run_json("verify", store, status=1)
+    assert [one["array"] for one in found["damage"]] == ["broken"]
+    assert [one["array"] for one in found["not_understood"]] == ["odd"]
+    shutil.rmtree(store / "broken")
+    told = run("verify", store)
+    assert "/odd is not understood, and not checked: " in told.stderr_text and "no damage, 1 not understood" in told.stdout_text
+    for command in (["map", store, "odd"], ["ls", store, "odd"], ["cat", store, "odd/0"]):
+        assert "odd/zarr.json: data type odd is not known" in run(*command, status=3).stderr_text
+    assert "/odd is left as it is: " in run("compact", store, status=1).stderr_text
+    found = run_json("diff", store, store, status=1)
+    assert (found["arrays"], found["differences"]) == (1, 1) and found["listed"][0]["array"] == "odd"
+    assert found["listed"][0]["what"].startswith("cannot be compared: ")
+
+
+def test_diff_lists_the_first_differences_of_each_array(store, tmp_path):
+    add_array(store / "z")
+    add_array(store / "zz")
+    shutil.copytree(store, tmp_path / "copy")
+    shutil.rmtree(tmp_path / "copy" / "a" / "c")
+    shutil.rmtree(tmp_path / "copy" / "zz")
+    document = (store / "z" / "zarr.json").read_text()
+    (tmp_path / "copy" / "z" / "zarr.json").write_text(document.replace('"shape": [7]', '"shape": [8]'))
+    listed = run_json("diff", store, tmp_path / "copy", "--limit", "2", status=1)["listed"]
+    assert [one["array"] for one in listed] == ["a", "a", "z", "zz"]
+
+
 def test_diff_of_equal_stores(store, tmp_path):
     shutil.copytree(store, tmp_path / "copy")
     assert run_json("diff", store, tmp_path / "copy")["differences"] == 0
@@ -148,6 +178,29 @@ def test_compact_takes_dead_space_out(store, tmp_path):
     run("verify", store, "--decode")
     run("diff", store, tmp_path / "before")
     assert not [name for _, _, names in os.walk(store) for name in names if "zarrfs" in name]
+
+
+def test_a_dry_run_tells_what_compact_frees(store):
+    shared, sparse = (Shard(store.joinpath("a", "c", *place), ENTRIES) for place in (("0", "0"), ("2", "1")))
+    shared.index[1] = shared.index[0]  # what chunk 1 had is dead, and compact gives it a copy of its own
+    shared.write(body=bytes(shared.body) + b"x" * 10)
+    sparse.write(body=bytes(sparse.body) + b"x" * 300)
+
+    def size():
+        return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(store) for name in names)
+
+    for arguments in (["--min-dead", "50"], []):
+        before = size()
+        told = run("compact", store, "--dry-run", *arguments).stdout_text
+        done = run("compact", store, *arguments).stdout_text
+        assert done == told.replace("could be freed", "freed") and f", {before - size()} B freed" in done
+        run("verify", store, "--decode")
+
+
+@pytest.mark.parametrize("plant", [a_directory, a_link_to_nowhere])
+def test_compact_names_what_is_no_shard(store, plant):
+    plant(store)
+    assert "/".join(SHARD) in run("compact", store, status=1).stderr_text
 
 
 def test_compact_leaves_damaged_shards_alone(store):

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import CORPUS, GOLDEN, ZARRFS, arrays_of, need, python_of, read_all, compared, readable, run
+from conftest import CORPUS, GOLDEN, ZARRFS, add_array, arrays_of, need, python_of, read_all, compared, readable, run
 
 STORES = [os.path.join(GOLDEN, name) for name in ("sharding.zarr", "types.zarr", "codecs.zarr")]
 STORES += [os.path.join(CORPUS, name) for name in ("brain.ome.zarr", "zarrita.zarr", "points.zarrvectors", "zarr-java/ome-0.5.zarr")]
@@ -54,7 +54,11 @@ def test_new_shards_have_the_shape_asked_for(tmp_path):
     assert "/scalar: is left as it is: is not sharded" in told
     run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320")
     assert arrays_of(tmp_path / "bytes")["index_end"]["shard_shape"] in ([16, 10], [8, 20])
-    run("shard", source, tmp_path / "none", "--shard-shape", "0", status=2)
+    for option in ("--shard-shape", "--shard-chunks", "--shard-bytes"):
+        for value in ("0", "-1", "99999999999999999999"):
+            told = run("shard", source, tmp_path / "none", f"{option}={value}", status=2)
+            assert option in told.stderr_text and value in told.stderr_text and not (tmp_path / "none").exists()
+    run("shard", source, tmp_path / "none", "--shard-bytes", "0K", status=2)
     run("shard", source, tmp_path / "both", "--shard-shape", "4", "--shard-chunks", "4", status=2)
 
 
@@ -165,7 +169,7 @@ for home, name, kind, dtype, options in [
     (root, "byte", gdal.GDT_Byte, "u1", ["COMPRESS=NONE"]), (root, "short", gdal.GDT_Int16, "i2", ["COMPRESS=ZLIB"]),
     (root, "float", gdal.GDT_Float32, "f4", ["COMPRESS=BLOSC"]), (root, "gzip", gdal.GDT_Float32, "f4", ["COMPRESS=GZIP"]),
     (group, "delta", gdal.GDT_Int32, "i4", ["COMPRESS=ZSTD", "FILTER=DELTA"]), (group, "lz4", gdal.GDT_UInt32, "u4", ["COMPRESS=LZ4"]),
-    (group, "complex", gdal.GDT_CFloat64, "c16", []), (group, "blocks", gdal.GDT_Float64, "f8", ["CHUNK_MEMORY_LAYOUT=F"]),
+    (root, "lzma", gdal.GDT_Int32, "i4", ["COMPRESS=LZMA", "LZMA_DELTA=4"]), (group, "complex", gdal.GDT_CFloat64, "c16", []), (group, "blocks", gdal.GDT_Float64, "f8", ["CHUNK_MEMORY_LAYOUT=F"]),
 ]:
     array = home.CreateMDArray(name, axes, gdal.ExtendedDataType.Create(kind), ["BLOCKSIZE=2,6,7", *options])
     if dtype[0] != "c":
@@ -198,7 +202,7 @@ import json, sys, numpy as np, zarr
 group, wanted = zarr.open_group(sys.argv[1], mode="r"), np.load(sys.argv[2])
 for name in wanted.files:
     np.testing.assert_array_equal(group[name][...], wanted[name], name)
-    assert group[name].dtype == wanted[name].dtype and group[name].shards is not None, name
+    assert group[name].dtype == wanted[name].dtype and getattr(group[name], "shards", "v2") is not None, name
 print(json.dumps(sorted(wanted.files)))
 """
 
@@ -219,6 +223,8 @@ def test_stores_of_gdal_become_sharded_v3(tmp_path, code):
     run("verify", new, "--decode")
     assert not [name for name in files_of(new) if os.path.basename(name).startswith(".")]
     assert json.loads(python_output(python_of("zarr3"), HOLDS, new, held)) == sorted(arrays_of(new))
+    run("unshard", new, tmp_path / "v2", "--format", "v2", "--check")
+    assert json.loads(python_output("/usr/bin/python3", HOLDS, tmp_path / "v2", held)) == sorted(arrays_of(new))
 
 
 @pytest.mark.parametrize("name", ["sharding.zarr", "types.zarr", "codecs.zarr"])
@@ -239,6 +245,68 @@ def test_unshard_to_v2_is_read_by_zarr_python_2(tmp_path, name):
              and expected[path]["dtype"] == value["dtype"] and expected[path]["sha256"] != value["sha256"]]
     assert not wrong
     assert set(expected) - set(got) <= left_out
+
+
+RECTILINEAR = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[3, 1, 1, 2]]}}
+
+
+def contents_of(directory):
+    return {name: open(os.path.join(directory, name), "rb").read() for name in files_of(directory)}
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_v2_cannot_be_made_of_is_left_out_but_never_lost(store, tmp_path, in_place):
+    add_array(store / "months", chunk_grid=RECTILINEAR)
+    before = contents_of(store / "months")
+    new = store if in_place else tmp_path / "new"
+    told = run("unshard", store, *(["--in-place"] if in_place else [new]), "--format", "v2", status=1).stdout_text
+    assert f"/months: is left {'as it is' if in_place else 'out'}: its chunks are of several sizes" in told
+    assert (contents_of(new / "months") == before) if in_place else not (new / "months").exists()
+    assert (new / "a" / ".zarray").exists() and not (new / "a" / "zarr.json").exists()
+
+
+@pytest.mark.parametrize("command", [["shard"], ["unshard"], ["unshard", "--format", "v2"]])
+def test_what_is_not_understood_is_named_and_stays(store, command):
+    add_array(store / "odd", codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "odd"}])
+    add_array(store / "plain")
+    before = contents_of(store / "odd")
+    assert "/odd: is left as it is: " in run(*command, store, "--in-place", status=1).stdout_text
+    assert contents_of(store / "odd") == before
+    inode = os.stat(store).st_ino
+    assert "/odd: is left as it is: " in run(*command, store, "--in-place", status=1).stdout_text
+    assert os.stat(store).st_ino == inode  # nothing was left to do: no exchange
+
+
+def test_no_group_changes_its_format_alone(tmp_path):
+    store = tmp_path / "store"
+    add_array(store / "odd", data_type="odd")
+    (store / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    before = contents_of(store)
+    assert "/odd: is left as it is: " in run("unshard", store, "--in-place", "--format", "v2", status=1).stdout_text
+    assert contents_of(store) == before
+
+
+def test_names_of_a_store_do_not_reach_the_terminal_raw(tmp_path):
+    store, new = tmp_path / "store", tmp_path / "new"
+    evil = "a\033[2J\r\n\\b"
+    add_array(store / evil)
+    add_array(store / f"{evil}odd", data_type="odd")
+    add_array(store / f"{evil}v2")
+    os.remove(store / f"{evil}v2" / "zarr.json")
+    (store / f"{evil}v2" / ".zarray").write_text('{"zarr_format": 2}')
+    os.truncate(store / evil / "c" / "0", 0)
+    marker = tmp_path / "marked" / ".zarrfs-conversion"
+    marker.parent.mkdir()
+    marker.write_text('{"source": "\\u001b[2J\\u009b"}')
+    for command in (["info", store], ["ls", "-l", store, evil], ["verify", store], ["verify", "--decode", store], ["diff", store, store],
+                    ["locate", store, f"{evil}/1"], ["cat", store, f"{evil}/1"], ["map", store, f"{evil}odd"], ["compact", store], ["refs", store],
+                    ["shard", store, new], ["shard", store, marker.parent], ["unshard", store, tmp_path / "v2", "--format", "v2"],
+                    ["ls", store, f"{evil}odd"], ["info", store, f"{evil}none"], ["locate", store, f"{evil}v2/0"]):
+        done = subprocess.run([ZARRFS, *map(str, command)], capture_output=True, text=True)
+        assert done.returncode in (0, 1, 2, 3) and done.stdout + done.stderr, command
+        told = (done.stdout + done.stderr).replace("\n", "").replace("\t", "")
+        assert told.isprintable(), (command, told)
+    assert json.loads(run("ls", "--json", store, evil).stdout)["shard"] == f"{evil}/c/0"
 
 
 def test_zarr_vectors_reads_what_was_converted(tmp_path):
@@ -326,6 +394,14 @@ def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
     assert set(os.listdir(tmp_path)) == {"truth", "work"} | ({"new"} if not in_place else set())
 
 
+def test_an_unfinished_conversion_within_a_store_is_no_part_of_it(store, tmp_path):
+    before = contents_of(store)
+    shutil.copytree(store / "a", store / "a.zarrfs-new")
+    assert sorted(arrays_of(store)) == ["a"]
+    run("shard", store, tmp_path / "new")
+    assert contents_of(tmp_path / "new") == before
+
+
 def test_interrupt_leaves_a_conversion_that_goes_on(tmp_path):
     make_many(tmp_path / "plain")
     process = subprocess.Popen([ZARRFS, "shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -345,6 +421,9 @@ def test_a_target_that_is_something_else_is_left_alone(store, tmp_path):
     assert "not empty" in run("unshard", store, tmp_path / "full", status=3).stderr_text
     assert "within the source" in run("unshard", store, store / "new", status=2).stderr_text
     assert files_of(tmp_path / "full") == ["file"]
+    (tmp_path / "link").symlink_to(store)
+    assert "within the source" in run("unshard", store, tmp_path / "link" / "new", status=2).stderr_text
+    assert not (store / "new").exists()
 
 
 def test_damage_stops_a_conversion(store, tmp_path):

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import CORPUS, GOLDEN, Shard, arrays_of, need, python_of, run, run_json
+from conftest import CORPUS, GOLDEN, ZARRFS, Shard, add_array, arrays_of, need, python_of, run, run_json
 from PIL import Image
 
 ENTRIES = 2 * 3  # chunks of a shard of the fixture `store`
@@ -102,6 +102,41 @@ print(json.dumps({{name: hashlib.sha256(v.astype(v.dtype.newbyteorder("<")).toby
     with open(os.path.join(os.path.dirname(GOLDEN), "expected.json")) as file:
         expected = json.load(file)
     assert json.loads(done.stdout) == {name: expected[f"sharding.zarr/{name}"]["sha256"] for name in names}
+
+
+def test_there_are_no_references_to_nothing(store, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for nothing in (tmp_path / "empty", store / "a" / "c"):
+        for command in (["refs"], ["info"], ["verify"], ["shard"], ["unshard"]):
+            target = [tmp_path / "new"] if command[0].endswith("shard") else []
+            done = run(*command, nothing, *target, status=2)
+            assert f"{nothing}: no Zarr group or array at /" in done.stderr_text and not done.stdout
+    assert not (tmp_path / "new").exists()
+
+
+def test_references_go_where_they_are_sent(store, tmp_path):
+    wanted = run("refs", store, "--base", "s3://bucket/store").stdout
+    assert run("refs", f"{store}/", "--base", "s3://bucket/store/").stdout == wanted
+    assert run("refs", store, "--base", "s3://bucket/store", "-o", "/dev/stdout").stdout == wanted
+    (tmp_path / "target").touch()
+    (tmp_path / "link").symlink_to("target")
+    run("refs", store, "--base", "s3://bucket/store", "-o", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == wanted
+    assert "no/such" in run("refs", store, "-o", tmp_path / "no" / "such" / "file", status=3).stderr_text
+    assert sorted(os.listdir(tmp_path)) == ["link", "store", "target"]
+
+
+def test_messages_do_not_go_into_a_file_where_their_stream_is_closed(store, tmp_path):
+    add_array(store / "odd", data_type="odd")
+    for closed in ((2,), (1, 2), (0, 1, 2)):
+        done = subprocess.run([ZARRFS, "refs", store, "-o", tmp_path / "refs.json"], preexec_fn=lambda fds=closed: [os.close(fd) for fd in fds])
+        assert done.returncode == 1 and "a/0.0" in json.loads((tmp_path / "refs.json").read_bytes())["refs"], closed
+
+
+def test_a_chunk_shorter_than_its_checksum_has_no_reference(tmp_path):
+    add_array(tmp_path / "a", codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}])
+    os.truncate(tmp_path / "a" / "c" / "0", 3)
+    assert "a/c/0: it is too short" in run("refs", tmp_path, "-o", tmp_path / "refs.json", status=1).stderr_text
 
 
 def test_unknown_options_are_usage(store):

@@ -42,6 +42,12 @@ TEST(V2Metadata, TurnFortranOrderIntoATransposeBeforeAllElse) {
   EXPECT_EQ(document["codecs"][0]["configuration"]["order"], Json::parse("[1, 0]"));
 }
 
+TEST(V2Metadata, DropFromLzmaWhatOnlyGdalWrites) {
+  const Json document = translated(R"({"compressor": {"id": "lzma", "preset": 6, "delta": 1}})");
+  EXPECT_EQ(document["codecs"][1],
+            Json::parse(R"({"name": "numcodecs.lzma", "configuration": {"preset": 6}})"));
+}
+
 TEST(V2Metadata, KeepTheByteOrder) {
   EXPECT_EQ(translated(R"({"dtype": ">i4"})")["codecs"][0]["configuration"]["endian"], "big");
 }

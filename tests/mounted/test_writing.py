@@ -80,6 +80,22 @@ def test_a_temporary_file_renamed_over_a_chunk_replaces_it_at_once(mounted, stor
     assert left_behind(store) == []
 
 
+@pytest.mark.parametrize("options,folder", [("separator=/", "a/1"), ("view=v3", "a/c/1")])
+def test_a_temporary_file_among_chunks_in_directories_waits_for_its_renaming(mount, store, options, folder):
+    mounted = mount(store.path, f"rw,flush_after=0.001,{options}")
+    write(mounted / f"{folder}/0.12ab.partial", other(store))
+    write(mounted / f"{folder}/note", b"kept")
+    sync(mounted)
+    os.replace(mounted / f"{folder}/0.12ab.partial", mounted / f"{folder}/0")
+    assert read(mounted / f"{folder}/0") == other(store)
+    assert read(mounted / f"{folder}/note") == b"kept"
+    mounted.unmount()
+    assert left_behind(store) == []
+    note = folder[2:].replace("/", ".") + ".note"
+    assert sorted(os.listdir(store.file("a"))) == sorted(["c", "zarr.json", note])
+    assert read(store.file(f"a/{note}")) == b"kept"
+
+
 def test_linking_makes_a_chunk_only_where_there_is_none(mounted, store):
     os.unlink(mounted / "a/1.0")
     write(mounted / "a/tmp.partial", other(store))
@@ -367,7 +383,8 @@ def test_sigterm_publishes(mount, store):
     assert read(mount(store.path, "ro") / "a/1.0") == other(store)
 
 
-def test_a_removed_file_stays_usable_while_it_is_open(mounted):
+def test_a_removed_file_stays_usable_while_it_is_open(mount, store):
+    mounted = mount(store.path, "rw,timeout=3600")  # fstat(2) after that time is ESTALE: the kernel asks by the name's node
     os.mkdir(mounted / "docs")
     with open(mounted / "docs/tmp", "w+b") as file:
         file.write(b"abc")

@@ -155,12 +155,12 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
 
 Result<void> ConversionPlace::finish() {
   if (!in_place_) {
-    // Nothing comes after this: a run that is killed leaves either a marker, and goes on when it is
-    // started again, or a complete result. A power cut may bring the marker back: no harm.
+    // From here on the result is complete, whether this run still gets to say so or not. What it
+    // has said stays so after a power cut.
     std::error_code error;
     fs::remove(marker_of(path_), error);
     if (error) return fail(system_error(error.value(), path_));
-    return {};
+    return sync_path(path_);
   }
   const std::string parent = fs::path(source_path_).parent_path().string();
   if (!exchanged_) {

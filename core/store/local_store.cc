@@ -251,9 +251,6 @@ class LocalStore final : public Store {
     if (!says_absent(errno)) return fail(error_of(errno, path, "opening"));
     if (errno == ENOENT) {
       ZARRFS_CHECK(check_absent(path));
-    } else if ((flags & (O_PATH | O_DIRECTORY)) == 0) {
-      return fail(Fault::kDamaged,
-                  path + ": on the way to it a file stands where a directory belongs");
     }
     return Fd();
   }

@@ -103,8 +103,7 @@ class Store {
   virtual Result<std::optional<struct stat>> status(const std::string& path) = 0;
   /// Null where there is no such file. A directory is an Error of kInvalid; a pipe, socket or
   /// device one of kUnsupported, and never waited for. A link that leads nowhere is an Error of
-  /// kIo: whoever made it meant something to be there. A file in place of a directory above is
-  /// kDamaged.
+  /// kIo: whoever made it meant something to be there.
   virtual Result<std::shared_ptr<File>> open(const std::string& path) = 0;
   /// All entries but "." and "..", in the storage's order; nothing where there is no such
   /// directory. A link that leads nowhere or may not be followed is listed as a file: opening it

@@ -290,7 +290,8 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
     if (lies_outside(directory, std::string(name))) return true;  // as in remove_file
     ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
     ZARRFS_TRY(const bool there, exists(directory, target));
-    if (!there) return false;
+    // A directory that held no chunk was there for its shard, whose last chunk was removed since.
+    if (!there) return target.kind == Name::Kind::kPrefix;
     const auto not_empty = [&] {
       return refused(Fault::kNotEmpty, target.path, "it is not empty");
     };

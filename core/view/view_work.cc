@@ -24,6 +24,13 @@ bool is_temporary_of(std::string_view name) {
                      [name](std::string_view end) { return name.ends_with(end); });
 }
 
+/// Whether it stands in a directory of chunks, which is none in the store: only here it is found by
+/// its name.
+bool is_scratch_among_chunks(const Work& work) {
+  const std::size_t start = work.directory.empty() ? 0 : work.directory.size() + 1;
+  return work.kind == Work::Kind::kScratch && work.path.find('/', start) != std::string::npos;
+}
+
 struct timespec now() {
   struct timespec time {};
   ::clock_gettime(CLOCK_REALTIME, &time);
@@ -376,7 +383,7 @@ Result<void> StoreView::write_out_idle(std::chrono::milliseconds idle) {
   for (const WorkPointer& work : works_.below("")) {
     const std::lock_guard lock(work->mutex);
     const bool rests = work->kind == Work::Kind::kScratch && work->writers == 0 && !work->gone;
-    if (!rests || now - work->idle_since < idle) continue;
+    if (!rests || is_scratch_among_chunks(*work) || now - work->idle_since < idle) continue;
     auto written = reported(write_out(*work));
     if (written) works_.leave(work);
     if (!written && first) first = std::move(written);
@@ -434,12 +441,17 @@ Result<void> StoreView::publish() {
 
 Result<void> StoreView::close() {
   if (!writable()) return {};
+  Result<void> first;
   for (const WorkPointer& work : works_.below("")) {
     const std::lock_guard lock(work->mutex);
     static_cast<void>(reported(hand_on(*work)));  // its writer is gone
     work->writers = 0;
+    if (work->gone || !is_scratch_among_chunks(*work)) continue;
+    auto written = reported(write_out(*work));
+    if (!written && first) first = std::move(written);
   }
-  Result<void> first = publish();
+  auto published = publish();
+  if (!published && first) first = std::move(published);
   auto closed = shared_.writes->close();
   return first ? closed : first;
 }

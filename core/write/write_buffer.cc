@@ -215,6 +215,15 @@ void WriteBuffer::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
   shard.changed = Clock::now();
 }
 
+std::vector<std::uint64_t> WriteBuffer::unlogged(const DirtyShard& shard) {
+  std::vector<std::uint64_t> numbers;
+  const std::lock_guard lock(shard.state_mutex);
+  for (const auto& [number, draft] : shard.drafts) {
+    if (draft.sequence == 0) numbers.push_back(number);
+  }
+  return numbers;
+}
+
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
                               ByteView bytes, bool held) {
   for (;;) {
@@ -289,6 +298,9 @@ std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const ArrayReader& array
 Result<void> WriteBuffer::sync_pointer(DirtyShard& shard) {
   const std::lock_guard lock(shard.commit_mutex);
   if (shard.closed) return {};
+  for (const std::uint64_t number : unlogged(shard)) {
+    ZARRFS_CHECK(write_draft(shard, number, nullptr, false));
+  }
   bool unsynced = false;
   {
     const std::lock_guard state(shard.state_mutex);

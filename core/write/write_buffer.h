@@ -131,6 +131,7 @@ class WriteBuffer {
   Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);
   static Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
   static void remove_unlogged(DirtyShard& shard, std::uint64_t number);
+  static std::vector<std::uint64_t> unlogged(const DirtyShard& shard);
   Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                            bool held);
   Result<void> commit_pointer(const Pointer& shard);

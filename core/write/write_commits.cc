@@ -13,7 +13,8 @@ constexpr std::chrono::seconds kLastRetry{60};
 
 /// Whether the store still has the array that the shard's chunks were written for.
 Result<void> check_form(Store& store, const DirtyShard& shard) {
-  ZARRFS_TRY(const Node node, load_node(store, shard.array_path));
+  ZARRFS_TRY(Node node, load_node(store, shard.array_path));
+  if (node.kind == Node::Kind::kDamaged) return fail(std::move(node.error));  // it cannot be told
   if (node.array && node.array->form == shard.form) return {};
   return fail(Fault::kInvalid, "array " + shard.array_path +
                                    " is another one since its chunks were written: another "

@@ -1,5 +1,7 @@
 #include "core/zarr/array_reader.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -16,9 +18,22 @@ constexpr int kAttempts = 3;
 /// The largest decoded chunk.
 constexpr std::uint64_t kMaxElementBytes = std::uint64_t{4} << 30U;
 
+/// A file may not stand where a directory of stored objects belongs: they would be missing.
+Result<void> check_absent(Store& store, const std::string& path) {
+  for (std::string above = parent_path(path);; above = parent_path(above)) {
+    ZARRFS_TRY(const auto status, store.status(above));
+    if (status && S_ISDIR(status->st_mode)) return {};
+    if (status) {
+      return fail(Fault::kDamaged, above + ": a file stands where a directory of shards belongs");
+    }
+    if (above.empty()) return {};
+  }
+}
+
 /// The open file of a stored object; null where it is absent.
 Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path) {
   auto file = store.open(path);
+  if (file && *file == nullptr) ZARRFS_CHECK(check_absent(store, path));
   if (file) return std::shared_ptr<const File>(std::move(*file));
   if (file.error().fault != Fault::kInvalid) return fail(std::move(file.error()));
   return fail(Fault::kDamaged, path + ": a directory stands where a chunk or shard belongs");

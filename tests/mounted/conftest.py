@@ -1,15 +1,18 @@
 """What every mounted test stands on: a real daemon under /dev/fuse, its log read for errors, nothing left behind.
 
 `tests/mounted/run DAEMON` starts pytest with ZARRFS_DAEMON set. Nothing here sleeps: `zarrfs mount` returns when the
-mount answers, and `zarrfs umount` when the daemon is gone.
+mount answers, and `zarrfs umount` when the daemon is gone. What comes later by itself is waited for, see `within`.
 """
 import glob
 import json
 import os
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -29,6 +32,25 @@ def need(condition, reason):
     """Skips with `reason`, or fails where skipping is not allowed (ZARRFS_NO_SKIPS=1)."""
     if not condition:
         (pytest.fail if SKIPS_FAIL else pytest.skip)(reason)
+
+
+def within(seconds, check):
+    """Asks again until `check` holds. What is bounded is the number of questions, at least as many as fit into the time: a
+    machine that stands still for a while, or is slow, is no failure."""
+    pause = 0.01
+    for _ in range(int(seconds / pause)):
+        if check():
+            return
+        time.sleep(pause)
+    pytest.fail(f"not so within {seconds} s")
+
+
+def kill(process):
+    """Kills the process and waits until it has ended, which takes as long as what it has just asked of the disk."""
+    ended = os.pidfd_open(process)
+    os.kill(process, signal.SIGKILL)
+    assert select.select([ended], [], [], 120)[0], f"process {process} was killed and has not ended"
+    os.close(ended)
 
 
 def python_of(reader):

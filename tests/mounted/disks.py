@@ -12,7 +12,7 @@ SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2  # _IOR('X', 125, __u32), EXT4_GOING_FLAGS
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 class Disk:
@@ -47,7 +47,7 @@ class Disk:
 
     @staticmethod
     def settles(done):
-        for _ in range(200):
+        for _ in range(1500):  # at least 30 s: a killed program may still wait for the disk
             if done():
                 return True
             time.sleep(0.02)

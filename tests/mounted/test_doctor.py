@@ -1,11 +1,8 @@
 """zarrfs doctor on the real machine: a mount that lives is good, one whose daemon was killed is found."""
 import json
-import os
-import select
-import signal
 import subprocess
 
-from conftest import DAEMON
+from conftest import DAEMON, kill
 
 
 def checks():
@@ -25,11 +22,7 @@ def test_mounting_is_tried(mount, golden):
 
 def test_a_dead_mount_is_found_and_umount_removes_it(mount, golden):
     mounted = mount(golden("sharding.zarr"))
-    process = mounted.statistics_process()
-    ended = os.pidfd_open(process)
-    os.kill(process, signal.SIGKILL)
-    select.select([ended], [], [], 30)
-    os.close(ended)
+    kill(mounted.statistics_process())
     found = checks()["mounts"]
     assert found["verdict"] == "wrong" and f"{mounted.path} (its daemon is gone)" in found["found"]
     subprocess.run([DAEMON, "umount", mounted.path], check=True, timeout=60)

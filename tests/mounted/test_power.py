@@ -13,7 +13,7 @@ import threading
 import time
 
 import pytest
-from conftest import DAEMON, python_of
+from conftest import DAEMON, kill, python_of, within
 from disks import Disk, run
 from stores import document, write_json
 
@@ -30,8 +30,8 @@ class Writer(threading.Thread):
 
     def __init__(self, mountpoint, rng, allowed, start, off):
         super().__init__()
-        self.mountpoint, self.rng, self.allowed, self.value, self.off = mountpoint, rng, allowed, start, off
-        self.error, self.synced, self.since = None, 0, []
+        self.mountpoint, self.rng, self.allowed, self.value, self.off = mountpoint, random.Random(rng.random()), allowed, start, off
+        self.error, self.synced = None, 0
 
     def run(self):
         try:
@@ -76,12 +76,14 @@ def test_what_was_synced_survives_the_power_cut(tmp_path, disk):
         assert done.returncode == 0, f"seed {SEED}, cut {number}: {done.stderr}"
         writer = Writer(mountpoint, rng, allowed, value, disk.off)
         writer.start()
-        time.sleep(0.05 + rng.random() * 0.3)
+        least = rng.randrange(1, 16)  # however slow the disk is
+        within(60, lambda: writer.synced >= least or not writer.is_alive())
+        time.sleep(rng.random() * 0.02)
         disk.cut()
         writer.join(60)
         assert writer.error is not None, f"seed {SEED}, cut {number}: the writer hangs"
         assert writer.error in (errno.EIO, errno.EROFS, errno.ESTALE), f"seed {SEED}, cut {number}: {os.strerror(writer.error)}"
-        os.kill(int(os.getxattr(mountpoint, "user.zarrfs.process")), 9)
+        kill(int(os.getxattr(mountpoint, "user.zarrfs.process")))
         run("umount", "-l", mountpoint)
         value, synced = writer.value, synced + writer.synced
         disk.unmount()
@@ -97,7 +99,7 @@ def test_what_was_synced_survives_the_power_cut(tmp_path, disk):
             assert len(got) == 1 and got <= may, f"seed {SEED}, cut {number}: chunk {key} is {got}, not one of {may}"
             allowed[key] = got
     print(f"seed {SEED}: {CUTS} cuts, {value} chunks written, {synced} of them synced")
-    assert synced > CUTS
+    assert synced >= CUTS
 
 
 def zarrfs(*arguments):

@@ -97,6 +97,12 @@ Result<void> Writer::put(std::uint64_t chunk, ByteView bytes, bool held) {
   return buffer_->put(array_, {chunk / n}, chunk % n, bytes, held);
 }
 
+bool Writer::is_logged(std::uint64_t chunk) const {
+  const std::uint64_t n = per_shard(*array_);
+  const auto found = buffer_->find(*array_, {chunk / n}, chunk % n);
+  return found && found->draft.sequence != 0;
+}
+
 Result<void> Writer::remove(std::uint64_t chunk) {
   const std::uint64_t n = per_shard(*array_);
   return buffer_->remove(array_, {chunk / n}, chunk % n);

@@ -37,6 +37,8 @@ class Writer {
                                       WriteOptions options, Error* error = nullptr);
   Result<void> put(std::uint64_t chunk, ByteView bytes, bool held = false);
   Result<void> remove(std::uint64_t chunk);
+  /// Whether the latest write of the chunk, which is not published yet, is in the log.
+  [[nodiscard]] bool is_logged(std::uint64_t chunk) const;
   Result<void> sync(std::uint64_t chunk);
   Result<void> commit(std::uint64_t chunk);
   /// What a reader inside sees: the draft, or what is published.

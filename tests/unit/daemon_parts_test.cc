@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "fs/log.h"
 #include "fs/mount_table.h"
 #include "fs/mountpoint.h"
 #include "fs/recently_opened.h"
+#include "tests/support/temp_dir.h"
 
 namespace zarrfs {
 namespace {
@@ -36,12 +36,12 @@ TEST(MountTable, FindsTheRootsMount) {
 }
 
 TEST(Mountpoint, MustBeADirectoryThatExists) {
-  const std::string file = testing::TempDir() + "zarrfs_mountpoint_test";
+  const TempDir folder;
+  const std::string file = folder / "file";
   std::ofstream(file) << "x";
   EXPECT_THAT(prepare_mountpoint(file).error().message, HasSubstr("is not a directory"));
   EXPECT_THAT(prepare_mountpoint(file + "_absent").error().message, HasSubstr("_absent"));
   EXPECT_EQ(prepare_mountpoint("/usr/../usr/").value(), "/usr");
-  std::filesystem::remove(file);
 }
 
 TEST(Mountpoint, AndSourceMustNotContainEachOther) {
@@ -74,8 +74,8 @@ TEST(RepeatFilter, PassesAFewOfAClassAndCountsTheRest) {
 }
 
 TEST(Log, WritesOneLineForEachMessageWithControlCharactersEscaped) {
-  const std::string file = testing::TempDir() + "zarrfs_log_test";
-  std::filesystem::remove(file);
+  const TempDir folder;
+  const std::string file = folder / "log";
   auto log = Log::open(LogTarget::kFile, LogLevel::kInfo, file);
   ASSERT_TRUE(log) << log.error().message;
   (*log)->write(LogLevel::kInfo, "a name with\na line break");
@@ -87,7 +87,6 @@ TEST(Log, WritesOneLineForEachMessageWithControlCharactersEscaped) {
   EXPECT_THAT(first, HasSubstr("info: a name with"));
   EXPECT_THAT(first, HasSubstr("a line break"));
   EXPECT_FALSE(std::getline(text, second));
-  std::filesystem::remove(file);
 }
 
 TEST(Log, AFileThatCannotBeWrittenIsNamed) {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "core/base/json.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
@@ -207,11 +210,13 @@ TEST(ViewChunks, AReplacedShardGetsOtherNodesAndOpenFilesKeepTheirs) {
 TEST(ViewChunks, AShardChangedInPlaceMakesOpenFilesStale) {
   StoreMaker maker;
   maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
+  const std::filesystem::path shard = maker.shard_of("", {0, 0});
+  std::filesystem::last_write_time(
+      shard, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
   ShownStore shown(maker.root());
   const auto file = *shown.view().open_file((*shown.find("0.0"))->id);
   ASSERT_TRUE(file->read(0, 4));
-  ::usleep(20'000);
-  overwrite(maker.shard_of("", {0, 0}), 0, "XXXX");
+  overwrite(shard, 0, "XXXX");
   const auto plan = file->read(0, 4);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().fault, Fault::kStale);

@@ -141,9 +141,10 @@ TEST_P(WriteEach, AnotherProgramsShardIsMerged) {
 TEST(WriteBuffer, ACompleteShardIsDueAtOnceAQuietOneAfterItsTime) {
   const auto store = make_store(Sharding::kIndexAtEnd);
   const auto writer = Writer::open(store, quiet_options());
+  const auto begin = Clock::now();
   for (std::uint64_t chunk = 0; chunk < 5; ++chunk)
     ASSERT_TRUE(writer->put(chunk, chunk_of(chunk)));
-  writer->buffer().commit_due(Clock::now());
+  writer->buffer().commit_due(begin);
   EXPECT_EQ(published(store)->size(), 4U);
   writer->buffer().commit_due(Clock::now() + std::chrono::seconds(6));
   EXPECT_EQ(published(store)->size(), 5U);
@@ -170,6 +171,18 @@ TEST(WriteBuffer, ADamagedShardRefusesWritesAndIsKept) {
   EXPECT_EQ(written.error().fault, Fault::kDamaged);
   ASSERT_TRUE(writer->buffer().close());
   EXPECT_EQ(store->files(), before);
+}
+
+TEST(WriteBuffer, ADocumentThatCannotBeReadIsNoOtherArray) {
+  const auto store = make_store(Sharding::kIndexAtEnd);
+  const std::string document = (*store->read_document("a/zarr.json", 10000))->text;
+  const auto writer = Writer::open(store, quiet_options());
+  ASSERT_TRUE(writer->put(0, chunk_of(1)));
+  store->write_file("a/zarr.json", "{");
+  EXPECT_EQ(writer->commit(0).error().fault, Fault::kDamaged);
+  store->write_file("a/zarr.json", document);
+  ASSERT_TRUE(writer->commit(0));
+  EXPECT_EQ(*published(store), (Chunks{{0, chunk_of(1)}}));
 }
 
 TEST(WriteBuffer, ASecondChangeDuringTheCommitIsMergedToo) {

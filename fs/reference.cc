@@ -18,14 +18,20 @@ Json describe(const CLI::Option& option) {
   return object;
 }
 
+/// Those of the command, and of its groups of options (which CLI11 keeps as commands without a
+/// name).
+void describe_options(const CLI::App& command, Json& list) {
+  for (const CLI::Option* option : command.get_options()) list.push_back(describe(*option));
+  const auto is_group = [](const CLI::App* below) { return below->get_name().empty(); };
+  for (const CLI::App* group : command.get_subcommands(is_group)) describe_options(*group, list);
+}
+
 Json describe(const CLI::App& command) {
   Json object = Json::object();
   object["name"] = command.get_name();
   object["summary"] = command.get_description();
   object["options"] = Json::array();
-  for (const CLI::Option* option : command.get_options()) {
-    object["options"].push_back(describe(*option));
-  }
+  describe_options(command, object["options"]);
   return object;
 }
 

@@ -53,7 +53,7 @@ void watch_interrupts() {
 
 Error interruption() { return Error{Fault::kBusy, "interrupted"}; }
 
-Progress::Progress(const Console& console, std::string what, std::uint64_t total, Unit unit)
+Progress::Progress(const Console& console, const std::string& what, std::uint64_t total, Unit unit)
     : console_(console),
       what_(on_one_line(what)),
       total_(total),

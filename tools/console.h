@@ -49,7 +49,7 @@ Error interruption();
 class Progress {
  public:
   enum class Unit { kItems, kBytes };
-  Progress(const Console& console, std::string what, std::uint64_t total, Unit unit);
+  Progress(const Console& console, const std::string& what, std::uint64_t total, Unit unit);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -38,7 +38,7 @@ Result<bool> EarlyChunks::set_aside(const std::string& path) {
   if (entries->empty()) return there.has_value();
   ZARRFS_TRY(std::vector<std::string> paths, listed());
   if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
-  ZARRFS_CHECK(list(std::move(paths)));
+  ZARRFS_CHECK(list(paths));
   if (!there) ZARRFS_CHECK(store.make_directory(aside, 0777));
   for (const Entry& entry : *entries) {
     ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(aside, entry.name)));
@@ -52,7 +52,7 @@ Result<void> EarlyChunks::settle(const std::string& path) {
   ZARRFS_CHECK(state->kind == NodeState::Kind::kArray ? adopt(*state) : put_back(path));
   ZARRFS_TRY(std::vector<std::string> paths, listed());
   std::erase(paths, path);
-  return list(std::move(paths));
+  return list(paths);
 }
 
 Result<void> EarlyChunks::settle_left() {
@@ -76,7 +76,7 @@ Result<void> EarlyChunks::adopt(const NodeState& array) {
   for (const std::string& path : taken.directories) {
     static_cast<void>(store.remove_directory(path));  // unless it holds something else
   }
-  const auto removed = store.remove_directory(aside);
+  auto removed = store.remove_directory(aside);
   if (removed || removed.error().fault != Fault::kNotEmpty) return removed;
   shared_.options.log(ViewOptions::Level::kError,
                       "array " + array.path + ": files that were written before its document are " +
@@ -141,7 +141,7 @@ Result<std::vector<std::string>> EarlyChunks::listed() {
   return paths;
 }
 
-Result<void> EarlyChunks::list(std::vector<std::string> paths) {
+Result<void> EarlyChunks::list(const std::vector<std::string>& paths) {
   Store& store = *shared_.store;
   if (paths.empty()) return store.remove(kEarlyPath);
   if (auto made = store.make_directory(kLogDirectory, 0700);
@@ -149,7 +149,7 @@ Result<void> EarlyChunks::list(std::vector<std::string> paths) {
     return made;
   }
   const std::string next = std::string(kEarlyPath) + ".next";
-  const std::string text = dump_document(Json(std::move(paths)));
+  const std::string text = dump_document(Json(paths));
   ZARRFS_CHECK(store.remove(next));
   ZARRFS_TRY(const auto file, store.create(next, 0600));
   ZARRFS_CHECK(

@@ -42,7 +42,7 @@ class EarlyChunks {
   Result<void> take_file(const NodeState& array, const Coordinates& chunk, const std::string& path);
   Result<void> put_back(const std::string& path);
   Result<std::vector<std::string>> listed();
-  Result<void> list(std::vector<std::string> paths);
+  Result<void> list(const std::vector<std::string>& paths);
 
   ViewShared& shared_;
   NodeCache& nodes_;

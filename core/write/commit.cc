@@ -35,6 +35,13 @@ Error shard_changed(const std::string& path) {
   return {Fault::kStale, "shard " + path + " was replaced while its chunks were collected"};
 }
 
+/// Whether a shard of this array is chunks and one index, each chunk at the range that the index
+/// says.
+bool is_flat(const Layout& layout) {
+  return layout.sharded() && layout.levels().size() == 1 &&
+         layout.levels()[0].around.steps().empty();
+}
+
 /// Reads where the chunks of the present shard lie. kStale where another program replaces it
 /// meanwhile: try again.
 Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& drafts) {
@@ -49,13 +56,21 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
     failed = true;
     return false;
   };
+  const bool flat = is_flat(shard.array->layout());
+  std::shared_ptr<const File> file;  // where it is flat, of all its chunks
   const auto collect = [&](const ArrayReader::Visited& visited) {
     if (drafts.contains(visited.number)) return true;
     if (!visited.damage.empty()) return give_up({Fault::kDamaged, visited.damage});
+    if (file != nullptr) {
+      base.chunks[visited.number] = {file, nullptr, visited.range};
+      return true;
+    }
     auto found = shard.array->find_chunk(visited.chunk);
     if (!found) return give_up(found.error());
     if (!*found || (*found)->shard != base.identity)
       return give_up(shard_changed(shard.shard_path));
+    if (flat && (*found)->range != visited.range) return give_up(shard_changed(shard.shard_path));
+    if (flat) file = (*found)->file;
     base.chunks[visited.number] = {(*found)->file, (*found)->memory, (*found)->range};
     return true;
   };
@@ -66,13 +81,6 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
     return fail(visited.error());
   if (failed) return fail(std::move(problem));
   return base;
-}
-
-/// Whether a shard of this array is chunks and one index, each chunk at the range that the index
-/// says.
-bool is_flat(const Layout& layout) {
-  return layout.sharded() && layout.levels().size() == 1 &&
-         layout.levels()[0].around.steps().empty();
 }
 
 /// Whether the successor itself can become the shard: its layout is flat, and it has no dead space.

@@ -34,7 +34,10 @@ struct WriteOptions {
                                       1000};  ///< So is one that has been dirty this long.
   std::uint64_t write_buffer = std::uint64_t{256}
                                << 20U;  ///< Bytes of memory for what is not committed.
-  bool background = true;               ///< Commit from a thread of its own; else only when asked.
+  /// Bytes from which on the log begins anew where nothing needs it. Each new one costs syncs of
+  /// its directories.
+  std::uint64_t long_log = std::uint64_t{64} << 10U;
+  bool background = true;  ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;
   /// Told about each commit, after it.

@@ -79,7 +79,7 @@ Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outc
   if (shard->file) ZARRFS_CHECK(store_->remove(shard->successor_path));
   shard->file.reset();
   if (outcome.after == FileIdentity{}) remove_empty_directories(*store_, *shard);
-  if (clean()) {
+  if (clean() && log_->bytes() >= options_.long_log) {  // a new one costs syncs of its directories
     const std::unique_lock lock(
         map_mutex_);  // nobody may begin a shard between the question and the answer
     if (shards_.empty()) return log_->clear();

@@ -79,8 +79,11 @@ void run_workload(const std::shared_ptr<MemoryStore>& store, Promises& promises)
 
 /// Commits that leave the successor behind, as it holds chunk 0 twice, each followed by another
 /// write of the chunk and its fsync.
+template <std::uint64_t kLongLog>
 void run_rewriting_workload(const std::shared_ptr<MemoryStore>& store, Promises& promises) {
-  const auto writer = Writer::open(store, quiet_options());
+  WriteOptions options = quiet_options();
+  options.long_log = kLongLog;  // 0: a new one after each commit
+  const auto writer = Writer::open(store, std::move(options));
   if (!writer) return;
   const auto put = [&](std::uint64_t value) {
     promises.begin(0, chunk_of(value));
@@ -162,7 +165,8 @@ INSTANTIATE_TEST_SUITE_P(All, WriteCrashEach,
                                            Sharding::kNone));
 
 TEST_P(WriteCrashEach, NoCrashBreaksAPromise) {
-  for (const Workload workload : {run_workload, run_rewriting_workload}) {
+  for (const Workload workload :
+       {run_workload, run_rewriting_workload<0>, run_rewriting_workload<65536>}) {
     const Outcome outcome = crash_everywhere(GetParam(), workload, [](MemoryStore&) {});
     EXPECT_EQ(outcome.broken, "") << name_of(GetParam());
     EXPECT_GT(outcome.states, 500U);
@@ -310,7 +314,9 @@ TEST(WriteModel, RandomSequencesKeepEveryPromise) {
   std::mt19937_64 random(seed);
   for (std::uint64_t sequence = 0; sequence < sequences; ++sequence) {
     auto store = make_store(static_cast<Sharding>(random() % 5));
-    auto writer = Writer::open(store, quiet_options());
+    WriteOptions options = quiet_options();
+    options.long_log = random() % 2 * 1000;
+    auto writer = Writer::open(store, options);
     std::map<std::uint64_t, std::optional<Bytes>> model;
     Error error;
     for (std::uint64_t step = 0, steps = 1 + random() % 40; step < steps; ++step) {

@@ -145,6 +145,7 @@ class Daemon {
     const auto reason = store.why_read_only();
     if (!reason) {
       options.writing = settings.writing;
+      options.writing->may_begin = settings.access == Access::kReadWrite;
       return {};
     }
     if (settings.access == Access::kReadWrite) return fail(Fault::kReadOnly, *reason);

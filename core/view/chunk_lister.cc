@@ -184,7 +184,7 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
     for (std::uint64_t at = std::max(range.first, start); at <= range.last; ++at) {
       part.coordinates.back() = at;
       if (!directory && !finder_.is_listed(array_, part.coordinates, stored_only_)) continue;
-      if (directory && !all_listed() && !written_cells().empty()) {
+      if (directory && !all_listed() && finder_.writes() != nullptr) {
         ZARRFS_TRY(const bool any, any_below(part.coordinates));
         if (!any) continue;
       }
@@ -194,18 +194,11 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
   return {};
 }
 
-Result<bool> ChunkLister::prefix_is_listed(std::span<const std::uint64_t> prefix) {
-  return !all_listed() && !written_cells().empty() ? any_below(prefix) : prefix_exists(prefix);
-}
-
 Result<bool> ChunkLister::prefix_exists(std::span<const std::uint64_t> prefix) {
   if (array_.names.chunks() == 0) return false;
   if (all_listed()) return true;
-  if (!written_cells().empty()) {  // directories are there for what is written, too
-    ZARRFS_TRY(const bool any, any_below(prefix));
-    std::vector<AxisRange> fixed = cells_of(prefix);
-    return any ? Result<bool>(true) : any_stored(fixed);
-  }
+  // A program that writes makes each directory itself, and would find one that a shard overlaps.
+  if (finder_.writes() != nullptr) return any_below(prefix);
   if (prefix.empty()) {
     ZARRFS_TRY(const auto first_axis, array_.cells->along_next_axis({}));
     return !first_axis.empty();
@@ -213,19 +206,6 @@ Result<bool> ChunkLister::prefix_exists(std::span<const std::uint64_t> prefix) {
   ZARRFS_TRY(const auto ranges, existing_after(prefix.first(prefix.size() - 1)));
   return std::any_of(ranges.begin(), ranges.end(),
                      [&prefix](const AxisRange& range) { return range.holds(prefix.back()); });
-}
-
-/// Whether an object stands at one of the cells whose first coordinates lie in `fixed`.
-Result<bool> ChunkLister::any_stored(std::vector<AxisRange>& fixed) {
-  if (fixed.size() == array_.names.rank()) return true;
-  ZARRFS_TRY(const auto cells, array_.cells->along_next_axis(fixed));
-  for (const std::uint64_t cell : cells) {
-    fixed.push_back({cell, cell});
-    ZARRFS_TRY(const bool any, any_stored(fixed));
-    fixed.pop_back();
-    if (any) return true;
-  }
-  return false;
 }
 
 std::vector<AxisRange> ChunkLister::cells_of(std::span<const std::uint64_t> prefix) const {

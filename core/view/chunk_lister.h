@@ -28,12 +28,9 @@ class ChunkLister {
   /// What the prefix directory `prefix` holds: chunks or further prefix directories.
   Result<void> list_prefix(std::span<const std::uint64_t> prefix, std::uint64_t start,
                            const Sink& sink);
-  /// Whether the prefix directory exists: some object below it is stored, or a chunk was written.
-  /// Where chunks were removed and their shard is not rewritten yet, it may hold none any more; it
-  /// can be entered and removed still.
+  /// Whether list_prefix names the prefix directory: a chunk is below it; where nothing is written,
+  /// it may be that a shard only overlaps it.
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
-  /// Whether list_prefix names the prefix directory.
-  Result<bool> prefix_is_listed(std::span<const std::uint64_t> prefix);
   /// Whether a chunk is listed below the prefix.
   Result<bool> any_below(std::span<const std::uint64_t> prefix);
   /// Told each cell, and whether it had unpublished writes when the visit began.
@@ -56,7 +53,6 @@ class ChunkLister {
   };
   bool list_shard(const ListedCell& listed, const Sink& sink);
   bool was_removed(const Coordinates& cell);
-  Result<bool> any_stored(std::vector<AxisRange>& fixed);
   /// The cells that hold the chunks below a prefix, along its axes.
   [[nodiscard]] std::vector<AxisRange> cells_of(std::span<const std::uint64_t> prefix) const;
   bool list_written_shard(const ListedCell& listed, const std::map<std::uint64_t, Draft>& drafts,

@@ -26,37 +26,49 @@ std::optional<Coordinates> chunk_of(std::string key, const std::vector<std::uint
 }
 }  // namespace
 
-Result<bool> EarlyChunks::set_aside(const std::string& path) {
+Result<void> EarlyChunks::set_aside(const std::string& path) {
   Store& store = *shared_.store;
   ZARRFS_TRY(auto entries, store.list(path));
-  if (!entries) return false;
+  if (!entries) return {};
   const std::string aside = join_path(path, kAside);
   ZARRFS_TRY(const auto there, store.status(aside));
   std::erase_if(*entries, [](const Entry& entry) {
     return entry.kind == EntryKind::kOther || !looks_like_chunk(entry.name);
   });
-  if (entries->empty()) return there.has_value();
-  ZARRFS_TRY(std::vector<std::string> paths, listed());
-  if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
-  ZARRFS_CHECK(list(paths));
+  if (entries->empty() && !there) return {};
+  waiting_.insert(path);
+  ZARRFS_CHECK(list());
   if (!there) ZARRFS_CHECK(store.make_directory(aside, 0777));
   for (const Entry& entry : *entries) {
     ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(aside, entry.name)));
   }
-  ZARRFS_CHECK(store.sync_directory(path));
-  return true;
+  ZARRFS_CHECK(keep_directories(aside, path));
+  return store.sync_directory(path);
+}
+
+/// Directories that were moved aside stay in sight: programs are in them.
+Result<void> EarlyChunks::keep_directories(const std::string& from, const std::string& shown_as) {
+  ZARRFS_TRY(const auto entries, shared_.store->list(from));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    if (entry.kind != EntryKind::kDirectory) continue;
+    const std::string shown = join_path(shown_as, entry.name);
+    session_.make_chunk_directory(shown);
+    ZARRFS_CHECK(keep_directories(join_path(from, entry.name), shown));
+  }
+  return {};
 }
 
 Result<void> EarlyChunks::settle(const std::string& path) {
+  if (!waiting_.contains(path)) return {};
   ZARRFS_TRY(const auto state, nodes_.get(path));
   ZARRFS_CHECK(state->kind == NodeState::Kind::kArray ? adopt(*state) : put_back(path));
-  ZARRFS_TRY(std::vector<std::string> paths, listed());
-  std::erase(paths, path);
-  return list(paths);
+  waiting_.erase(path);
+  return list();
 }
 
 Result<void> EarlyChunks::settle_left() {
-  ZARRFS_TRY(const std::vector<std::string> paths, listed());
+  ZARRFS_TRY(waiting_, listed());
+  const std::set<std::string> paths = waiting_;
   for (const std::string& path : paths) ZARRFS_CHECK(settle(path));
   return {};
 }
@@ -91,7 +103,6 @@ Result<void> EarlyChunks::take_files(const NodeState& array, const std::string& 
     const std::string path = join_path(directory, entry.name);
     const std::string entry_key = join_path(key, entry.name);
     if (entry.kind == EntryKind::kDirectory) {
-      session_.make_chunk_directory(join_path(array.path, entry_key));
       ZARRFS_CHECK(take_files(array, path, entry_key, taken));
       taken.directories.push_back(path);
       continue;
@@ -126,8 +137,8 @@ Result<void> EarlyChunks::put_back(const std::string& path) {
   return store.remove_directory(aside);
 }
 
-Result<std::vector<std::string>> EarlyChunks::listed() {
-  std::vector<std::string> paths;
+Result<std::set<std::string>> EarlyChunks::listed() {
+  std::set<std::string> paths;
   ZARRFS_TRY(const auto file, shared_.store->read_document(kEarlyPath, kMaxList));
   if (!file) return paths;
   ZARRFS_TRY(const Json list, parse_json(file->text, kEarlyPath));
@@ -136,26 +147,32 @@ Result<std::vector<std::string>> EarlyChunks::listed() {
       return fail(Fault::kDamaged,
                   std::string(kEarlyPath) + ": " + dump_json(path) + " is no path");
     }
-    paths.push_back(path.get<std::string>());
+    paths.insert(path.get<std::string>());
   }
   return paths;
 }
 
-Result<void> EarlyChunks::list(const std::vector<std::string>& paths) {
+Result<void> EarlyChunks::list() {
   Store& store = *shared_.store;
-  if (paths.empty()) return store.remove(kEarlyPath);
+  if (waiting_.empty()) return store.remove(kEarlyPath);
   if (auto made = store.make_directory(kLogDirectory, 0700);
       !made && made.error().fault != Fault::kExists) {
     return made;
   }
   const std::string next = std::string(kEarlyPath) + ".next";
-  const std::string text = dump_document(Json(paths));
+  const std::string text = dump_document(Json(waiting_));
   ZARRFS_CHECK(store.remove(next));
   ZARRFS_TRY(const auto file, store.create(next, 0600));
-  ZARRFS_CHECK(
-      file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
-  ZARRFS_CHECK(file->sync());
-  ZARRFS_CHECK(store.rename(next, kEarlyPath));
+  const auto write = [&]() -> Result<void> {
+    ZARRFS_CHECK(
+        file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
+    ZARRFS_CHECK(file->sync());
+    return store.rename(next, kEarlyPath);
+  };
+  if (auto written = write(); !written) {
+    static_cast<void>(store.remove(next));  // the first error is the one to tell
+    return written;
+  }
   ZARRFS_CHECK(store.sync_directory(kLogDirectory));
   return store.sync_directory("");
 }

@@ -7,6 +7,7 @@
 // One call at a time.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,15 +22,16 @@ class EarlyChunks {
   EarlyChunks(ViewShared& shared, NodeCache& nodes, SessionNames& session)
       : shared_(shared), nodes_(nodes), session_(session), chunks_(shared) {}
 
-  /// Moves aside what may be a chunk of the array that is going to be made at `path`. Whether there
-  /// is anything.
-  Result<bool> set_aside(const std::string& path);
-  /// Puts what was moved aside where it belongs: into the array, or back where there is none.
+  /// Moves aside what may be a chunk of the array that is going to be made at `path`.
+  Result<void> set_aside(const std::string& path);
+  /// Puts what was moved aside, if anything, where it belongs: into the array, or back where there
+  /// is none.
   Result<void> settle(const std::string& path);
   /// Settles what an earlier mount has left.
   Result<void> settle_left();
 
  private:
+  Result<void> keep_directories(const std::string& from, const std::string& shown_as);
   Result<void> adopt(const NodeState& array);
   /// Files that are chunks of the array now, and directories that held them, the inner ones first.
   struct Taken {
@@ -41,13 +43,14 @@ class EarlyChunks {
                           const std::string& key, Taken& taken);
   Result<void> take_file(const NodeState& array, const Coordinates& chunk, const std::string& path);
   Result<void> put_back(const std::string& path);
-  Result<std::vector<std::string>> listed();
-  Result<void> list(const std::vector<std::string>& paths);
+  Result<std::set<std::string>> listed();
+  Result<void> list();
 
   ViewShared& shared_;
   NodeCache& nodes_;
   SessionNames& session_;
   ChunkWriter chunks_;
+  std::set<std::string> waiting_;  ///< Paths of the arrays whose chunks were moved aside.
 };
 
 }  // namespace zarrfs

@@ -117,8 +117,8 @@ void take_array_attributes(const NodeState& state, const Profile& profile, Json 
 }
 }  // namespace
 
-Result<void> MetadataEditor::write(const std::string& path, const std::string& name,
-                                   ByteView text) {
+Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
+                                   NodeMaking alone) {
   const std::lock_guard lock(change_mutex_);
   if (name == kConsolidated) {  // made anew from the tree at each read
     session_.wrote_document(path, name);
@@ -139,8 +139,11 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   const bool v2 = shared_.options.format == ViewFormat::kV2;
   auto written = v2 ? write_v2(*state, name, *json) : write_v3(*state, *json);
   forget();
-  if (written) session_.wrote_document(path, name);
-  return written;
+  if (alone.owns_lock()) alone.unlock();
+  auto settled = early_chunks_.settle(path);
+  if (!written) return written;
+  session_.wrote_document(path, name);
+  return settled;
 }
 
 Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string& name,
@@ -197,7 +200,7 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
 Result<void> MetadataEditor::write_group(const NodeState& state, const Json& document) {
   if (state.kind == NodeState::Kind::kArray) {
     ZARRFS_CHECK(check_replaceable(state));
-    ZARRFS_CHECK(shared_.writes->drop_below(state.path));
+    ZARRFS_CHECK(finish_removals(state.path));
   }
   const std::lock_guard lock(document_mutex_);
   ZARRFS_CHECK(store_document(state.path, document));
@@ -266,19 +269,20 @@ Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
     if (auto sharded = Layout::make(*metadata); !sharded) return as_invalid(sharded.error());
   }
   ZARRFS_CHECK(check_shown_as_written(state.path, *metadata, written));
-  ZARRFS_CHECK(shared_.writes->drop_below(state.path));
-  ZARRFS_TRY(const bool early, state.has_document() ? false : early_chunks_.set_aside(state.path));
-  const auto made = [&]() -> Result<void> {
+  ZARRFS_CHECK(finish_removals(state.path));
+  if (!state.has_document()) ZARRFS_CHECK(early_chunks_.set_aside(state.path));
+  {
     const std::lock_guard lock(document_mutex_);
-    return store_document(state.path, document);
-  }();
-  nodes_.forget();
-  if (early) {
-    auto settled = early_chunks_.settle(state.path);
-    if (made) ZARRFS_CHECK(settled);
+    ZARRFS_CHECK(store_document(state.path, document));
   }
-  ZARRFS_CHECK(made);
   return remove_early_documents(state);
+}
+
+/// The shards of an array without chunks go before another node takes its place, which would have
+/// them for its own.
+Result<void> MetadataEditor::finish_removals(const std::string& path) {
+  ZARRFS_CHECK(shared_.writes->commit_below(path));
+  return shared_.writes->drop_below(path);
 }
 
 Result<void> MetadataEditor::resume() {
@@ -370,7 +374,9 @@ Result<void> MetadataEditor::check_replaceable(const NodeState& state) {
                                      ": only the shape and the attributes of an array that has "
                                      "chunks can be changed; remove it first");
   }
-  if (state.kind != NodeState::Kind::kGroup) return {};
+  const bool group =
+      state.kind == NodeState::Kind::kGroup || state.kind == NodeState::Kind::kImplicitGroup;
+  if (!group) return {};
   ZARRFS_TRY(const auto entries, shared_.store->list(state.path));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
     if (entry.kind == EntryKind::kDirectory && !entry.name.starts_with(kLogDirectory)) {

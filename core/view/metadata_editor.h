@@ -13,6 +13,7 @@
 #include "core/view/chunk_writer.h"
 #include "core/view/consolidation.h"
 #include "core/view/early_chunks.h"
+#include "core/view/plain_writers.h"
 #include "core/view/session_names.h"
 #include "core/write/commit.h"
 
@@ -30,8 +31,10 @@ class MetadataEditor {
         early_chunks_(shared, nodes, session) {}
 
   /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
-  /// counts. kInvalid, and nothing is changed, where it cannot be taken.
-  Result<void> write(const std::string& path, const std::string& name, ByteView text);
+  /// counts. kInvalid, and nothing is changed, where it cannot be taken. `alone`: held where no
+  /// node is at `path`; given up as soon as one is.
+  Result<void> write(const std::string& path, const std::string& name, ByteView text,
+                     NodeMaking alone);
   /// Finishes what an earlier mount had begun.
   Result<void> resume();
   /// As if the document of attributes held nothing.
@@ -62,6 +65,7 @@ class MetadataEditor {
 
   Result<bool> has_chunks(const NodeState& state);
   Result<void> check_replaceable(const NodeState& state);
+  Result<void> finish_removals(const std::string& path);
   /// Attributes that were written before there was a node; null where there were none.
   Result<Json> early_attributes(const NodeState& state);
   /// Removes the documents that were written before there was a node, once they are in its own.

@@ -30,8 +30,16 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
     found->second.lookups -= lookups;
     return;
   }
-  ids_.erase(found->second.node);
+  if (const auto known = ids_.find(found->second.node);
+      known != ids_.end() && known->second == id) {
+    ids_.erase(known);
+  }
   nodes_.erase(found);
+}
+
+void NodeTable::removed(const NamedNode& node) {
+  const std::lock_guard lock(mutex_);
+  ids_.erase(node);
 }
 
 void NodeTable::moved(const std::string& from, const std::string& to) {

@@ -39,6 +39,8 @@ class NodeTable {
   NodeId look_up(const NamedNode& node);
   [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
   void forget(NodeId id, std::uint64_t lookups);
+  /// The next node like this is another one: to the kernel a removed directory is dead for good.
+  void removed(const NamedNode& node);
   /// The directory at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
   [[nodiscard]] std::size_t size() const;

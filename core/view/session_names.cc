@@ -1,5 +1,6 @@
 #include "core/view/session_names.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace zarrfs {
@@ -16,9 +17,13 @@ bool contains(const std::map<std::string, std::set<std::string>>& documents,
   return found != documents.end() && found->second.contains(name);
 }
 
+/// Whether the document makes its directory a node.
+bool makes_node(const std::string& name) {
+  return name == ".zarray" || name == ".zgroup" || name == "zarr.json";
+}
+
 bool condemns(const std::set<std::string>& removed) {
-  return removed.contains(".zarray") || removed.contains(".zgroup") ||
-         removed.contains("zarr.json");
+  return std::any_of(removed.begin(), removed.end(), makes_node);
 }
 
 }  // namespace
@@ -58,6 +63,7 @@ void SessionNames::wrote_document(const std::string& directory, const std::strin
   const std::lock_guard lock(mutex_);
   if (const auto found = removed_.find(directory); found != removed_.end()) {
     found->second.erase(name);
+    if (makes_node(name)) std::erase_if(found->second, makes_node);  // it is another node now
     if (found->second.empty()) removed_.erase(found);
   }
   if (const auto found = written_.find(directory); found != written_.end()) {

@@ -123,7 +123,18 @@ Result<ShownChunk> StoreView::current_chunk(const Target& target) {
   return std::move(**chunk);
 }
 
+NameMaking StoreView::not_while_nodes_are_made() {
+  return writable() ? plain_writers_.making() : NameMaking();
+}
+
+Result<NodeMaking> StoreView::making_node(const std::string& path) {
+  ZARRFS_TRY(const StatePtr state, nodes_.get(path));
+  if (state->has_document()) return NodeMaking();
+  return plain_writers_.making_node(path);
+}
+
 Result<Found> StoreView::attributes(NodeId node) {
+  const auto making = not_while_nodes_are_made();
   const auto answer = [&]() -> Result<Found> {
     ZARRFS_TRY(const Target target, resolve(node));
     if (target.named) return named_attributes(node, *target.named, target.state);
@@ -248,6 +259,7 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_broken(const NamedNode& node) 
 }
 
 Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {
+  const auto making = not_while_nodes_are_made();
   const auto answer = [&]() -> Result<std::shared_ptr<OpenDirectory>> {
     ZARRFS_TRY(const Target target, resolve(node));
     if (!target.named) {

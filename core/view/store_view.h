@@ -15,6 +15,7 @@
 #include "core/view/metadata_editor.h"
 #include "core/view/node_cache.h"
 #include "core/view/node_table.h"
+#include "core/view/plain_writers.h"
 #include "core/view/read_ahead.h"
 #include "core/view/session_names.h"
 #include "core/view/view.h"
@@ -79,7 +80,14 @@ class StoreView : public View {
   /// What a directory is that was one of the store until an array was made around it.
   Result<Target> resolve_adopted(const NamedNode& directory);
 
+  /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
+  NameMaking not_while_nodes_are_made();
+  /// For who is going to write a document in the directory at `path`. Taken before the mutex of any
+  /// work, which those who are waited for may hold.
+  Result<NodeMaking> making_node(const std::string& path);
+
   // Names -> what they name. Nothing where proven absent.
+  Result<std::optional<Found>> find_now(NodeId parent, std::string_view name);
   Result<std::optional<Found>> find_in_directory(const StatePtr& state, const std::string& name);
   Result<std::optional<Found>> find_child(const StatePtr& state, const std::string& name);
   Result<std::optional<Found>> find_document(const StatePtr& state, const std::string& name);
@@ -95,7 +103,7 @@ class StoreView : public View {
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
   /// Whether the view has documents of this name.
   [[nodiscard]] bool is_document(const std::string& name) const;
-  /// Whether the store has nothing that the document would show.
+  /// Whether the document is one that a program would have to write where there is no view.
   static bool is_made_up(const NodeState& state, const std::string& name);
   /// Names of the documents in the directory, in the order of listings.
   [[nodiscard]] std::vector<std::string> document_names(const NodeState& state) const;
@@ -161,14 +169,14 @@ class StoreView : public View {
   Result<Found> found_again(NodeId parent, std::string_view name);
   // From a name to another one. `keep`: the first stays (link).
   Result<void> move_work(const WorkPointer& work, const Directory& directory, const Name& target,
-                         bool keep);
+                         bool keep, NodeMaking alone);
   Result<void> move_stored(const std::string& from, const Directory& directory, const Name& target,
-                           bool keep);
+                           bool keep, NodeMaking alone);
   Result<void> move_directory(const std::string& from, const Directory& directory,
                               const Name& target);
   /// Makes `bytes`, written at `modified`, the chunk or document `target`.
   Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes,
-                          const struct timespec& modified);
+                          const struct timespec& modified, NodeMaking alone);
   /// The file that is being written under this name is nobody's any more.
   void detach(const std::string& key);
   Result<void> remove_shown_document(const Directory& directory, const std::string& name);
@@ -191,8 +199,10 @@ class StoreView : public View {
   /// one lookup).
   Found work_found(const WorkPointer& work, std::optional<NodeId> id);
   /// Gives what was written on to where it belongs. The caller holds the work's mutex.
-  Result<void> hand_on(Work& work);
-  Result<void> sync_work(Work& work);
+  Result<void> hand_on(Work& work, NodeMaking alone);
+  Result<void> sync_work(Work& work, NodeMaking alone);
+  /// What hand_on asks for.
+  Result<NodeMaking> making_node_of(Work& work);
   void closed(const WorkPointer& work);
   Result<void> write_out(Work& work);
   Result<void> write_out_idle(std::chrono::milliseconds idle);
@@ -223,6 +233,7 @@ class StoreView : public View {
   // Writing:
   WorkFiles works_;
   SessionNames session_;
+  PlainWriters plain_writers_;
   ChunkWriter chunk_writer_;
   MetadataEditor editor_;
 

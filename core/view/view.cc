@@ -59,9 +59,11 @@ Result<void> StoreView::check_source() {
     ZARRFS_TRY(const auto status, store.status(document));
     if (status) return {};
   }
-  if (shared_.options.writing) {  // an empty directory may become a store
+  if (shared_.options.writing) {  // an empty directory may become a store, and one begun before
+    if (shared_.options.writing->may_begin) return {};
     ZARRFS_TRY(const auto entries, store.list(""));
-    if (entries && entries->empty()) return {};
+    ZARRFS_TRY(const auto begun, store.status(kOwnFolder));
+    if (begun || (entries && entries->empty())) return {};
   }
   return fail(Fault::kInvalid,
               store.name() +

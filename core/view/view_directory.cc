@@ -141,7 +141,7 @@ Result<void> ViewDirectory::list_parts(std::uint64_t offset, const Sink& sink) c
   if (!names.nested()) return lister.list_flat(start, emit);
   if (names.first_depth() > 0) return lister.list_prefix({}, start, emit);
   if (start > 0) return {};
-  ZARRFS_TRY(const bool exists, lister.prefix_is_listed({}));
+  ZARRFS_TRY(const bool exists, lister.prefix_exists({}));
   if (!exists) return {};
   const NamedPart all{true, {}};
   sink({"c", S_IFDIR, inode_of(array.path, names.number_of(all)), kFirstPart + 1});

@@ -136,13 +136,14 @@ Result<bool> StoreView::exists(const Directory& directory, const Name& name) {
 }
 
 Result<Found> StoreView::found_again(NodeId parent, std::string_view name) {
-  ZARRFS_TRY(const auto found, find(parent, name));
+  ZARRFS_TRY(const auto found, find_now(parent, name));
   if (!found) return fail(Fault::kStale, printable(name) + " is gone again");
   return *found;
 }
 
 Result<Created> StoreView::create(NodeId parent, std::string_view name, int flags, mode_t mode) {
   const auto try_once = [&]() -> Result<Created> {
+    const auto making = plain_writers_.making();
     ZARRFS_TRY(const Directory directory, directory_of(parent));
     ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
     if (target.kind == Name::Kind::kPrefix) {
@@ -172,6 +173,7 @@ Result<Created> StoreView::create(NodeId parent, std::string_view name, int flag
 
 Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {
   const auto answer = [&]() -> Result<Found> {
+    const auto making = plain_writers_.making();
     ZARRFS_TRY(const Directory directory, directory_of(parent));
     ZARRFS_TRY(const Name target, name_in(directory, std::string(name)));
     ZARRFS_TRY(const bool there, exists(directory, target));
@@ -319,6 +321,7 @@ Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
     }
     nodes_.forget();
     session_.forget(target.path);
+    table_.removed({NamedNode::Kind::kDirectory, target.store_path, 0});
     return true;
   };
   return reported(answer());
@@ -331,14 +334,14 @@ std::vector<std::string> StoreView::made_in(const NodeState& array,
   std::erase_if(made, [&](const std::string& name) {  // those that hold chunks are listed as such
     const auto part = prefix ? array.names.in_prefix(*prefix, name) : array.names.in_array(name);
     if (!part || !part->directory) return true;  // the array has shrunk since
-    const auto listed = ChunkLister(array, chunks_).prefix_is_listed(part->coordinates);
+    const auto listed = ChunkLister(array, chunks_).prefix_exists(part->coordinates);
     return listed && *listed;  // listed with the chunks
   });
   return made;
 }
 
 Result<void> StoreView::take_bytes(const Directory& directory, const Name& target, ByteView bytes,
-                                   const struct timespec& modified) {
+                                   const struct timespec& modified, NodeMaking alone) {
   const NodeState& state = *directory.state;
   if (target.kind == Name::Kind::kChunk) {
     detach(chunk_key(state, target.part.coordinates));
@@ -347,18 +350,18 @@ Result<void> StoreView::take_bytes(const Directory& directory, const Name& targe
     return chunk_writer_.publish(state, target.part.coordinates);
   }
   const std::string name = base_name(target.path);
-  ZARRFS_CHECK(editor_.write(state.path, name, bytes));
+  ZARRFS_CHECK(editor_.write(state.path, name, bytes, std::move(alone)));
   detach(target.path);
   return {};
 }
 
 Result<void> StoreView::move_work(const WorkPointer& work, const Directory& directory,
-                                  const Name& target, bool keep) {
+                                  const Name& target, bool keep, NodeMaking alone) {
   const std::lock_guard lock(work->mutex);
   const bool takes = target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument;
   if (takes) {
     ZARRFS_TRY(const Bytes bytes, work->bytes.read(0, work->bytes.size()));
-    ZARRFS_CHECK(take_bytes(directory, target, bytes, work->modified));
+    ZARRFS_CHECK(take_bytes(directory, target, bytes, work->modified, std::move(alone)));
     work->dirty = keep;
   }
   if (keep)
@@ -398,7 +401,7 @@ Result<void> StoreView::move_work(const WorkPointer& work, const Directory& dire
 }
 
 Result<void> StoreView::move_stored(const std::string& from, const Directory& directory,
-                                    const Name& target, bool keep) {
+                                    const Name& target, bool keep, NodeMaking alone) {
   const bool takes = target.kind == Name::Kind::kChunk || target.kind == Name::Kind::kDocument;
   if (!takes && !keep) {
     if (target.store_path.empty()) return refused(Fault::kCrossDevice, target.path, "copy it");
@@ -415,7 +418,7 @@ Result<void> StoreView::move_stored(const std::string& from, const Directory& di
     });
   }
   ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
-  ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim));
+  ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim, std::move(alone)));
   return keep ? Result<void>{} : shared_.store->remove(from);
 }
 
@@ -433,12 +436,14 @@ Result<void> StoreView::move_directory(const std::string& from, const Directory&
     works_.moved(work, from, target.store_path);
   }
   session_.moved(from, target.store_path);
+  plain_writers_.moved(from, target.store_path);
   return {};
 }
 
 Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_parent,
                                std::string_view new_name, bool replace) {
   const auto answer = [&]() -> Result<bool> {
+    auto making = plain_writers_.making();
     ZARRFS_TRY(const Directory directory, directory_of(parent));
     ZARRFS_TRY(const Name source, name_in(directory, std::string(name)));
     ZARRFS_TRY(const bool there, exists(directory, source));
@@ -446,6 +451,11 @@ Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_
     ZARRFS_TRY(const Directory new_directory, directory_of(new_parent));
     ZARRFS_TRY(const Name target, name_in(new_directory, std::string(new_name)));
     if (source.path == target.path) return true;
+    NodeMaking alone;
+    if (target.kind == Name::Kind::kDocument) {
+      making.unlock();  // this may make a node itself
+      ZARRFS_TRY(alone, making_node(new_directory.state->path));
+    }
     const bool presented = source.kind == Name::Kind::kChunk ||
                            source.kind == Name::Kind::kPrefix ||
                            source.kind == Name::Kind::kDocument;
@@ -459,15 +469,16 @@ Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_
       ZARRFS_CHECK(check_deleting(target.path));
     }
     if (const WorkPointer work = works_.find(source.path)) {
-      ZARRFS_CHECK(move_work(work, new_directory, target, false));
+      ZARRFS_CHECK(move_work(work, new_directory, target, false, std::move(alone)));
       return true;
     }
     ZARRFS_TRY(const auto status, shared_.store->status(source.store_path));
     if (!status) return false;
     if (S_ISDIR(status->st_mode)) {
+      if (making.owns_lock()) making.unlock();  // it waits for changes of documents
       ZARRFS_CHECK(move_directory(source.store_path, new_directory, target));
     } else {
-      ZARRFS_CHECK(move_stored(source.store_path, new_directory, target, false));
+      ZARRFS_CHECK(move_stored(source.store_path, new_directory, target, false, std::move(alone)));
     }
     return true;
   };
@@ -476,8 +487,14 @@ Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_
 
 Result<Found> StoreView::link(NodeId node, NodeId new_parent, std::string_view new_name) {
   const auto answer = [&]() -> Result<Found> {
+    auto making = plain_writers_.making();
     ZARRFS_TRY(const Directory directory, directory_of(new_parent));
     ZARRFS_TRY(const Name target, name_in(directory, std::string(new_name)));
+    NodeMaking alone;
+    if (target.kind == Name::Kind::kDocument) {
+      making.unlock();  // this may make a node itself
+      ZARRFS_TRY(alone, making_node(directory.state->path));
+    }
     ZARRFS_TRY(const bool taken, exists(directory, target));
     if (taken) return refused(Fault::kExists, target.path, "it exists");
     ZARRFS_TRY(const Target source, resolve(node));
@@ -486,11 +503,11 @@ Result<Found> StoreView::link(NodeId node, NodeId new_parent, std::string_view n
     if (!written && !stored) return refused(Fault::kForbidden, target.path, "no links here");
     constexpr bool kKeep = true;
     if (stored) {
-      ZARRFS_CHECK(move_stored(source.named->path, directory, target, kKeep));
+      ZARRFS_CHECK(move_stored(source.named->path, directory, target, kKeep, std::move(alone)));
     } else {
       const WorkPointer work = works_.find(source.named->version);
       if (work == nullptr) return refused(Fault::kStale, source.named->path, "it is gone");
-      ZARRFS_CHECK(move_work(work, directory, target, kKeep));
+      ZARRFS_CHECK(move_work(work, directory, target, kKeep, std::move(alone)));
     }
     return found_again(new_parent, new_name);
   };

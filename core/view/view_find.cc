@@ -11,6 +11,7 @@ namespace zarrfs {
 namespace {
 constexpr std::array<const char*, 4> kV2Documents = {".zgroup", ".zarray", ".zattrs", ".zmetadata"};
 constexpr const char* kV3Document = "zarr.json";
+constexpr const char* kGroupDocument = ".zgroup";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
 
@@ -20,6 +21,11 @@ bool is_v2_document(std::string_view name) {
 }  // namespace
 
 Result<std::optional<Found>> StoreView::find(NodeId parent, std::string_view name) {
+  const auto making = not_while_nodes_are_made();
+  return find_now(parent, name);
+}
+
+Result<std::optional<Found>> StoreView::find_now(NodeId parent, std::string_view name) {
   const auto answer = [&]() -> Result<std::optional<Found>> {
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
       return std::nullopt;
@@ -85,7 +91,9 @@ bool StoreView::is_document(const std::string& name) const {
 }
 
 bool StoreView::is_made_up(const NodeState& state, const std::string& name) {
-  if (name == kConsolidated || state.kind == NodeState::Kind::kImplicitGroup) return true;
+  // Attributes may have come first, and have made a group of the directory.
+  if (name == kConsolidated || name == kGroupDocument) return true;
+  if (state.kind == NodeState::Kind::kImplicitGroup) return true;
   if (name != kAttributes) return false;
   const Node& node = state.node;
   if (node.group != nullptr) return node.group->attributes.empty();

@@ -23,7 +23,8 @@ struct Writing {
   bool flush_at_close = false;                             ///< Every close rewrites the shard.
   bool validate = true;  ///< Bytes that cannot be a chunk are kept out of shards.
   bool may_delete = true;
-  ShardForm shards;  ///< Of new arrays.
+  bool may_begin = false;  ///< A store in a directory that holds other things.
+  ShardForm shards;        ///< Of new arrays.
 };
 
 struct ViewOptions {

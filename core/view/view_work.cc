@@ -75,14 +75,16 @@ Result<void> WorkHandle::resize(std::uint64_t size) {
 
 Result<void> WorkHandle::flush() {
   if (!writer_) return {};
+  ZARRFS_TRY(auto alone, view_.reported(view_.making_node_of(*work_)));
   const std::lock_guard lock(work_->mutex);
-  return view_.reported(view_.hand_on(*work_));
+  return view_.reported(view_.hand_on(*work_, std::move(alone)));
 }
 
 Result<void> WorkHandle::sync() {
   if (!writer_) return {};
+  ZARRFS_TRY(auto alone, view_.reported(view_.making_node_of(*work_)));
   const std::lock_guard lock(work_->mutex);
-  return view_.reported(view_.sync_work(*work_));
+  return view_.reported(view_.sync_work(*work_, std::move(alone)));
 }
 
 void WorkHandle::closed() {
@@ -146,9 +148,15 @@ ShowStatus StoreView::shown_as_foreign(const std::string& path) const {
 Result<std::shared_ptr<OpenFile>> StoreView::open_stored(const std::string& path, int flags,
                                                          mode_t mode) {
   // The kernel places the bytes of O_APPEND itself.
-  ZARRFS_TRY(Fd descriptor, shared_.store->open_plain(path, flags & ~O_APPEND, mode));
-  if (!descriptor.valid()) return fail(Fault::kStale, "/" + path + " is gone");
-  return std::make_shared<StoredFile>(std::move(descriptor), "/" + path, shown_as_foreign(path));
+  const std::uint64_t number = plain_writers_.opened(path);
+  const auto closed = [this, number] { plain_writers_.closed(number); };
+  auto descriptor = shared_.store->open_plain(path, flags & ~O_APPEND, mode);
+  if (!descriptor || !descriptor->valid()) {
+    closed();
+    return descriptor ? fail(Fault::kStale, "/" + path + " is gone") : fail(descriptor.error());
+  }
+  return std::make_shared<StoredFile>(std::move(*descriptor), "/" + path, shown_as_foreign(path),
+                                      closed);
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
@@ -299,11 +307,21 @@ Found StoreView::work_found(const WorkPointer& work, std::optional<NodeId> id) {
   return answer;
 }
 
-Result<void> StoreView::hand_on(Work& work) {
+Result<NodeMaking> StoreView::making_node_of(Work& work) {
+  std::string directory;
+  {
+    const std::lock_guard lock(work.mutex);
+    if (!work.dirty || work.gone || work.kind != Work::Kind::kDocument) return NodeMaking();
+    directory = work.directory;
+  }
+  return making_node(directory);
+}
+
+Result<void> StoreView::hand_on(Work& work, NodeMaking alone) {
   if (!work.dirty || work.gone || work.kind == Work::Kind::kScratch) return {};
   ZARRFS_TRY(const Bytes bytes, work.bytes.read(0, work.bytes.size()));
   if (work.kind == Work::Kind::kDocument) {
-    ZARRFS_CHECK(editor_.write(work.directory, base_name(work.path), bytes));
+    ZARRFS_CHECK(editor_.write(work.directory, base_name(work.path), bytes, std::move(alone)));
   } else {
     ZARRFS_TRY(const StatePtr array, nodes_.get(work.directory));
     if (array->kind != NodeState::Kind::kArray || work.chunk.size() != array->names.rank()) {
@@ -323,8 +341,8 @@ Result<void> StoreView::hand_on(Work& work) {
   return {};
 }
 
-Result<void> StoreView::sync_work(Work& work) {
-  ZARRFS_CHECK(hand_on(work));
+Result<void> StoreView::sync_work(Work& work, NodeMaking alone) {
+  ZARRFS_CHECK(hand_on(work, std::move(alone)));
   if (work.gone) return {};
   if (work.kind == Work::Kind::kScratch) {
     // The unfinished file of an atomic write need not survive: its rename makes it a chunk.
@@ -336,10 +354,11 @@ Result<void> StoreView::sync_work(Work& work) {
 }
 
 void StoreView::closed(const WorkPointer& work) {
+  auto alone = reported(making_node_of(*work));
   const std::lock_guard lock(work->mutex);
   if (--work->writers > 0) return;
   work->idle_since = std::chrono::steady_clock::now();
-  if (auto done = reported(hand_on(*work)); !done) {
+  if (!alone || !reported(hand_on(*work, std::move(*alone)))) {
     work->dirty = false;  // whoever closed it was told; what it had stays as it was
   }
   if (work->gone || work->kind != Work::Kind::kScratch) works_.leave(work);
@@ -444,7 +463,7 @@ Result<void> StoreView::close() {
   Result<void> first;
   for (const WorkPointer& work : works_.below("")) {
     const std::lock_guard lock(work->mutex);
-    static_cast<void>(reported(hand_on(*work)));  // its writer is gone
+    static_cast<void>(reported(hand_on(*work, NodeMaking())));  // its writer is gone
     work->writers = 0;
     if (work->gone || !is_scratch_among_chunks(*work)) continue;
     auto written = reported(write_out(*work));

@@ -43,9 +43,13 @@ std::shared_ptr<OpenFile> read_work(StoreView& view, WorkPointer work);
 /// A file of the store that is not Zarr's, opened for writing. Thread-safe.
 class StoredFile : public OpenFile {
  public:
-  /// `show` gives the attributes of a file with this status.
-  StoredFile(Fd descriptor, std::string name, ShowStatus show)
-      : descriptor_(std::move(descriptor)), name_(std::move(name)), show_(std::move(show)) {}
+  /// `show` gives the attributes of a file with this status; `done` is called when it is closed.
+  StoredFile(Fd descriptor, std::string name, ShowStatus show, std::function<void()> done)
+      : descriptor_(std::move(descriptor)),
+        name_(std::move(name)),
+        show_(std::move(show)),
+        done_(std::move(done)) {}
+  void closed() override { done_(); }
   /// Of the opened file, which may have lost its name.
   Result<std::optional<Found>> attributes() override;
 
@@ -62,6 +66,7 @@ class StoredFile : public OpenFile {
   const Fd descriptor_;
   const std::string name_;
   const ShowStatus show_;
+  const std::function<void()> done_;
 };
 
 }  // namespace zarrfs

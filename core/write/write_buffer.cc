@@ -365,7 +365,9 @@ std::vector<LeftDraft> WriteBuffer::left() const {
       const auto chunk = layout.chunk_at({shard->cell, entries_of(layout, shard->cell, number)});
       left.push_back({shard->array_path, chunk.value_or(shard->cell),
                       draft.held ? "its bytes cannot be a chunk of the array"
-                                 : (shard->failure ? shard->failure->message : "not written yet")});
+                      : draft.sequence == 0
+                          ? "there was no room to note that it was removed: it will be there again"
+                          : (shard->failure ? shard->failure->message : "not written yet")});
     }
   }
   return left;

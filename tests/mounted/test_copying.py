@@ -1,5 +1,8 @@
 """Copying a plain store into a mount, with each program's own order of files and names: it looks as the copy in a plain directory
 would, and is a sharded store."""
+import concurrent.futures
+import errno
+import json
 import os
 import random
 import signal
@@ -8,7 +11,9 @@ import time
 
 import numpy as np
 import pytest
-from conftest import python_of
+from conftest import DAEMON, python_of
+from test_files import error_of, read
+from test_writing import write
 
 MAKE = """
 import sys, numpy as np, zarr
@@ -156,3 +161,108 @@ def test_chunks_that_came_first_survive_a_kill(mount, tmp_path, nested):
             break
     mounted.unmount()
     assert not [folder for _, folders, _ in os.walk(store) for folder in folders if "zarrfs" in folder]
+
+
+def zarray(dtype="<i4", chunks=(2, 2), **more):
+    return json.dumps({"zarr_format": 2, "shape": [4, 4], "chunks": chunks, "dtype": dtype, "fill_value": 0, "order": "C", "compressor": None,
+                       "filters": None, **more}).encode()
+
+
+@pytest.fixture
+def empty(mount, tmp_path):
+    (tmp_path / "store").mkdir()
+    return mount(tmp_path / "store", "rw,flush_after=3600", damaged=True)
+
+
+@pytest.mark.parametrize("round", range(3))
+def test_files_copied_side_by_side_in_any_order(mount, tmp_path, round):
+    """Chunks are made while others come, and while the document does."""
+    source, store = tmp_path / "plain", tmp_path / "store"
+    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE, source], check=True)
+    store.mkdir()
+    mounted = mount(store, f"rw,flush_after={[5, 0.05, 3600][round]}")
+    files = sorted(os.path.relpath(os.path.join(folder, name), source) for folder, _, names in os.walk(source) for name in names)
+    random.Random(round).shuffle(files)
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        one = 'mkdir -p "$(dirname "$2")" && cp "$1" "$2"'
+        for done in pool.map(lambda name: subprocess.run(["sh", "-c", one, "sh", source / name, f"{mounted.path}/x/{name}"], capture_output=True), files):
+            assert done.returncode == 0, done.stderr
+    for _ in range(2):
+        subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", READ, f"{mounted.path}/x"], check=True)
+        mounted.unmount()
+        mounted = mount(store, "rw")
+    assert not [name for folder, _, names in os.walk(store) for name in names if name != "zarr.json" and os.path.basename(folder) not in ("c", "0")]
+
+
+def test_an_array_is_not_made_around_a_chunk_that_is_being_written(empty):
+    os.mkdir(empty / "a")
+    with open(empty / "a/0.0", "wb") as chunk:
+        assert error_of(write, empty / "a/.zarray", zarray()) == errno.EBUSY
+        chunk.write(b"\2" * 16)
+    write(empty / "a/.zarray", zarray())
+    assert read(empty / "a/0.0") == b"\2" * 16
+
+
+def test_a_new_array_has_none_of_the_chunks_of_the_one_before(empty):
+    for kind in ("array", "group"):
+        os.mkdir(empty / kind)
+        write(empty / f"{kind}/.zarray", zarray())
+        write(empty / f"{kind}/0.0", b"\1" * 16)
+        subprocess.run([DAEMON, "sync", empty.path], check=True)
+        for name in (".zarray", "0.0"):
+            os.unlink(empty / f"{kind}/{name}")
+    write(empty / "array/.zarray", zarray("<f4"))
+    write(empty / "group/.zgroup", b'{"zarr_format": 2}')
+    assert os.listdir(empty / "array") == [".zarray"] and os.listdir(empty / "group") == [".zgroup"]
+    empty.unmount()
+    assert os.listdir(f"{empty.source}/array") == ["zarr.json"] and os.listdir(f"{empty.source}/group") == ["zarr.json"]
+
+
+def test_a_node_that_became_another_one_stays(mount, empty):
+    os.mkdir(empty / "x")
+    write(empty / "x/.zgroup", b'{"zarr_format": 2}')
+    os.unlink(empty / "x/.zgroup")
+    write(empty / "x/.zarray", zarray())
+    write(empty / "x/.zattrs", b'{"k": 1}')
+    empty.unmount()
+    assert json.loads(read(mount(empty.source) / "x/.zattrs")) == {"k": 1}
+
+
+def test_an_array_is_not_made_around_another_one(empty):
+    os.makedirs(empty / "a/0")
+    write(empty / "a/0/.zarray", zarray())
+    write(empty / "a/0/0.0", b"\1" * 16)
+    assert error_of(write, empty / "a/.zarray", zarray()) == errno.EINVAL
+    assert read(empty / "a/0/0.0") == b"\1" * 16
+
+
+def test_a_directory_that_is_made_again_lives_though_somebody_is_in_the_old_one(empty):
+    os.mkdir(empty / "x")
+    inside = os.open(empty / "x", os.O_RDONLY)
+    os.rmdir(empty / "x")
+    os.mkdir(empty / "x")
+    write(empty / "x/f", b"new")
+    os.close(inside)
+    assert read(empty / "x/f") == b"new"
+
+
+def test_directories_of_chunks_can_be_made_after_their_shard_was_published(mount, tmp_path):
+    source, store = tmp_path / "plain", tmp_path / "store"
+    write_early(source, True)
+    write_document(source, "/")
+    store.mkdir()
+    mounted = mount(store, "rw,flush=close")
+    copy(COPIES["cp"], source, mounted.path)
+    assert subprocess.run(["diff", "-r", "--exclude=.z*", source, f"{mounted.path}/x"], capture_output=True, text=True).stdout == ""
+
+
+def test_a_store_that_was_only_begun_can_be_mounted_again(mount, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    mounted = mount(store, "rw")
+    os.mkdir(mounted / "a")
+    write(mounted / "a/0.0", b"\1" * 16)
+    mounted.unmount()
+    mounted = mount(store, "rw")
+    write(mounted / "a/.zarray", zarray())
+    assert read(mounted / "a/0.0") == b"\1" * 16

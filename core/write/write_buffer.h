@@ -144,6 +144,7 @@ class WriteBuffer {
   Result<void> sync_pointer(DirtyShard& shard);
   Pointer find_pointer(const std::string& shard_path) const;
   Pointer find_pointer(const ArrayReader& array, const Cell& cell) const;
+  Result<void> clear_log();
   Result<void> drop(const Pointer& shard);
   std::vector<Pointer> pointers_below(const std::string& prefix) const;
   bool due(const DirtyShard& shard, Clock::time_point now) const;

@@ -79,12 +79,13 @@ Result<void> WriteBuffer::finish(const Pointer& shard, const CommitOutcome& outc
   if (shard->file) ZARRFS_CHECK(store_->remove(shard->successor_path));
   shard->file.reset();
   if (outcome.after == FileIdentity{}) remove_empty_directories(*store_, *shard);
-  if (clean() && log_->bytes() >= options_.long_log) {  // a new one costs syncs of its directories
-    const std::unique_lock lock(
-        map_mutex_);  // nobody may begin a shard between the question and the answer
-    if (shards_.empty()) return log_->clear();
-  }
-  return {};
+  return log_->bytes() >= options_.long_log ? clear_log() : Result<void>{};
+}
+
+/// Begins the log anew where nothing needs it.
+Result<void> WriteBuffer::clear_log() {
+  const std::unique_lock lock(map_mutex_);  // nobody may begin a shard meanwhile
+  return shards_.empty() ? log_->clear() : Result<void>{};
 }
 
 /// A commit failed: it is tried again, after a longer pause each time.
@@ -152,6 +153,7 @@ Result<void> WriteBuffer::commit_below(const std::string& prefix) {
     auto committed = commit_pointer(shard);
     if (!committed && first) first = std::move(committed);
   }
+  if (prefix.empty() && first) return clear_log();
   return first;
 }
 

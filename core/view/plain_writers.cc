@@ -11,6 +11,7 @@ namespace zarrfs {
 
 namespace {
 constexpr std::chrono::seconds kPatience{10};
+constexpr int kLooks = 20;  // while others wait
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 }  // namespace
 
@@ -36,7 +37,10 @@ Result<NodeMaking> PlainWriters::making_node(const std::string& path) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     NodeMaking lock(making_mutex_, std::try_to_lock);
-    if (lock && !any_part_of(path)) return lock;
+    for (int look = 0; lock && look < kLooks; ++look) {  // nobody opens another one meanwhile
+      if (!any_part_of(path)) return lock;
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
     if (std::chrono::steady_clock::now() > give_up) {
       return fail(Fault::kBusy,
                   "/" + path + ": files in it, which would be parts of it, are open for writing");

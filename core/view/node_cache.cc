@@ -46,6 +46,16 @@ void Spellings::set(const std::string& path, Json document) {
   documents_[path] = std::move(document);
 }
 
+void Spellings::moved(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  std::unordered_map<std::string, Json> documents;
+  for (auto& [path, document] : documents_) {
+    const bool moves = path == from || path.starts_with(from + "/");
+    documents[moves ? to + path.substr(from.size()) : path] = std::move(document);
+  }
+  documents_ = std::move(documents);
+}
+
 Json Spellings::spell(const std::string& path, Json document) const {
   Json own;
   {

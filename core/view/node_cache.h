@@ -24,6 +24,8 @@ namespace zarrfs {
 class Spellings {
  public:
   void set(const std::string& path, Json document);
+  /// The directory at `from` is now at `to`, with all below it.
+  void moved(const std::string& from, const std::string& to);
   /// The program's words for `document` where they say the same, with its shape; else `document`.
   [[nodiscard]] Json spell(const std::string& path, Json document) const;
 

@@ -429,6 +429,7 @@ Result<void> StoreView::move_directory(const std::string& from, const Directory&
   }
   ZARRFS_CHECK(check_deleting(from));
   ZARRFS_CHECK(editor_.move(from, target.store_path));
+  shared_.spellings.moved(from, target.store_path);
   nodes_.moved_away(from);
   table_.moved(from, target.store_path);
   for (const WorkPointer& work : works_.below(from)) {

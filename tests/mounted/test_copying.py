@@ -266,3 +266,14 @@ def test_a_store_that_was_only_begun_can_be_mounted_again(mount, tmp_path):
     mounted = mount(store, "rw")
     write(mounted / "a/.zarray", zarray())
     assert read(mounted / "a/0.0") == b"\1" * 16
+
+
+def test_an_array_that_is_moved_keeps_its_documents_words(empty):
+    os.mkdir(empty / "a")
+    write(empty / "a/.zarray", zarray(dimension_separator="/"))
+    os.mkdir(empty / "a/0")
+    write(empty / "a/0/0", b"\1" * 16)
+    words = read(empty / "a/.zarray")
+    os.rename(empty / "a", empty / "b")
+    assert read(empty / "b/.zarray") == words and json.loads(words)["dimension_separator"] == "/"
+    assert sorted(os.listdir(empty / "b")) == [".zarray", "0"] and read(empty / "b/0/0") == b"\1" * 16

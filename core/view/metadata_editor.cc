@@ -498,7 +498,7 @@ Result<void> MetadataEditor::move(const std::string& from, const std::string& to
   const std::lock_guard lock(change_mutex_);
   ZARRFS_CHECK(shared_.writes->commit_below(from));
   for (const LeftDraft& left : shared_.writes->left()) {
-    if (left.array_path != from && !left.array_path.starts_with(from + "/")) continue;
+    if (!is_at_or_below(left.array_path, from)) continue;
     return fail(Fault::kBusy, "/" + from + " cannot be moved: in /" + left.array_path +
                                   " a chunk is not published: " + left.reason);
   }

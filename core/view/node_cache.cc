@@ -50,8 +50,7 @@ void Spellings::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   std::unordered_map<std::string, Json> documents;
   for (auto& [path, document] : documents_) {
-    const bool moves = path == from || path.starts_with(from + "/");
-    documents[moves ? to + path.substr(from.size()) : path] = std::move(document);
+    documents[moved_path(path, from, to)] = std::move(document);
   }
   documents_ = std::move(documents);
 }
@@ -337,7 +336,7 @@ void NodeCache::moved_away(const std::string& path) {
   forget();
   const std::lock_guard lock(mutex_);
   for (const auto& [array_path, kept] : versions_) {
-    if (array_path == path || array_path.starts_with(path + "/")) kept.versions->forget();
+    if (is_at_or_below(array_path, path)) kept.versions->forget();
   }
 }
 

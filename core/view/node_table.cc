@@ -1,6 +1,7 @@
 #include "core/view/node_table.h"
 
 #include "core/view/node_id.h"
+#include "core/zarr/tree.h"
 
 namespace zarrfs {
 
@@ -46,9 +47,9 @@ void NodeTable::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, entry] : nodes_) {
     std::string& path = entry.node.path;
-    if (path != from && !path.starts_with(from + "/")) continue;
+    if (!is_at_or_below(path, from)) continue;
     ids_.erase(entry.node);
-    path = to + path.substr(from.size());
+    path = moved_path(path, from, to);
     ids_.insert_or_assign(entry.node, id);
   }
 }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/view/chunk_names.h"
+#include "core/zarr/tree.h"
 
 namespace zarrfs {
 
@@ -28,9 +29,7 @@ void PlainWriters::closed(std::uint64_t number) {
 
 void PlainWriters::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
-  for (auto& [number, path] : open_) {
-    if (path.starts_with(from + "/")) path = to + path.substr(from.size());
-  }
+  for (auto& [number, path] : open_) path = moved_path(path, from, to);
 }
 
 Result<NodeMaking> PlainWriters::making_node(const std::string& path) {

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/zarr/tree.h"
+
 namespace zarrfs {
 
 namespace {
-
-bool at_or_below(const std::string& path, const std::string& top) {
-  return path == top || path.starts_with(top + "/");
-}
 
 bool contains(const std::map<std::string, std::set<std::string>>& documents,
               const std::string& directory, const std::string& name) {
@@ -101,23 +99,22 @@ std::vector<std::string> SessionNames::take_condemned() {
 
 void SessionNames::forget(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(chunk_directories_, [&](const auto& one) { return at_or_below(one, path); });
-  std::erase_if(removed_, [&](const auto& one) { return at_or_below(one.first, path); });
-  std::erase_if(written_, [&](const auto& one) { return at_or_below(one.first, path); });
+  std::erase_if(chunk_directories_, [&](const auto& one) { return is_at_or_below(one, path); });
+  std::erase_if(removed_, [&](const auto& one) { return is_at_or_below(one.first, path); });
+  std::erase_if(written_, [&](const auto& one) { return is_at_or_below(one.first, path); });
 }
 
 void SessionNames::moved(const std::string& from, const std::string& to) {
-  const auto renamed = [&](const std::string& path) { return to + path.substr(from.size()); };
   const std::lock_guard lock(mutex_);
   std::set<std::string> directories;
   for (const std::string& path : chunk_directories_) {
-    directories.insert(at_or_below(path, from) ? renamed(path) : path);
+    directories.insert(moved_path(path, from, to));
   }
   chunk_directories_ = std::move(directories);
   for (Documents* documents : {&removed_, &written_}) {
     Documents kept;
     for (auto& [path, names] : *documents) {
-      kept[at_or_below(path, from) ? renamed(path) : path] = std::move(names);
+      kept[moved_path(path, from, to)] = std::move(names);
     }
     *documents = std::move(kept);
   }

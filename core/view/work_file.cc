@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/write/successor.h"
+#include "core/zarr/tree.h"
 
 namespace zarrfs {
 
@@ -159,10 +160,7 @@ std::vector<WorkPointer> WorkFiles::below(const std::string& path) const {
   std::vector<WorkPointer> works;
   const std::lock_guard lock(mutex_);
   for (const auto& [key, work] : by_key_) {
-    const std::string& directory = work->directory;
-    if (path.empty() || directory == path || directory.starts_with(path + "/")) {
-      works.push_back(work);
-    }
+    if (is_at_or_below(work->directory, path)) works.push_back(work);
   }
   return works;
 }

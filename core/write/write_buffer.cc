@@ -50,10 +50,6 @@ Result<std::unique_ptr<NewFile>> make_successor(Store& store, const DirtyShard& 
   }
 }
 
-bool below(const std::string& path, const std::string& prefix) {
-  return prefix.empty() || path == prefix || path.starts_with(prefix + "/");
-}
-
 }  // namespace
 
 WriteBuffer::WriteBuffer(std::shared_ptr<Store> store, WriteOptions options)
@@ -96,7 +92,7 @@ std::vector<WriteBuffer::Pointer> WriteBuffer::pointers_below(const std::string&
   std::vector<Pointer> pointers;
   const std::shared_lock lock(map_mutex_);
   for (const auto& [path, shard] : shards_) {
-    if (below(shard->array_path, prefix)) pointers.push_back(shard);
+    if (is_at_or_below(shard->array_path, prefix)) pointers.push_back(shard);
   }
   std::sort(pointers.begin(), pointers.end(),
             [](const Pointer& a, const Pointer& b) { return a->shard_path < b->shard_path; });

@@ -162,6 +162,14 @@ std::string parent_path(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
+bool is_at_or_below(const std::string& path, const std::string& top) {
+  return top.empty() || path == top || path.starts_with(top + "/");
+}
+
+std::string moved_path(const std::string& path, const std::string& from, const std::string& to) {
+  return is_at_or_below(path, from) ? to + path.substr(from.size()) : path;
+}
+
 Result<Node> load_node(Store& store, const std::string& path) {
   auto document = store.read_document(join_path(path, kDocumentName), kMaxDocument);
   if (document && *document) return parsed(**document, path);

@@ -60,4 +60,10 @@ std::string join_path(const std::string& parent, const std::string& name);
 /// "a/b" -> "a"; "a" -> "".
 std::string parent_path(const std::string& path);
 
+/// Whether `path` is `top` or lies below it; everything is at or below "".
+bool is_at_or_below(const std::string& path, const std::string& top);
+
+/// What `path` is called once the directory `from` is called `to`.
+std::string moved_path(const std::string& path, const std::string& from, const std::string& to);
+
 }  // namespace zarrfs

@@ -29,6 +29,7 @@ namespace {
 
 constexpr int kCouldNot = 3;
 constexpr std::chrono::seconds kWaitForWriter{10};  // An earlier mount may still be finishing.
+constexpr std::size_t kShardsKeptOpen = 64;         // Of immutable mounts.
 constexpr std::chrono::milliseconds kBetweenTries{50};
 constexpr int kPatience = 5000;  // Milliseconds from the unmount to the end of the connection.
 
@@ -105,7 +106,9 @@ class Daemon {
     options.log = [log = log_](ViewOptions::Level level, const std::string& message) {
       log->write(log_level(level), message);
     };
-    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(request_.source, settings.links));
+    ZARRFS_TRY(
+        std::shared_ptr<Store> store,
+        open_store(request_.source, settings.links, settings.view.immutable ? kShardsKeptOpen : 0));
     ZARRFS_CHECK(choose_access(*store, options));
     if (!options.writing) return open_reading(std::move(store), options);
     const auto give_up = std::chrono::steady_clock::now() + kWaitForWriter;

@@ -14,6 +14,7 @@ namespace {
 constexpr double kForEver = 365.0 * 24 * 3600;  // Seconds.
 constexpr std::size_t kMostKeptOpen = 64;
 constexpr unsigned kMostBackgroundRequests = 64;
+constexpr std::string_view kUserAttributes = "user.";
 
 /// Whether an error is a fault of the store or the storage, which somebody should look at; the
 /// others answer the program.
@@ -126,6 +127,7 @@ void FrontEnd::lookup(Reply& reply, NodeId parent, const char* name) {
     return;
   }
   const NodeId node = (*found)->id;
+  if (!S_ISDIR((*found)->status.st_mode)) habit_.looked_up(parent);
   if (!reply.entry(entry_of(**found))) view_.forget(node, 1);
 }
 
@@ -253,27 +255,26 @@ void FrontEnd::readdir(Reply& reply, NodeId node, std::size_t size, off_t offset
   reply.buffer(listing);
 }
 
-bool FrontEnd::add_with_attributes(fuse_req_t request, NodeId parent, const Listed& listed,
-                                   Bytes& listing, std::size_t size, std::vector<NodeId>& counted) {
+bool FrontEnd::add_with_status(Plus& plus, const Listed& listed, bool files_too) {
   const std::string name(listed.name);
-  const std::size_t needed = fuse_add_direntry_plus(request, nullptr, 0, name.c_str(), nullptr, 0);
-  const std::size_t before = listing.size();
-  if (needed > size - before) return false;
-  // A name whose attributes cannot be had is listed without them; asking for it by name gives the
-  // error.
+  const std::size_t needed =
+      fuse_add_direntry_plus(plus.request, nullptr, 0, name.c_str(), nullptr, 0);
+  const std::size_t before = plus.listing.size();
+  if (needed > plus.most - before) return false;
+  // A name whose status cannot be had is listed without it; asking for it by name gives the error.
   fuse_entry_param entry{};
   entry.attr.st_ino = listed.inode;
   entry.attr.st_mode = listed.type;
-  if (!is_dot(name)) {
-    const auto found = view_.find(parent, name);
+  if (!is_dot(name) && (files_too || S_ISDIR(listed.type))) {
+    const auto found = view_.find(plus.directory, name);
     if (found && *found) {
       entry = entry_of(**found);
-      counted.push_back(entry.ino);
+      plus.counted.push_back(entry.ino);
     }
   }
-  listing.resize(before + needed);
-  fuse_add_direntry_plus(request, reinterpret_cast<char*>(listing.data() + before), needed,
-                         name.c_str(), &entry, static_cast<off_t>(listed.next));
+  plus.listing.resize(before + needed);
+  fuse_add_direntry_plus(plus.request, reinterpret_cast<char*>(plus.listing.data() + before),
+                         needed, name.c_str(), &entry, static_cast<off_t>(listed.next));
   return true;
 }
 
@@ -281,17 +282,17 @@ void FrontEnd::readdirplus(Reply& reply, NodeId node, std::size_t size, off_t of
                            const fuse_file_info* info) {
   const auto directory = directory_of(node, info);
   if (!directory) return refuse(reply, directory.error());
-  const std::size_t most = std::min(size, kLargestRequest);
-  Bytes listing;
-  listing.reserve(most);
-  std::vector<NodeId> counted;
+  // Behind the start the kernel asks only where the program has asked for the status of files.
+  const bool files_too = offset != 0 || habit_.wants_status(node);
+  Plus plus{reply.request(), node, std::min(size, kLargestRequest), {}, {}};
+  plus.listing.reserve(plus.most);
   const auto done =
       (*directory)->list(static_cast<std::uint64_t>(offset), [&](const Listed& listed) {
-        return add_with_attributes(reply.request(), node, listed, listing, most, counted);
+        return add_with_status(plus, listed, files_too);
       });
-  if (!done && listing.empty()) return refuse(reply, done.error());
-  if (reply.buffer(listing)) return;
-  for (const NodeId one : counted) view_.forget(one, 1);
+  if (!done && plus.listing.empty()) return refuse(reply, done.error());
+  if (reply.buffer(plus.listing)) return;
+  for (const NodeId one : plus.counted) view_.forget(one, 1);
 }
 
 void FrontEnd::releasedir(Reply& reply, const fuse_file_info& info) {
@@ -318,6 +319,9 @@ void FrontEnd::getxattr(Reply& reply, NodeId node, const char* name, std::size_t
   if (node == kRootNode && name == kUnpublishedAttribute) {
     return answer_text(reply, unpublished_text(size), size);
   }
+  // "Not supported", unlike "none here", is remembered for the whole mount by programs that ask for
+  // labels and access lists of every file, as ls -l does.
+  if (!std::string_view(name).starts_with(kUserAttributes)) return reply.error(EOPNOTSUPP);
   const auto value = view_.attribute(node, name);
   if (!value) return refuse(reply, value.error());
   answer_text(reply, *value, size);

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/recently_used.h"
 #include "core/view/view.h"
 #include "fs/fuse.h"
-#include "fs/recently_opened.h"
+#include "fs/listing_habit.h"
 #include "fs/reply.h"
 #include "fs/statistics.h"
 
@@ -101,10 +102,17 @@ class FrontEnd {
   void refuse(Reply& reply, const Error& error);
   Result<std::shared_ptr<OpenFile>> file_of(NodeId node, const fuse_file_info* info);
   Result<std::shared_ptr<OpenDirectory>> directory_of(NodeId node, const fuse_file_info* info);
-  /// Adds one entry with attributes to `listing`; whether it fitted. A lookup it counts is noted in
-  /// `counted`.
-  bool add_with_attributes(fuse_req_t request, NodeId parent, const Listed& listed, Bytes& listing,
-                           std::size_t size, std::vector<NodeId>& counted);
+  /// An answer to READDIRPLUS in the making.
+  struct Plus {
+    fuse_req_t request;
+    NodeId directory;
+    std::size_t most;  ///< Bytes of `listing`.
+    Bytes listing;
+    std::vector<NodeId> counted;  ///< One lookup each, to be forgotten if the answer is not taken.
+  };
+  /// Adds one entry, with the status of a directory, and of a file if `files_too`; whether it
+  /// fitted.
+  bool add_with_status(Plus& plus, const Listed& listed, bool files_too);
   /// Closes a file whose opening nobody learnt of, or whose last descriptor is gone.
   static void abandon(const fuse_file_info& info);
   /// At most `most` bytes (0: any number): what is left out is counted.
@@ -117,8 +125,10 @@ class FrontEnd {
   Statistics statistics_;
   bool without_open_ = false;     ///< Agreed with the kernel, before the first other request.
   bool without_opendir_ = false;  ///< The same.
-  RecentlyOpened<OpenFile> files_;
-  RecentlyOpened<OpenDirectory> directories_;
+  // Where the kernel does not tell about open and close, so that reads come with the node alone.
+  RecentlyUsed<NodeId, std::shared_ptr<OpenFile>> files_;
+  RecentlyUsed<NodeId, std::shared_ptr<OpenDirectory>> directories_;
+  ListingHabit habit_;
 };
 
 }  // namespace zarrfs

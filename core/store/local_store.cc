@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/recently_used.h"
 #include "core/store/local_file.h"
 
 namespace zarrfs {
@@ -62,8 +63,8 @@ bool says_absent(int error_number) { return error_number == ENOENT || error_numb
 
 class LocalStore final : public Store {
  public:
-  LocalStore(Fd root, std::string name, LinkPolicy links)
-      : root_(std::move(root)), name_(std::move(name)), links_(links) {}
+  LocalStore(Fd root, std::string name, LinkPolicy links, std::size_t keep_open)
+      : root_(std::move(root)), name_(std::move(name)), links_(links), kept_open_(keep_open) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
 
@@ -74,11 +75,14 @@ class LocalStore final : public Store {
   }
 
   Result<std::shared_ptr<File>> open(const std::string& path) override {
+    if (auto kept = kept_open_.find(path)) return kept;
     ZARRFS_TRY(Fd fd, look(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
     if (!fd.valid()) return nullptr;
     ZARRFS_TRY(const struct stat status, status_of(fd, path));
     ZARRFS_CHECK(check_regular(status, path));
-    return make_local_file(std::move(fd), status, full_name(path));
+    std::shared_ptr<File> file = make_local_file(std::move(fd), status, full_name(path));
+    kept_open_.keep(path, file);
+    return file;
   }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
@@ -306,13 +310,14 @@ class LocalStore final : public Store {
   Fd root_;
   std::string name_;
   LinkPolicy links_;
+  RecentlyUsed<std::string, std::shared_ptr<File>> kept_open_;
   std::atomic<bool> has_clones_{true};  ///< Until the file system says that it has none.
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_local_store(const std::string& path, const std::string& name,
-                                                LinkPolicy links) {
+                                                LinkPolicy links, std::size_t keep_open) {
   Fd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) {
     if (errno == ENOENT) return fail(Fault::kInvalid, name + ": there is no such directory");
@@ -325,7 +330,7 @@ Result<std::unique_ptr<Store>> open_local_store(const std::string& path, const s
                 name + ": this kernel has no openat2; zarrfs needs Linux 5.6 or newer");
   }
   if (!probe.valid()) return fail(system_error(errno, name + ": opening the store"));
-  return std::make_unique<LocalStore>(std::move(root), name, links);
+  return std::make_unique<LocalStore>(std::move(root), name, links, keep_open);
 }
 
 }  // namespace zarrfs

@@ -10,8 +10,9 @@
 namespace zarrfs {
 
 /// Opens the directory `path`; `name` is what messages call it. kInvalid where it is absent or no
-/// directory, kUnsupported where the kernel has no openat2 (Linux before 5.6).
+/// directory, kUnsupported where the kernel has no openat2 (Linux before 5.6). `keep_open`: see
+/// open_store.
 Result<std::unique_ptr<Store>> open_local_store(const std::string& path, const std::string& name,
-                                                LinkPolicy links);
+                                                LinkPolicy links, std::size_t keep_open);
 
 }  // namespace zarrfs

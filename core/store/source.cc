@@ -90,16 +90,18 @@ tl::unexpected<Error> not_supported(const std::string& source, std::string_view 
                                        ":// are not supported; give a directory");
 }
 
-Result<std::unique_ptr<Store>> open_directory(const std::string& source, LinkPolicy links) {
+Result<std::unique_ptr<Store>> open_directory(const std::string& source, LinkPolicy links,
+                                              std::size_t keep_open) {
   ZARRFS_TRY(const std::string path, local_path(source));
-  return open_local_store(path, source, links);
+  return open_local_store(path, source, links, keep_open);
 }
 
 /// The kinds of stores: how users write one (the scheme of its URL; none: a path), and what opens
 /// it.
 struct Kind {
   std::string_view scheme;
-  Result<std::unique_ptr<Store>> (*open)(const std::string& source, LinkPolicy links);
+  Result<std::unique_ptr<Store>> (*open)(const std::string& source, LinkPolicy links,
+                                         std::size_t keep_open);
 };
 
 constexpr std::array kKinds = {
@@ -132,10 +134,11 @@ Result<std::string> local_path(const std::string& source) {
   }
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links) {
+Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links,
+                                          std::size_t keep_open) {
   const std::string_view scheme = scheme_of(source);
   for (const Kind& kind : kKinds) {
-    if (kind.scheme == scheme) return kind.open(source, links);
+    if (kind.scheme == scheme) return kind.open(source, links, keep_open);
   }
   return not_supported(source, scheme);
 }

@@ -146,7 +146,10 @@ enum class LinkPolicy {
 };
 
 /// Opens SOURCE: a directory or a file:// URL. The only place that names concrete stores.
-Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links);
+/// `keep_open`: how many of the files that were opened last are kept open and opened no second
+/// time; more than 0 only for a store in which nothing changes.
+Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links,
+                                          std::size_t keep_open = 0);
 
 /// The local path of SOURCE (made absolute), where it has one.
 Result<std::string> local_path(const std::string& source);

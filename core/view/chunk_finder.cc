@@ -131,7 +131,8 @@ Result<ChunkVersion> ChunkFinder::version_of(const NodeState& array, const Coord
   return array.versions->version_of(object, chunk_number, state);
 }
 
-bool ChunkFinder::is_listed(const NodeState& array, const Coordinates& chunk, bool stored_only) {
+bool ChunkFinder::is_listed(const NodeState& array, const Coordinates& chunk, bool stored_only,
+                            CellInHand* hand) {
   if (!stored_only && array.presentation.materialise == Materialise::kList) return true;
   if (array.presentation.rule == ByteRule::kRechunk) {
     const auto stored = find_overlapped(array, chunk);
@@ -140,7 +141,7 @@ bool ChunkFinder::is_listed(const NodeState& array, const Coordinates& chunk, bo
   const auto draft = find_draft(array, chunk);
   if (!draft) return true;
   if (*draft) return (*draft)->has_value() && !(**draft)->is_fill;
-  const auto stored = array.reader->find_chunk(chunk);
+  const auto stored = array.reader->find_chunk(chunk, hand);
   return !stored || *stored;
 }
 

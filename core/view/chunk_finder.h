@@ -37,8 +37,9 @@ class ChunkFinder {
   Result<std::optional<ShownChunk>> find(const NodeState& array, const Coordinates& chunk);
 
   /// Whether a listing names the chunk: it exists, or it cannot be told. `stored_only`: whether
-  /// it is stored, or that cannot be told.
-  bool is_listed(const NodeState& array, const Coordinates& chunk, bool stored_only = false);
+  /// it is stored, or that cannot be told. `hand`: see ArrayReader::find_chunk.
+  bool is_listed(const NodeState& array, const Coordinates& chunk, bool stored_only,
+                 CellInHand* hand);
 
   /// Opens what find() has found.
   Result<std::shared_ptr<OpenFile>> open(const NodeState& array, const Coordinates& chunk,

@@ -97,6 +97,12 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
   return more;
 }
 
+bool ChunkLister::is_listed(const Coordinates& chunk) {
+  // A write that is put into its shard meanwhile must be found there.
+  CellInHand* const hand = finder_.writes() == nullptr ? &hand_ : nullptr;
+  return finder_.is_listed(array_, chunk, stored_only_, hand);
+}
+
 /// What was written may have been a removal, which a commit has carried out since.
 bool ChunkLister::was_removed(const Coordinates& cell) {
   const auto status = array_.reader->cell_status(cell);
@@ -140,7 +146,7 @@ bool ChunkLister::list_whole_shard(const ListedCell& listed, bool has_drafts, co
   std::uint64_t number = 0;
   bool more = true;
   visit_box(box, [&](const Coordinates& chunk) {
-    const bool there = !has_drafts || finder_.is_listed(array_, chunk, stored_only_);
+    const bool there = !has_drafts || is_listed(chunk);
     if (number >= listed.first && there) more = sink({false, chunk}, listed.base + number + 1);
     ++number;
     return more;
@@ -151,7 +157,7 @@ bool ChunkLister::list_whole_shard(const ListedCell& listed, bool has_drafts, co
 Result<bool> ChunkLister::walk(Coordinates& prefix, const Coordinates& start, bool at_start,
                                const Sink& sink) {
   if (prefix.size() == array_.names.rank()) {
-    if (!finder_.is_listed(array_, prefix, stored_only_)) return true;
+    if (!is_listed(prefix)) return true;
     return sink({false, prefix}, linear_of(prefix, array_.names.counts()) + 1);
   }
   ZARRFS_TRY(const auto ranges, existing_after(prefix));
@@ -183,7 +189,7 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
   for (const AxisRange& range : ranges) {
     for (std::uint64_t at = std::max(range.first, start); at <= range.last; ++at) {
       part.coordinates.back() = at;
-      if (!directory && !finder_.is_listed(array_, part.coordinates, stored_only_)) continue;
+      if (!directory && !is_listed(part.coordinates)) continue;
       if (directory && !all_listed() && finder_.writes() != nullptr) {
         ZARRFS_TRY(const bool any, any_below(part.coordinates));
         if (!any) continue;

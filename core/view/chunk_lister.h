@@ -51,6 +51,7 @@ class ChunkLister {
     std::uint64_t first = 0;  ///< The first of its chunks that is wanted.
     std::uint64_t base = 0;   ///< Position of its first chunk in the listing.
   };
+  bool is_listed(const Coordinates& chunk);
   bool list_shard(const ListedCell& listed, const Sink& sink);
   bool was_removed(const Coordinates& cell);
   /// The cells that hold the chunks below a prefix, along its axes.
@@ -60,17 +61,18 @@ class ChunkLister {
   /// Every place of a shard that cannot be read, but for chunks that were removed since.
   bool list_whole_shard(const ListedCell& listed, bool has_drafts, const Sink& sink);
   Result<bool> walk(Coordinates& prefix, const Coordinates& start, bool at_start, const Sink& sink);
-  /// Coordinates along the axis after `prefix` below which stored objects exist, as ranges in
-  /// rising order.
   /// Cells with unpublished writes, in C order.
   [[nodiscard]] std::vector<Coordinates> written_cells() const;
   static void add_written(const std::vector<Coordinates>& written, std::span<const AxisRange> fixed,
                           std::vector<std::uint64_t>& cells);
+  /// Coordinates along the axis after `prefix` below which stored objects exist, as ranges in
+  /// rising order.
   Result<std::vector<AxisRange>> existing_after(std::span<const std::uint64_t> prefix);
 
   const NodeState& array_;
   ChunkFinder& finder_;
   const bool stored_only_;
+  CellInHand hand_;
 };
 
 }  // namespace zarrfs

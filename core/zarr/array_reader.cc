@@ -39,6 +39,16 @@ Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& p
   return fail(Fault::kDamaged, path + ": a directory stands where a chunk or shard belongs");
 }
 
+Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path,
+                                              CellInHand* hand) {
+  if (hand == nullptr) return open_cell(store, path);
+  if (hand->path == path) return hand->file;
+  hand->path.reset();
+  ZARRFS_TRY(hand->file, open_cell(store, path));
+  hand->path = path;
+  return hand->file;
+}
+
 /// Elements that all are `fill`, in memory form.
 Result<Bytes> filled(const Elements& elements, const Bytes& fill, const std::string& name) {
   const bool variable = elements.type.variable_length();
@@ -108,15 +118,16 @@ std::string ArrayReader::cell_path(std::span<const std::uint64_t> cell) const {
   return join_path(path_, metadata_->key_encoding.key(cell));
 }
 
-Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::uint64_t> chunk) {
+Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::uint64_t> chunk,
+                                                          CellInHand* hand) {
   const auto& counts = layout_->chunk_counts();
   if (!std::equal(chunk.begin(), chunk.end(), counts.begin(), counts.end(), std::less<>())) {
     return fail(Fault::kInvalid, path_ + ": " + spell(chunk) + " is not in the array's grid");
   }
   const ChunkPlace place = layout_->place_of(chunk);
   const std::string path = cell_path(place.cell);
-  return while_stale([&]() -> Result<std::optional<ChunkBytes>> {
-    ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path));
+  const auto look = [&]() -> Result<std::optional<ChunkBytes>> {
+    ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, hand));
     if (!file) return std::nullopt;
     ChunkBytes bytes{file, {0, file->size()}, nullptr, file->identity(), file->status()};
     if (!layout_->sharded()) return bytes;
@@ -127,6 +138,11 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::u
     bytes.memory = std::move(extent->memory);
     bytes.range = extent->range;
     return bytes;
+  };
+  return while_stale([&] {
+    auto found = look();
+    if (!found && hand != nullptr) hand->path.reset();
+    return found;
   });
 }
 

@@ -65,6 +65,12 @@ struct ChunkBytes {
   [[nodiscard]] Result<Bytes> read(ReadCounters* counters = nullptr) const;
 };
 
+/// The stored object that find_chunk looked into last.
+struct CellInHand {
+  std::optional<std::string> path;
+  std::shared_ptr<const File> file;  ///< Null where it is absent.
+};
+
 class ArrayReader {
  public:
   ArrayReader(std::shared_ptr<Store> store, std::string path,
@@ -82,7 +88,10 @@ class ArrayReader {
   /// Where a chunk's bytes are (chunk coordinates in array axes); nothing where the chunk is proven
   /// absent. kDamaged, with shard, entry and numbers in the message, where index or entry cannot be
   /// trusted.
-  Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk);
+  /// With `hand`, for many looks in a row, the object that was looked into last is not opened anew:
+  /// they show it as it was at the first of them.
+  Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk,
+                                               CellInHand* hand = nullptr);
 
   /// The state of the stored object at `cell`: its status, nothing where it is absent.
   Result<std::optional<struct stat>> cell_status(std::span<const std::uint64_t> cell);

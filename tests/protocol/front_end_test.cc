@@ -233,16 +233,52 @@ TEST_F(FrontEndTest, AListingGoesOnWhereTheAnswerBeforeEnded) {
   EXPECT_EQ(kernel_.release(FUSE_ROOT_ID, handle.fh, FUSE_RELEASEDIR).error, 0);
 }
 
+TEST_F(FrontEndTest, AListingComesWithTheStatusOfDirectoriesAlone) {
+  const NodeId file = add_bytes("0.0", "abc");
+  FakeNode node;
+  node.name = "a";
+  node.directory = true;
+  const NodeId directory = view_.add(node);
+  serve();
+  const std::uint32_t one = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + 3);
+  const auto answer = kernel_.read(FUSE_ROOT_ID, 0, 0, 4096, FUSE_READDIRPLUS);
+  ASSERT_EQ(names_in(answer.body, true).size(), 2U);
+  EXPECT_EQ(answer.as<fuse_entry_out>().nodeid, 0U);
+  EXPECT_EQ(view_.lookups(file), 0);
+  fuse_entry_out second{};
+  std::memcpy(&second, answer.body.data() + one, sizeof second);
+  EXPECT_EQ(second.nodeid, directory);
+  EXPECT_EQ(view_.lookups(directory), 1);
+}
+
+TEST_F(FrontEndTest, ListingsComeWithTheStatusOfFilesWhileProgramsAskForIt) {
+  const NodeId file = add_bytes("0.0", "abc");
+  serve();
+  const auto listed = [&] {
+    return kernel_.read(FUSE_ROOT_ID, 0, 0, 4096, FUSE_READDIRPLUS).as<fuse_entry_out>().nodeid;
+  };
+  EXPECT_EQ(listed(), 0U);
+  EXPECT_EQ(listed(), 0U);
+  kernel_.lookup(FUSE_ROOT_ID, "0.0");
+  int with = 0;
+  while (listed() == file && with < 1000) ++with;
+  EXPECT_GT(with, 1);
+  EXPECT_LT(with, 1000) << "it is never found out that nobody asks any more";
+  EXPECT_EQ(listed(), 0U) << "nobody has asked since";
+}
+
 TEST_F(FrontEndTest, AListingWithAttributesCountsOneLookupForEachNameThatFits) {
   const NodeId first = add_bytes("0.0", "abc");
   const NodeId second = add_bytes("0.1", "abc");
   serve();
+  kernel_.read(FUSE_ROOT_ID, 0, 0, 4096, FUSE_READDIRPLUS);
+  kernel_.lookup(FUSE_ROOT_ID, "0.0");
   const std::uint32_t one = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET_DIRENTPLUS + 3);
   const auto answer = kernel_.read(FUSE_ROOT_ID, 0, 0, one + 8, FUSE_READDIRPLUS);
   ASSERT_EQ(names_in(answer.body, true).size(), 1U);
   EXPECT_EQ(answer.as<fuse_entry_out>().nodeid, first);
   EXPECT_EQ(answer.as<fuse_entry_out>().attr.size, 3U);
-  EXPECT_EQ(view_.lookups(first), 1);
+  EXPECT_EQ(view_.lookups(first), 2);
   EXPECT_EQ(view_.lookups(second), 0);
 }
 
@@ -251,10 +287,13 @@ TEST_F(FrontEndTest, AListingWithAttributesKeepsNamesThatCannotBeRead) {
   node.name = "0.0";
   node.find_fails = Error{Fault::kDamaged, "shard c/0/0: the index is cut"};
   view_.add(node);
+  add_bytes("0.1", "abc");
   serve();
+  kernel_.read(FUSE_ROOT_ID, 0, 0, 4096, FUSE_READDIRPLUS);
+  kernel_.lookup(FUSE_ROOT_ID, "0.1");
   const auto answer = kernel_.read(FUSE_ROOT_ID, 0, 0, 4096, FUSE_READDIRPLUS);
   const auto names = names_in(answer.body, true);
-  ASSERT_EQ(names.size(), 1U);
+  ASSERT_EQ(names.size(), 2U);
   EXPECT_EQ(names[0].name, "0.0");
   EXPECT_EQ(names[0].inode, 100U);
   EXPECT_EQ(answer.as<fuse_entry_out>().nodeid, 0U);
@@ -291,6 +330,8 @@ TEST_F(FrontEndTest, ExtendedAttributesTellTheirSizeFirst) {
   EXPECT_EQ(asked(5, "user.a").body, "value");
   EXPECT_EQ(asked(4, "user.a").error, ERANGE);
   EXPECT_EQ(asked(64, "user.c").error, ENODATA);
+  EXPECT_EQ(asked(64, "security.selinux").error, EOPNOTSUPP);
+  EXPECT_EQ(asked(0, "system.posix_acl_access").error, EOPNOTSUPP);
   EXPECT_EQ(asked(64, std::string(kProcessAttribute)).body, std::to_string(::getpid()));
 }
 

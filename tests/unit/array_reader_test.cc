@@ -101,6 +101,28 @@ TEST_F(ArrayReaderTest, TheFirstChunkOfAShardCostsTwoRangedReadsAndEachNextOne) 
   EXPECT_EQ(counters->bytes, 16U);
 }
 
+TEST_F(ArrayReaderTest, ManyLooksInARowOpenAShardOnce) {
+  write_shard(ShardBytes(4).add(0, "aaaa").add(3, "dddd"));
+  CellInHand hand;
+  EXPECT_TRUE(reader->find_chunk(Chunk{0, 0}, &hand)->has_value());
+  EXPECT_FALSE(reader->find_chunk(Chunk{0, 1}, &hand)->has_value());
+  replace_shard(whole_shard());
+  EXPECT_FALSE(reader->find_chunk(Chunk{0, 1}, &hand)->has_value()) << "as at the first look";
+  EXPECT_EQ(store->calls().count(StoreCall::kOpen), 1);
+  EXPECT_FALSE(reader->find_chunk(Chunk{0, 2}, &hand)->has_value()) << "of an absent shard";
+  EXPECT_TRUE(reader->find_chunk(Chunk{0, 1}, &hand)->has_value()) << "opened anew";
+  EXPECT_EQ(store->calls().count(StoreCall::kOpen), 3);
+}
+
+TEST_F(ArrayReaderTest, AShardThatCannotBeReadIsOpenedAnewByTheNextLook) {
+  write_shard(ShardBytes(4).add(0, "aaaa").with_bad_checksum());
+  CellInHand hand;
+  EXPECT_FALSE(reader->find_chunk(Chunk{0, 0}, &hand));
+  replace_shard(whole_shard());
+  const auto found = reader->find_chunk(Chunk{0, 0}, &hand);
+  EXPECT_TRUE(found && *found);
+}
+
 TEST_F(ArrayReaderTest, MissingShardsAndMissingEntriesAreAbsent) {
   EXPECT_EQ(read({0, 0}), "-");
   EXPECT_THAT(visit({0, 0}), ElementsAre());

@@ -4,10 +4,10 @@
 
 #include <fstream>
 
+#include "core/base/recently_used.h"
 #include "fs/log.h"
 #include "fs/mount_table.h"
 #include "fs/mountpoint.h"
-#include "fs/recently_opened.h"
 #include "tests/support/temp_dir.h"
 
 namespace zarrfs {
@@ -95,8 +95,8 @@ TEST(Log, AFileThatCannotBeWrittenIsNamed) {
   EXPECT_THAT(log.error().message, HasSubstr("/proc/none/zarrfs"));
 }
 
-TEST(RecentlyOpened, ClosesTheLongestUnused) {
-  RecentlyOpened<int> kept(2);
+TEST(RecentlyUsed, LetsTheLongestUnusedGo) {
+  RecentlyUsed<int, std::shared_ptr<int>> kept(2);
   kept.keep(1, std::make_shared<int>(1));
   kept.keep(2, std::make_shared<int>(2));
   EXPECT_NE(kept.find(1), nullptr);

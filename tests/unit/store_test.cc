@@ -38,6 +38,19 @@ class LocalStoreTest : public ::testing::Test {
   TempDir directory;
 };
 
+TEST_F(LocalStoreTest, KeepsTheFilesOpenedLastWhereNothingChanges) {
+  for (const char* path : {"a", "b", "c"}) directory.write(path, path);
+  const auto store = open_store(directory.path(), LinkPolicy::kInside, 2);
+  ASSERT_TRUE(store);
+  const auto first = *(*store)->open("a");
+  EXPECT_EQ(*(*store)->open("a"), first);
+  EXPECT_EQ(*(*store)->open("none"), nullptr);
+  ASSERT_TRUE(*(*store)->open("b") && *(*store)->open("c"));
+  EXPECT_NE(*(*store)->open("a"), first) << "a third file is not kept";
+  const auto changing = open();
+  EXPECT_NE(*changing->open("a"), *changing->open("a"));
+}
+
 TEST_F(LocalStoreTest, ReadsAFileAndItsStatus) {
   directory.write("a/c/0", "0123456789");
   const auto store = open();

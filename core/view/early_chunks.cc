@@ -4,12 +4,14 @@
 
 #include "core/view/chunk_finder.h"
 #include "core/view/chunk_names.h"
+#include "core/write/whole_file.h"
 
 namespace zarrfs {
 
 namespace {
 constexpr const char* kAside = ".zarrfs-early";
 constexpr std::size_t kMaxList = std::size_t{16} << 20U;
+constexpr mode_t kListMode = 0600;
 
 /// The chunk of an array of `counts` chunks that `key` names, whatever the separator: "0/1", "0.1",
 /// "c/0/1".
@@ -155,24 +157,9 @@ Result<std::set<std::string>> EarlyChunks::listed() {
 Result<void> EarlyChunks::list() {
   Store& store = *shared_.store;
   if (waiting_.empty()) return store.remove(kEarlyPath);
-  if (auto made = store.make_directory(kLogDirectory, 0700);
-      !made && made.error().fault != Fault::kExists) {
-    return made;
-  }
-  const std::string next = std::string(kEarlyPath) + ".next";
   const std::string text = dump_document(Json(waiting_));
-  ZARRFS_CHECK(store.remove(next));
-  ZARRFS_TRY(const auto file, store.create(next, 0600));
-  const auto write = [&]() -> Result<void> {
-    ZARRFS_CHECK(
-        file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
-    ZARRFS_CHECK(file->sync());
-    return store.rename(next, kEarlyPath);
-  };
-  if (auto written = write(); !written) {
-    static_cast<void>(store.remove(next));  // the first error is the one to tell
-    return written;
-  }
+  ZARRFS_CHECK(replace_file(store, kEarlyPath, kListMode,
+                            [&](NewFile& file) { return write_text(file, text); }));
   ZARRFS_CHECK(store.sync_directory(kLogDirectory));
   return store.sync_directory("");
 }

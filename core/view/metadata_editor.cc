@@ -8,6 +8,7 @@
 
 #include "core/view/attributes.h"
 #include "core/view/chunk_lister.h"
+#include "core/write/whole_file.h"
 #include "core/zarr/shard_form.h"
 #include "core/zarr/v2_metadata.h"
 #include "core/zarr/zvf.h"
@@ -411,7 +412,7 @@ Result<void> MetadataEditor::remove_early_documents(const NodeState& state) {
 
 Result<void> MetadataEditor::store_document(const std::string& path, const Json& document) {
   ZARRFS_CHECK(drop_consolidated_above(path));
-  return replace_file(path, document);
+  return replace_document(path, document);
 }
 
 Result<void> MetadataEditor::drop_consolidated_above(const std::string& path) {
@@ -421,33 +422,25 @@ Result<void> MetadataEditor::drop_consolidated_above(const std::string& path) {
     if (node.group == nullptr || !node.group->consolidated) continue;
     Json document = node.group->document;
     document.erase("consolidated_metadata");
-    ZARRFS_CHECK(replace_file(at, document));
+    ZARRFS_CHECK(replace_document(at, document));
   }
   return {};
 }
 
-Result<void> MetadataEditor::replace_file(const std::string& path, const Json& document) {
+Result<void> MetadataEditor::replace_document(const std::string& path, const Json& document) {
   Store& store = *shared_.store;
-  const std::string final_path = join_path(path, kDocument);
-  const std::string temporary = new_successor_path(final_path);
+  const std::string file_path = join_path(path, kDocument);
   const std::string text = dump_document(document);
-  const auto write = [&]() -> Result<void> {
-    ZARRFS_TRY(const auto before, store.status(final_path));
-    ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
-    ZARRFS_CHECK(
-        file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
-    if (before && file->descriptor() >= 0 &&
-        ::fchmod(file->descriptor(), before->st_mode & 07777U) != 0) {
-      return fail(system_error(errno, temporary + ": setting its mode"));
+  ZARRFS_TRY(const auto before, store.status(file_path));
+  const auto fill = [&](NewFile& file) -> Result<void> {
+    ZARRFS_CHECK(write_text(file, text));
+    if (before && file.descriptor() >= 0 &&
+        ::fchmod(file.descriptor(), before->st_mode & 07777U) != 0) {
+      return fail(system_error(errno, file_path + ": setting its mode"));
     }
-    ZARRFS_CHECK(file->sync());
-    return store.rename(temporary, final_path);
+    return {};
   };
-  auto written = write();
-  if (!written) {
-    static_cast<void>(store.remove(temporary));  // the first error is the one to tell
-    return written;
-  }
+  ZARRFS_CHECK(replace_file(store, file_path, kFileMode, fill));
   return store.sync_directory(path);
 }
 

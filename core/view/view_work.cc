@@ -9,6 +9,7 @@
 #include "core/view/chunk_lister.h"
 #include "core/view/open_files.h"
 #include "core/view/work_handle.h"
+#include "core/write/whole_file.h"
 
 namespace zarrfs {
 
@@ -379,20 +380,13 @@ Result<void> StoreView::write_out(Work& work) {
 Result<void> StoreView::write_file(
     const std::string& path, std::uint64_t size,
     const std::function<Result<Bytes>(std::uint64_t at, std::uint64_t most)>& read) {
-  Store& store = *shared_.store;
-  const std::string temporary = new_successor_path(path);
-  ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
-  const auto copy = [&]() -> Result<void> {
+  return replace_file(*shared_.store, path, kFileMode, [&](NewFile& file) -> Result<void> {
     for (std::uint64_t at = 0; at < size; at += kPiece) {
       ZARRFS_TRY(const Bytes piece, read(at, kPiece));
-      ZARRFS_CHECK(file->write_at(at, piece));
+      ZARRFS_CHECK(file.write_at(at, piece));
     }
-    ZARRFS_CHECK(file->sync());
-    return store.rename(temporary, path);
-  };
-  auto copied = copy();
-  if (!copied) static_cast<void>(store.remove(temporary));  // the first error is the one to tell
-  return copied;
+    return {};
+  });
 }
 
 Result<void> StoreView::write_out_idle(std::chrono::milliseconds idle) {

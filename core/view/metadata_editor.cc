@@ -9,6 +9,7 @@
 #include "core/view/attributes.h"
 #include "core/view/chunk_lister.h"
 #include "core/write/whole_file.h"
+#include "core/zarr/chunk_key.h"
 #include "core/zarr/shard_form.h"
 #include "core/zarr/v2_metadata.h"
 #include "core/zarr/zvf.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
+constexpr const char* kKeyEncoding = "chunk_key_encoding";
 constexpr mode_t kFileMode = 0666;
 /// Chunks that a shard of a new array has room for, however small the array is, along its first
 /// axis: appending must not make a shard of each slice.
@@ -35,6 +37,14 @@ bool same_but_shape(const Json& a, const Json& b) {
     if (!same_json(a.value(member, Json()), b.value(member, Json()))) return false;
   }
   return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
+}
+
+/// Whether chunks that are called as `written` says are found; either separator is answered.
+bool same_names(const Json& written, const Json& shown) {
+  if (!written.contains(kKeyEncoding)) return true;
+  const auto keys = parse_chunk_key_encoding(written[kKeyEncoding]);
+  const auto shown_keys = parse_chunk_key_encoding(shown.value(kKeyEncoding, Json()));
+  return keys && shown_keys && keys->kind == shown_keys->kind;
 }
 
 /// Elements that tell byte orders and orders of axes apart.
@@ -188,6 +198,7 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
   if (state.kind != NodeState::Kind::kArray) return write_array(state, written, Json());
   const Json& shown = state.presentation.document;
+  if (!same_names(written, shown)) return make_array(state, written);
   ZARRFS_CHECK(write_array(state, written, shown));
   if (!same_but_shape(written, shown)) return {};  // replaced as a whole
   return edit_array(state.path, [&](Json& document) {
@@ -249,7 +260,13 @@ Result<void> MetadataEditor::check_shown_as_written(const std::string& path,
 
 Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
   ZARRFS_CHECK(check_replaceable(state));
-  plain["chunk_key_encoding"] = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
+  // A document of v3 tells its writer what its chunks are called; one of v2 either way.
+  Result<ChunkKeyEncoding> keys{ChunkKeyEncoding{ChunkKeyEncoding::Kind::kDefault, '/'}};
+  if (shared_.options.format == ViewFormat::kV3 && plain.contains(kKeyEncoding)) {
+    keys = parse_chunk_key_encoding(plain[kKeyEncoding]);
+  }
+  if (!keys) return invalid(state.path, kDocument, keys.error().message);
+  plain[kKeyEncoding] = render_chunk_key_encoding(*keys);
   const auto as_invalid = [](Error error) {
     return fail(Fault::kInvalid, std::move(error.message));
   };

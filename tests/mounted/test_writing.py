@@ -423,6 +423,35 @@ def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):
         again.unmount()
 
 
+def plain_v3(encoding):
+    """An array of 4 x 4 int32 in chunks of 2 x 2, without sharding."""
+    return json.dumps({**document((4, 4), (2, 2), (2, 2), chunk_key_encoding=encoding),
+                       "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}).encode()
+
+
+@pytest.mark.parametrize("encoding,name", [("v2", "0.1"), ({"name": "v2", "configuration": {"separator": "/"}}, "0/1"),
+                                           ({"name": "default", "configuration": {"separator": "."}}, "c.0.1")])
+def test_chunks_of_a_new_v3_array_are_called_as_its_document_says(mount, store, encoding, name):
+    mounted = mount(store.path, "rw,flush_after=3600,view=v3")
+    os.mkdir(mounted / "n")
+    write(mounted / "n/zarr.json", plain_v3(encoding))
+    os.makedirs(os.path.dirname(mounted / f"n/{name}"), exist_ok=True)
+    write(mounted / f"n/{name}", struct.pack("<4i", 1, 2, 3, 4))
+    assert read(mounted / f"n/{name}") == struct.pack("<4i", 1, 2, 3, 4)
+    shown = json.loads(read(mounted / "n/zarr.json"))["chunk_key_encoding"]
+    assert shown["name"] == (encoding if isinstance(encoding, str) else encoding["name"])
+    mounted.unmount()
+    assert values(store, "n") == [[0, 0, 1, 2], [0, 0, 3, 4], [0] * 4, [0] * 4]
+    assert left_behind(store) == []
+
+
+def test_chunks_of_an_array_keep_their_names(mount, store):
+    mounted = mount(store.path, "rw,view=v3")
+    shown = json.loads(read(mounted / "a/zarr.json"))
+    assert error_of(write, mounted / "a/zarr.json", json.dumps({**shown, "chunk_key_encoding": {"name": "v2"}}).encode()) == errno.EINVAL
+    write(mounted / "a/zarr.json", json.dumps({**shown, "attributes": {"k": 1}}).encode())
+
+
 def test_a_document_of_zarr_v2_beside_that_of_v3_stays(mount, store):
     """Stores may carry both; what the view does not show it does not touch."""
     write(store.file(".zattrs"), b'{"of": "v2"}')

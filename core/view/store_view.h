@@ -15,6 +15,7 @@
 #include "core/view/metadata_editor.h"
 #include "core/view/node_cache.h"
 #include "core/view/node_table.h"
+#include "core/view/open_foreign.h"
 #include "core/view/plain_writers.h"
 #include "core/view/read_ahead.h"
 #include "core/view/session_names.h"
@@ -229,6 +230,7 @@ class StoreView : public View {
   ChunkFinder chunks_;
   Consolidation consolidation_;
   ReadAhead read_ahead_;
+  OpenForeign open_foreign_;
 
   // Writing:
   WorkFiles works_;

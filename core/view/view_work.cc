@@ -156,8 +156,15 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_stored(const std::string& path
     closed();
     return descriptor ? fail(Fault::kStale, "/" + path + " is gone") : fail(descriptor.error());
   }
-  return std::make_shared<StoredFile>(std::move(*descriptor), "/" + path, shown_as_foreign(path),
-                                      closed);
+  struct stat status {};
+  if (::fstat(descriptor->get(), &status) != 0) {
+    closed();
+    return fail(system_error(errno, "/" + path + ": reading its status"));
+  }
+  auto file = std::make_shared<StoredFile>(std::move(*descriptor), "/" + path,
+                                           shown_as_foreign(path), closed);
+  open_foreign_.opened(file_version(status), file);
+  return file;
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {

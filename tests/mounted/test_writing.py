@@ -423,6 +423,21 @@ def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):
         again.unmount()
 
 
+@pytest.mark.parametrize("flags", [os.O_RDWR, os.O_RDONLY], ids=["written", "read"])
+def test_a_plain_file_that_lost_its_name_lives_until_it_is_closed(mounted, flags):
+    for name, change in (("removed.txt", os.unlink), ("moved.txt", lambda path: os.rename(path, mounted / "to.txt"))):
+        write(mounted / name, b"12345")
+        first, second = (os.open(mounted / name, flags) for _ in range(2))
+        change(mounted / name)
+        os.close(second)
+        if flags == os.O_RDWR:
+            os.pwrite(first, b"678", 5)
+        time.sleep(1.1)  # the kernel asks again
+        assert os.fstat(first).st_size == (8 if flags == os.O_RDWR else 5)
+        assert os.pread(first, 5, 0) == b"12345"
+        os.close(first)
+
+
 def plain_v3(encoding):
     """An array of 4 x 4 int32 in chunks of 2 x 2, without sharding."""
     return json.dumps({**document((4, 4), (2, 2), (2, 2), chunk_key_encoding=encoding),

@@ -28,6 +28,18 @@ std::optional<Coordinates> chunk_of(std::string key, const std::vector<std::uint
 }
 }  // namespace
 
+std::string path_aside(const std::string& array, const std::string& path) {
+  return join_path(join_path(array, kAside), path.substr(array.empty() ? 0 : array.size() + 1));
+}
+
+void drop_empty_aside(Store& store, std::string path) {
+  const std::string within = std::string("/") + kAside + "/";
+  while (("/" + path).find(within) != std::string::npos) {
+    path = parent_path(path);
+    if (!store.remove_directory(path)) return;
+  }
+}
+
 Result<void> EarlyChunks::set_aside(const std::string& path) {
   Store& store = *shared_.store;
   ZARRFS_TRY(auto entries, store.list(path));
@@ -92,7 +104,7 @@ Result<void> EarlyChunks::adopt(const NodeState& array) {
   }
   auto removed = store.remove_directory(aside);
   if (removed || removed.error().fault != Fault::kNotEmpty) return removed;
-  shared_.options.log(ViewOptions::Level::kError,
+  shared_.options.log(taken.outside ? ViewOptions::Level::kError : ViewOptions::Level::kInfo,
                       "array " + array.path + ": files that were written before its document are " +
                           "no chunks of it; they are kept in " + aside);
   return {};
@@ -110,7 +122,10 @@ Result<void> EarlyChunks::take_files(const NodeState& array, const std::string& 
       continue;
     }
     const auto chunk = chunk_of(entry_key, array.names.counts());
-    if (!chunk || entry.kind != EntryKind::kFile) continue;
+    if (!chunk || entry.kind != EntryKind::kFile) {
+      taken.outside = taken.outside || looks_like_chunk(entry.name);
+      continue;
+    }
     ZARRFS_CHECK(take_file(array, *chunk, path));
     taken.files.push_back(path);
     taken.chunks.push_back(*chunk);

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/json_numbers.h"
 #include "core/view/attributes.h"
 #include "core/view/chunk_lister.h"
 #include "core/write/whole_file.h"
@@ -139,6 +140,7 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   auto json = parse_first_json(characters, "/" + join_path(path, name));
   if (!json) return fail(Fault::kInvalid, json.error().message);
   if (!json->is_object()) return invalid(path, name, "is not a JSON object");
+  ZARRFS_CHECK(check_attributes(path, name, characters));
   ZARRFS_TRY(const auto state, nodes_.get(path));
   switch (state->kind) {
     case NodeState::Kind::kDamaged: return fail(state->error);
@@ -155,6 +157,20 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   if (!written) return written;
   session_.wrote_document(path, name);
   return settled;
+}
+
+/// Attributes are kept as they are written, or refused.
+Result<void> MetadataEditor::check_attributes(const std::string& path, const std::string& name,
+                                              std::string_view text) const {
+  if (name != kAttributes && name != kDocument) return {};
+  const std::string called = "/" + join_path(path, name);
+  ZARRFS_CHECK(check_integers(text, name == kDocument ? "attributes" : "", called));
+  if (quote_bare_numbers(text) != text) {
+    shared_.options.log(
+        ViewOptions::Level::kWarning,
+        called + ": NaN and Infinity, which JSON has no numbers for, become strings");
+  }
+  return {};
 }
 
 Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string& name,
@@ -448,11 +464,15 @@ Result<void> MetadataEditor::replace_document(const std::string& path, const Jso
   Store& store = *shared_.store;
   const std::string file_path = join_path(path, kDocument);
   const std::string text = dump_document(document);
-  ZARRFS_TRY(const auto before, store.status(file_path));
+  ZARRFS_TRY(const auto stored, store.read_document(file_path, kMaxDocument));
+  if (stored) {  // written anew as a whole: nothing else in it may change
+    const std::string called = "/" + file_path + " of the store cannot be changed";
+    ZARRFS_CHECK(check_integers(stored->text, "attributes", called));
+  }
   const auto fill = [&](NewFile& file) -> Result<void> {
     ZARRFS_CHECK(write_text(file, text));
-    if (before && file.descriptor() >= 0 &&
-        ::fchmod(file.descriptor(), before->st_mode & 07777U) != 0) {
+    if (stored && file.descriptor() >= 0 &&
+        ::fchmod(file.descriptor(), stored->status.st_mode & 07777U) != 0) {
       return fail(system_error(errno, file_path + ": setting its mode"));
     }
     return {};

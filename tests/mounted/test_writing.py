@@ -438,6 +438,48 @@ def test_a_plain_file_that_lost_its_name_lives_until_it_is_closed(mounted, flags
         os.close(first)
 
 
+LONG = 2**70
+
+
+@pytest.mark.parametrize("view", ["v2", "v3"])
+def test_integers_beyond_64_bits_in_attributes_are_refused(mount, store, view):
+    mounted = mount(store.path, f"rw,view={view}", damaged=True)
+    name = "a/.zattrs" if view == "v2" else "a/zarr.json"
+    before = read(mounted / name)
+    whole = {} if view == "v2" else json.loads(before)
+    for attributes in ({"k": LONG}, {"k": [1, {"deep": -LONG}]}):
+        changed = attributes if view == "v2" else {**whole, "attributes": attributes}
+        assert error_of(write, mounted / name, json.dumps(changed).encode()) == errno.EINVAL
+    assert read(mounted / name) == before
+    place = "" if view == "v2" else "attributes."
+    assert f"/{name}: {place}k: {LONG} is an integer beyond 64 bits" in mounted.log_text()
+    assert f"/{name}: {place}k[1].deep: {-LONG} is" in mounted.log_text()
+
+
+def test_a_document_with_integers_beyond_64_bits_is_not_rewritten(mount, store):
+    stored = {**document((8, 8), (4, 4), (2, 2), fill=7), "attributes": {"k": LONG}}
+    write_json(store.file("a/zarr.json"), stored)
+    mounted = mount(store.path, "rw", damaged=True)
+    zarray = json.loads(read(mounted / "a/.zarray"))
+    assert error_of(write, mounted / "a/.zarray", json.dumps({**zarray, "shape": [16, 8]}).encode()) == errno.EINVAL
+    with open(store.file("a/zarr.json")) as text:
+        assert json.load(text) == stored
+    assert f"/a/zarr.json of the store cannot be changed: attributes.k: {LONG}" in mounted.log_text()
+
+
+def test_other_numbers_in_attributes_are_kept(mount, store):
+    mounted = mount(store.path, "rw", damaged=True)
+    kept = {"most": 2**64 - 1, "least": -2**63, "double": 1.7976931348623157e308, "tiny": 5e-324, "tenth": 0.1, "long": 1e22}
+    write(mounted / "a/.zattrs", json.dumps({**kept, "zero": -0.0}).encode())
+    shown = json.loads(read(mounted / "a/.zattrs"))
+    assert {name: shown[name] for name in kept} == kept and all(type(shown[name]) is type(kept[name]) for name in kept)
+    assert str(shown["zero"]) == "-0.0"
+    assert error_of(write, mounted / "a/.zattrs", b'{"k": 1e400}') == errno.EINVAL
+    write(mounted / "a/.zattrs", b'{"k": NaN}')
+    assert json.loads(read(mounted / "a/.zattrs")) == {"k": "NaN"}
+    assert "/a/.zattrs: NaN and Infinity, which JSON has no numbers for, become strings" in mounted.log_text()
+
+
 def plain_v3(encoding):
     """An array of 4 x 4 int32 in chunks of 2 x 2, without sharding."""
     return json.dumps({**document((4, 4), (2, 2), (2, 2), chunk_key_encoding=encoding),

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_numbers.h"
+
 namespace zarrfs {
 namespace {
 
@@ -107,50 +109,6 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string reason_;
 };
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-/// The bare token (NaN, Infinity or -Infinity) at `at` of `text`, where a value can stand;
-/// empty where there is none.
-std::string_view bare_token(std::string_view text, std::size_t at, char before) {
-  if (before != '\0' && before != '[' && before != ',' && before != ':') return {};
-  for (const std::string_view token : {"NaN", "Infinity", "-Infinity"}) {
-    if (text.substr(at, token.size()) != token) continue;
-    const std::size_t end = at + token.size();
-    const char after = end < text.size() ? text[end] : ' ';
-    if (is_space(after) || after == ',' || after == ']' || after == '}') return token;
-  }
-  return {};
-}
-
-/// `text` with each bare token outside strings put into quotes.
-std::string quote_bare_tokens(std::string_view text) {
-  std::string quoted;
-  quoted.reserve(text.size() + 64);
-  char before = '\0';  // the last character that is not white space
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (in_string) {
-      quoted += c;
-      if (c == '\\' && at + 1 < text.size()) quoted += text[++at];
-      if (c == '"') in_string = false;
-      continue;
-    }
-    const std::string_view token =
-        c == 'N' || c == 'I' || c == '-' ? bare_token(text, at, before) : std::string_view{};
-    if (!token.empty()) {
-      quoted.append("\"").append(token).append("\"");
-      at += token.size() - 1;
-      before = '"';
-      continue;
-    }
-    quoted += c;
-    if (c == '"') in_string = true;
-    if (!is_space(c)) before = c;
-  }
-  return quoted;
-}
-
 bool may_hold_bare_tokens(std::string_view text) {
   return text.find("NaN") != std::string_view::npos ||
          text.find("Infinity") != std::string_view::npos;
@@ -170,7 +128,7 @@ Result<Json> parse(std::string_view text, const std::string& name, JsonLimits li
   try {
     std::string quoted;
     if (may_hold_bare_tokens(text)) {
-      quoted = quote_bare_tokens(text);
+      quoted = quote_bare_numbers(text);
       text = quoted;
     }
     Builder builder(limits.depth);

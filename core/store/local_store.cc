@@ -158,6 +158,10 @@ class LocalStore final : public Store {
         0) {
       return {};
     }
+    if (errno == EXDEV) {
+      return fail(Fault::kCrossDevice,
+                  full_name(from) + ": renaming to " + to + ": it lies on another file system");
+    }
     return fail(error_of(errno, from, "renaming to " + to));
   }
 

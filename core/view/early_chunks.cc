@@ -4,12 +4,14 @@
 
 #include "core/view/chunk_finder.h"
 #include "core/view/chunk_names.h"
+#include "core/write/whole_file.h"
 
 namespace zarrfs {
 
 namespace {
 constexpr const char* kAside = ".zarrfs-early";
 constexpr std::size_t kMaxList = std::size_t{16} << 20U;
+constexpr mode_t kListMode = 0600;
 
 /// The chunk of an array of `counts` chunks that `key` names, whatever the separator: "0/1", "0.1",
 /// "c/0/1".
@@ -25,6 +27,18 @@ std::optional<Coordinates> chunk_of(std::string key, const std::vector<std::uint
   return part->coordinates;
 }
 }  // namespace
+
+std::string path_aside(const std::string& array, const std::string& path) {
+  return join_path(join_path(array, kAside), path.substr(array.empty() ? 0 : array.size() + 1));
+}
+
+void drop_empty_aside(Store& store, std::string path) {
+  const std::string within = std::string("/") + kAside + "/";
+  while (("/" + path).find(within) != std::string::npos) {
+    path = parent_path(path);
+    if (!store.remove_directory(path)) return;
+  }
+}
 
 Result<void> EarlyChunks::set_aside(const std::string& path) {
   Store& store = *shared_.store;
@@ -90,7 +104,7 @@ Result<void> EarlyChunks::adopt(const NodeState& array) {
   }
   auto removed = store.remove_directory(aside);
   if (removed || removed.error().fault != Fault::kNotEmpty) return removed;
-  shared_.options.log(ViewOptions::Level::kError,
+  shared_.options.log(taken.outside ? ViewOptions::Level::kError : ViewOptions::Level::kInfo,
                       "array " + array.path + ": files that were written before its document are " +
                           "no chunks of it; they are kept in " + aside);
   return {};
@@ -108,7 +122,10 @@ Result<void> EarlyChunks::take_files(const NodeState& array, const std::string& 
       continue;
     }
     const auto chunk = chunk_of(entry_key, array.names.counts());
-    if (!chunk || entry.kind != EntryKind::kFile) continue;
+    if (!chunk || entry.kind != EntryKind::kFile) {
+      taken.outside = taken.outside || looks_like_chunk(entry.name);
+      continue;
+    }
     ZARRFS_CHECK(take_file(array, *chunk, path));
     taken.files.push_back(path);
     taken.chunks.push_back(*chunk);
@@ -155,24 +172,9 @@ Result<std::set<std::string>> EarlyChunks::listed() {
 Result<void> EarlyChunks::list() {
   Store& store = *shared_.store;
   if (waiting_.empty()) return store.remove(kEarlyPath);
-  if (auto made = store.make_directory(kLogDirectory, 0700);
-      !made && made.error().fault != Fault::kExists) {
-    return made;
-  }
-  const std::string next = std::string(kEarlyPath) + ".next";
   const std::string text = dump_document(Json(waiting_));
-  ZARRFS_CHECK(store.remove(next));
-  ZARRFS_TRY(const auto file, store.create(next, 0600));
-  const auto write = [&]() -> Result<void> {
-    ZARRFS_CHECK(
-        file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
-    ZARRFS_CHECK(file->sync());
-    return store.rename(next, kEarlyPath);
-  };
-  if (auto written = write(); !written) {
-    static_cast<void>(store.remove(next));  // the first error is the one to tell
-    return written;
-  }
+  ZARRFS_CHECK(replace_file(store, kEarlyPath, kListMode,
+                            [&](NewFile& file) { return write_text(file, text); }));
   ZARRFS_CHECK(store.sync_directory(kLogDirectory));
   return store.sync_directory("");
 }

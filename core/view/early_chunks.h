@@ -4,7 +4,10 @@
 // `.zarrfs/early` in the store lists the arrays of which that is not finished, so that a mount that
 // is killed loses none: the next one that writes goes on.
 //
-// One call at a time.
+// What is no chunk, as the temporary file of a copy that still runs, stays there, and is shown
+// where programs know it: see path_aside.
+//
+// EarlyChunks: one call at a time.
 #pragma once
 
 #include <set>
@@ -16,6 +19,13 @@
 #include "core/view/session_names.h"
 
 namespace zarrfs {
+
+/// Where the file that programs call `path`, in a directory of chunks of `array`, was moved when
+/// the array was made around it.
+std::string path_aside(const std::string& array, const std::string& path);
+
+/// The file at `path` is gone: the directories go that were moved aside with it and are empty now.
+void drop_empty_aside(Store& store, std::string path);
 
 class EarlyChunks {
  public:
@@ -38,6 +48,7 @@ class EarlyChunks {
     std::vector<std::string> files;
     std::vector<Coordinates> chunks;
     std::vector<std::string> directories;
+    bool outside = false;  ///< There are chunks that lie outside the array.
   };
   Result<void> take_files(const NodeState& array, const std::string& directory,
                           const std::string& key, Taken& taken);

@@ -6,8 +6,11 @@
 #include <array>
 #include <utility>
 
+#include "core/base/json_numbers.h"
 #include "core/view/attributes.h"
 #include "core/view/chunk_lister.h"
+#include "core/write/whole_file.h"
+#include "core/zarr/chunk_key.h"
 #include "core/zarr/shard_form.h"
 #include "core/zarr/v2_metadata.h"
 #include "core/zarr/zvf.h"
@@ -18,6 +21,7 @@ namespace {
 constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
+constexpr const char* kKeyEncoding = "chunk_key_encoding";
 constexpr mode_t kFileMode = 0666;
 /// Chunks that a shard of a new array has room for, however small the array is, along its first
 /// axis: appending must not make a shard of each slice.
@@ -34,6 +38,14 @@ bool same_but_shape(const Json& a, const Json& b) {
     if (!same_json(a.value(member, Json()), b.value(member, Json()))) return false;
   }
   return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
+}
+
+/// Whether chunks that are called as `written` says are found; either separator is answered.
+bool same_names(const Json& written, const Json& shown) {
+  if (!written.contains(kKeyEncoding)) return true;
+  const auto keys = parse_chunk_key_encoding(written[kKeyEncoding]);
+  const auto shown_keys = parse_chunk_key_encoding(shown.value(kKeyEncoding, Json()));
+  return keys && shown_keys && keys->kind == shown_keys->kind;
 }
 
 /// Elements that tell byte orders and orders of axes apart.
@@ -128,6 +140,7 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   auto json = parse_first_json(characters, "/" + join_path(path, name));
   if (!json) return fail(Fault::kInvalid, json.error().message);
   if (!json->is_object()) return invalid(path, name, "is not a JSON object");
+  ZARRFS_CHECK(check_attributes(path, name, characters));
   ZARRFS_TRY(const auto state, nodes_.get(path));
   switch (state->kind) {
     case NodeState::Kind::kDamaged: return fail(state->error);
@@ -144,6 +157,20 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   if (!written) return written;
   session_.wrote_document(path, name);
   return settled;
+}
+
+/// Attributes are kept as they are written, or refused.
+Result<void> MetadataEditor::check_attributes(const std::string& path, const std::string& name,
+                                              std::string_view text) const {
+  if (name != kAttributes && name != kDocument) return {};
+  const std::string called = "/" + join_path(path, name);
+  ZARRFS_CHECK(check_integers(text, name == kDocument ? "attributes" : "", called));
+  if (quote_bare_numbers(text) != text) {
+    shared_.options.log(
+        ViewOptions::Level::kWarning,
+        called + ": NaN and Infinity, which JSON has no numbers for, become strings");
+  }
+  return {};
 }
 
 Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string& name,
@@ -187,6 +214,7 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
   if (state.kind != NodeState::Kind::kArray) return write_array(state, written, Json());
   const Json& shown = state.presentation.document;
+  if (!same_names(written, shown)) return make_array(state, written);
   ZARRFS_CHECK(write_array(state, written, shown));
   if (!same_but_shape(written, shown)) return {};  // replaced as a whole
   return edit_array(state.path, [&](Json& document) {
@@ -248,7 +276,13 @@ Result<void> MetadataEditor::check_shown_as_written(const std::string& path,
 
 Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
   ZARRFS_CHECK(check_replaceable(state));
-  plain["chunk_key_encoding"] = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
+  // A document of v3 tells its writer what its chunks are called; one of v2 either way.
+  Result<ChunkKeyEncoding> keys{ChunkKeyEncoding{ChunkKeyEncoding::Kind::kDefault, '/'}};
+  if (shared_.options.format == ViewFormat::kV3 && plain.contains(kKeyEncoding)) {
+    keys = parse_chunk_key_encoding(plain[kKeyEncoding]);
+  }
+  if (!keys) return invalid(state.path, kDocument, keys.error().message);
+  plain[kKeyEncoding] = render_chunk_key_encoding(*keys);
   const auto as_invalid = [](Error error) {
     return fail(Fault::kInvalid, std::move(error.message));
   };
@@ -411,7 +445,7 @@ Result<void> MetadataEditor::remove_early_documents(const NodeState& state) {
 
 Result<void> MetadataEditor::store_document(const std::string& path, const Json& document) {
   ZARRFS_CHECK(drop_consolidated_above(path));
-  return replace_file(path, document);
+  return replace_document(path, document);
 }
 
 Result<void> MetadataEditor::drop_consolidated_above(const std::string& path) {
@@ -421,33 +455,29 @@ Result<void> MetadataEditor::drop_consolidated_above(const std::string& path) {
     if (node.group == nullptr || !node.group->consolidated) continue;
     Json document = node.group->document;
     document.erase("consolidated_metadata");
-    ZARRFS_CHECK(replace_file(at, document));
+    ZARRFS_CHECK(replace_document(at, document));
   }
   return {};
 }
 
-Result<void> MetadataEditor::replace_file(const std::string& path, const Json& document) {
+Result<void> MetadataEditor::replace_document(const std::string& path, const Json& document) {
   Store& store = *shared_.store;
-  const std::string final_path = join_path(path, kDocument);
-  const std::string temporary = new_successor_path(final_path);
+  const std::string file_path = join_path(path, kDocument);
   const std::string text = dump_document(document);
-  const auto write = [&]() -> Result<void> {
-    ZARRFS_TRY(const auto before, store.status(final_path));
-    ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
-    ZARRFS_CHECK(
-        file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
-    if (before && file->descriptor() >= 0 &&
-        ::fchmod(file->descriptor(), before->st_mode & 07777U) != 0) {
-      return fail(system_error(errno, temporary + ": setting its mode"));
-    }
-    ZARRFS_CHECK(file->sync());
-    return store.rename(temporary, final_path);
-  };
-  auto written = write();
-  if (!written) {
-    static_cast<void>(store.remove(temporary));  // the first error is the one to tell
-    return written;
+  ZARRFS_TRY(const auto stored, store.read_document(file_path, kMaxDocument));
+  if (stored) {  // written anew as a whole: nothing else in it may change
+    const std::string called = "/" + file_path + " of the store cannot be changed";
+    ZARRFS_CHECK(check_integers(stored->text, "attributes", called));
   }
+  const auto fill = [&](NewFile& file) -> Result<void> {
+    ZARRFS_CHECK(write_text(file, text));
+    if (stored && file.descriptor() >= 0 &&
+        ::fchmod(file.descriptor(), stored->status.st_mode & 07777U) != 0) {
+      return fail(system_error(errno, file_path + ": setting its mode"));
+    }
+    return {};
+  };
+  ZARRFS_CHECK(replace_file(store, file_path, kFileMode, fill));
   return store.sync_directory(path);
 }
 

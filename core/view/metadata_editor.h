@@ -71,7 +71,9 @@ class MetadataEditor {
   /// Removes the documents that were written before there was a node, once they are in its own.
   Result<void> remove_early_documents(const NodeState& state);
   Result<void> store_document(const std::string& path, const Json& document);
-  Result<void> replace_file(const std::string& path, const Json& document);
+  Result<void> check_attributes(const std::string& path, const std::string& name,
+                                std::string_view text) const;
+  Result<void> replace_document(const std::string& path, const Json& document);
   Result<void> drop_consolidated_above(const std::string& path);
   Result<void> remove_tree(const std::string& path);
   void forget();

@@ -165,8 +165,15 @@ Result<Found> StoreView::named_attributes(NodeId id, const NamedNode& node, cons
     }
     case NamedNode::Kind::kForeign: {
       ZARRFS_TRY(const auto status, shared_.store->status(node.path));
-      if (!status || file_version(*status) != node.version) return fail(stale(node.path));
-      return found(id, foreign_status(*status, node.path));
+      if (status && file_version(*status) == node.version) {
+        return found(id, foreign_status(*status, node.path));
+      }
+      const auto open = open_foreign_.find(node.version);
+      if (open == nullptr) return fail(stale(node.path));
+      ZARRFS_TRY(auto own, open->attributes());
+      if (!own) return fail(stale(node.path));
+      own->id = id;
+      return *own;
     }
     case NamedNode::Kind::kBroken: {
       if (state->kind != NodeState::Kind::kArray || node.version >= state->names.chunks()) {
@@ -231,8 +238,10 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_named(NodeId id, const NamedNo
       if (file->descriptor() < 0) {
         return fail(Fault::kUnsupported, "/" + node.path + ": it has no descriptor to read from");
       }
-      return std::make_shared<ForeignFile>(std::move(file), shared_.options.immutable,
-                                           shown_as_foreign(node.path));
+      auto opened = std::make_shared<ForeignFile>(std::move(file), shared_.options.immutable,
+                                                  shown_as_foreign(node.path));
+      open_foreign_.opened(node.version, opened);
+      return opened;
     }
     case NamedNode::Kind::kWork: {
       auto work = works_.find(node.version);

@@ -15,6 +15,7 @@
 #include "core/view/metadata_editor.h"
 #include "core/view/node_cache.h"
 #include "core/view/node_table.h"
+#include "core/view/open_foreign.h"
 #include "core/view/plain_writers.h"
 #include "core/view/read_ahead.h"
 #include "core/view/session_names.h"
@@ -95,6 +96,10 @@ class StoreView : public View {
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
   Found broken_chunk(const NodeState& array, const NamedPart& part, std::optional<NodeId> id);
   Result<std::shared_ptr<OpenFile>> open_broken(const NamedNode& node);
+  Found foreign_found(const std::string& path, const struct stat& status);
+  /// The status of a file in a directory of chunks that was there before the array; nothing where
+  /// there is none.
+  Result<std::optional<struct stat>> stored_aside(const NodeState& array, const std::string& path);
   Result<std::optional<Found>> find_own(const NamedNode& parent, const std::string& name);
 
   // What is shown where.
@@ -229,6 +234,7 @@ class StoreView : public View {
   ChunkFinder chunks_;
   Consolidation consolidation_;
   ReadAhead read_ahead_;
+  OpenForeign open_foreign_;
 
   // Writing:
   WorkFiles works_;

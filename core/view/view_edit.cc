@@ -100,7 +100,10 @@ Result<StoreView::Name> StoreView::name_in(const Directory& directory, const std
                    "the name is taken by what this view does not show");
   }
   result.kind = array ? Name::Kind::kScratch : Name::Kind::kForeign;
-  if (directory.prefix) result.store_path.clear();
+  if (directory.prefix) {
+    ZARRFS_TRY(const auto aside, stored_aside(state, result.path));
+    result.store_path = aside ? path_aside(state.path, result.path) : "";
+  }
   return result;
 }
 
@@ -261,6 +264,7 @@ Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
     ZARRFS_TRY(const auto status, shared_.store->status(target.store_path));
     if (!status) return written;
     ZARRFS_CHECK(shared_.store->remove(target.store_path));
+    drop_empty_aside(*shared_.store, target.store_path);
     return true;
   };
   return reported(answer());
@@ -406,7 +410,9 @@ Result<void> StoreView::move_stored(const std::string& from, const Directory& di
   if (!takes && !keep) {
     if (target.store_path.empty()) return refused(Fault::kCrossDevice, target.path, "copy it");
     detach(target.path);
-    return shared_.store->rename(from, target.store_path);
+    ZARRFS_CHECK(shared_.store->rename(from, target.store_path));
+    drop_empty_aside(*shared_.store, from);
+    return {};
   }
   ZARRFS_TRY(const auto file, shared_.store->open(from));
   if (file == nullptr) return refused(Fault::kStale, from, "it is gone");
@@ -419,7 +425,10 @@ Result<void> StoreView::move_stored(const std::string& from, const Directory& di
   }
   ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
   ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim, std::move(alone)));
-  return keep ? Result<void>{} : shared_.store->remove(from);
+  if (keep) return {};
+  ZARRFS_CHECK(shared_.store->remove(from));
+  drop_empty_aside(*shared_.store, from);
+  return {};
 }
 
 Result<void> StoreView::move_directory(const std::string& from, const Directory& directory,

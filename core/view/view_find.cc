@@ -35,10 +35,11 @@ Result<std::optional<Found>> StoreView::find_now(NodeId parent, std::string_view
       if (!target.part.directory) return std::nullopt;
       const auto part = target.state->names.in_prefix(target.part.coordinates, name);
       if (part) return find_part(target.state, *part);
-      const WorkPointer work =
-          works_.find(join_path(part_path(*target.state, target.part), std::string(name)));
-      if (work == nullptr) return std::nullopt;
-      return work_found(work, std::nullopt);
+      const std::string path = join_path(part_path(*target.state, target.part), std::string(name));
+      if (const WorkPointer work = works_.find(path)) return work_found(work, std::nullopt);
+      ZARRFS_TRY(const auto aside, stored_aside(*target.state, path));
+      if (!aside) return std::nullopt;
+      return foreign_found(path_aside(target.state->path, path), *aside);
     }
     if (target.named->kind == NamedNode::Kind::kDirectory) {
       return find_in_directory(target.state, std::string(name));
@@ -186,14 +187,23 @@ Result<std::optional<Found>> StoreView::find_child(const StatePtr& state, const 
   const std::string path = join_path(state->path, name);
   ZARRFS_TRY(const auto status, shared_.store->status(path));
   if (!status) return std::nullopt;
-  if (!S_ISDIR(status->st_mode)) {
-    const NodeId id = table_.look_up({NamedNode::Kind::kForeign, path, file_version(*status)});
-    return found(id, foreign_status(*status, path));
-  }
+  if (!S_ISDIR(status->st_mode)) return foreign_found(path, *status);
   ZARRFS_TRY(const StatePtr child, shown_directory(path, state.get()));
   if (child == nullptr) return std::nullopt;
   const NodeId id = table_.look_up({NamedNode::Kind::kDirectory, path, 0});
   return found(id, status_of(*child));
+}
+
+Found StoreView::foreign_found(const std::string& path, const struct stat& status) {
+  const NodeId id = table_.look_up({NamedNode::Kind::kForeign, path, file_version(status)});
+  return found(id, foreign_status(status, path));
+}
+
+Result<std::optional<struct stat>> StoreView::stored_aside(const NodeState& array,
+                                                           const std::string& path) {
+  ZARRFS_TRY(auto status, shared_.store->status(path_aside(array.path, path)));
+  if (status && S_ISDIR(status->st_mode)) status.reset();
+  return status;
 }
 
 Result<StatePtr> StoreView::shown_directory(const std::string& path, const NodeState* parent) {

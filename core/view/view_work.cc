@@ -9,6 +9,7 @@
 #include "core/view/chunk_lister.h"
 #include "core/view/open_files.h"
 #include "core/view/work_handle.h"
+#include "core/write/whole_file.h"
 
 namespace zarrfs {
 
@@ -155,8 +156,15 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_stored(const std::string& path
     closed();
     return descriptor ? fail(Fault::kStale, "/" + path + " is gone") : fail(descriptor.error());
   }
-  return std::make_shared<StoredFile>(std::move(*descriptor), "/" + path, shown_as_foreign(path),
-                                      closed);
+  struct stat status {};
+  if (::fstat(descriptor->get(), &status) != 0) {
+    closed();
+    return fail(system_error(errno, "/" + path + ": reading its status"));
+  }
+  auto file = std::make_shared<StoredFile>(std::move(*descriptor), "/" + path,
+                                           shown_as_foreign(path), closed);
+  open_foreign_.opened(file_version(status), file);
+  return file;
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
@@ -379,20 +387,13 @@ Result<void> StoreView::write_out(Work& work) {
 Result<void> StoreView::write_file(
     const std::string& path, std::uint64_t size,
     const std::function<Result<Bytes>(std::uint64_t at, std::uint64_t most)>& read) {
-  Store& store = *shared_.store;
-  const std::string temporary = new_successor_path(path);
-  ZARRFS_TRY(const auto file, store.create(temporary, kFileMode));
-  const auto copy = [&]() -> Result<void> {
+  return replace_file(*shared_.store, path, kFileMode, [&](NewFile& file) -> Result<void> {
     for (std::uint64_t at = 0; at < size; at += kPiece) {
       ZARRFS_TRY(const Bytes piece, read(at, kPiece));
-      ZARRFS_CHECK(file->write_at(at, piece));
+      ZARRFS_CHECK(file.write_at(at, piece));
     }
-    ZARRFS_CHECK(file->sync());
-    return store.rename(temporary, path);
-  };
-  auto copied = copy();
-  if (!copied) static_cast<void>(store.remove(temporary));  // the first error is the one to tell
-  return copied;
+    return {};
+  });
 }
 
 Result<void> StoreView::write_out_idle(std::chrono::milliseconds idle) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/write/successor.h"
+#include "core/write/whole_file.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -22,7 +22,7 @@ void WorkBytes::account() {
 }
 
 Result<void> WorkBytes::spill() {
-  const std::string path = new_successor_path("");
+  ZARRFS_TRY(const std::string path, new_temporary_path(*store_));
   ZARRFS_TRY(file_, store_->create(path, kMode));
   ZARRFS_CHECK(store_->remove(path));  // it goes with its descriptor
   auto written = file_->write_at(0, memory_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/write/whole_file.h"
+
 namespace zarrfs {
 namespace {
 
@@ -174,10 +176,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
 }
 
 Result<void> LogWriter::create_locked() {
-  if (auto made = store_->make_directory(kLogDirectory, 0700);
-      !made && made.error().fault != Fault::kExists) {
-    return fail(made.error());
-  }
+  ZARRFS_CHECK(make_own_directory(*store_));
   ZARRFS_TRY(file_, store_->create(kLogPath, 0600));
   size_ = reserved_ = durable_size_ = 0;
   directory_durable_ = false;

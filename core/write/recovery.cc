@@ -83,7 +83,8 @@ Result<std::uint64_t> WriteBuffer::put_again(const ArrayPointer& array,
   return chunks;
 }
 
-/// Removes what commits that were killed left beside shards: files that the log does not name.
+/// Removes what was being written when it was killed, beside shards and in zarrfs's own directory:
+/// files that the log does not name.
 Result<void> WriteBuffer::remove_strays(const std::set<std::string>& directories) {
   std::set<std::string> needed;
   for (const Pointer& shard : pointers_below("")) needed.insert(shard->successor_path);
@@ -101,11 +102,14 @@ Result<void> WriteBuffer::remove_strays(const std::set<std::string>& directories
 Result<void> WriteBuffer::take_over() {
   ZARRFS_TRY(const auto contents, read_log(*store_));
   ZARRFS_TRY(log_, LogWriter::open(store_, contents));
-  if (!contents) return {};
+  std::set<std::string> directories = {kLogDirectory};
+  if (!contents) {
+    ZARRFS_CHECK(remove_strays(directories));
+    return log_->remove();
+  }
   Recovered total;
   std::vector<std::string> finished;
   const auto cache = std::make_shared<IndexCache>(std::size_t{16} << 20U);
-  std::set<std::string> directories;
   for (const auto& [id, logged] : sort_records(contents->records)) {
     if (logged.open.successor_path.empty()) continue;
     directories.insert(parent_path(logged.open.successor_path));

@@ -239,9 +239,9 @@ ArrayForm written_form(Random& random, ViewFormat format) {
   if (format == ViewFormat::kV2) {
     form.document = v2_document(form, codecs, maybe(random));
   } else {
-    form.document =
-        v3_document(form, codecs, whole_chain(codecs), key_encoding(maybe(random), maybe(random)));
-    form.default_keys = true;  // the view chooses the keys of what it makes
+    form.default_keys = maybe(random);
+    form.document = v3_document(form, codecs, whole_chain(codecs),
+                                key_encoding(form.default_keys, maybe(random)));
   }
   form.shown = codecs_of(form.document);
   return form;

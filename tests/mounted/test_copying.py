@@ -228,6 +228,26 @@ def test_a_node_that_became_another_one_stays(mount, empty):
     assert json.loads(read(mount(empty.source) / "x/.zattrs")) == {"k": 1}
 
 
+def test_a_temporary_file_of_a_copy_that_runs_becomes_its_chunk(mount, empty):
+    os.makedirs(empty / "a/0")
+    os.mkdir(empty / "a/1")
+    write(empty / "a/0/.0.Xy12", b"\1" * 16)
+    write(empty / "a/0/.1.Xy34", b"\2" * 16)
+    write(empty / "a/1/0", b"\3" * 16)
+    write(empty / "a/.zarray", zarray(dimension_separator="/"))
+    assert sorted(os.listdir(empty / "a/0")) == [".0.Xy12", ".1.Xy34"] and read(empty / "a/0/.1.Xy34") == b"\2" * 16
+    assert error_of(os.rmdir, empty / "a/0") == errno.ENOTEMPTY
+    os.rename(empty / "a/0/.0.Xy12", empty / "a/0/0")
+    assert sorted(os.listdir(empty / "a/0")) == [".1.Xy34", "0"] and read(empty / "a/0/0") == b"\1" * 16
+    write(empty / "a/0/.1.Xy34", b"\4" * 16)
+    os.unlink(empty / "a/0/.1.Xy34")
+    assert os.listdir(empty / "a/0") == ["0"]
+    empty.unmount()
+    assert not [name for _, folders, files in os.walk(empty.source) for name in folders + files if name.startswith(".")]
+    again = mount(empty.source)
+    assert read(again / "a/0.0") == b"\1" * 16 and read(again / "a/1.0") == b"\3" * 16
+
+
 def test_an_array_is_not_made_around_another_one(empty):
     os.makedirs(empty / "a/0")
     write(empty / "a/0/.zarray", zarray())

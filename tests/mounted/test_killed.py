@@ -129,3 +129,36 @@ def test_what_was_acknowledged_survives_the_kill(tmp_path):
             verify(store, sure, tmp_path)
     print(f"seed {SEED}: {KILLS} kills, {written} changes acknowledged, {recovered} times something to recover")
     assert recovered > KILLS // 4 and written > KILLS
+
+
+def write_attributes_until_the_mount_dies(mountpoint):
+    number = 0
+    try:
+        while True:
+            number += 1
+            with open(f"{mountpoint}/a/.zattrs", "w") as file:
+                json.dump({"k": number}, file)
+            with open(f"{mountpoint}/a/other", "wb") as file:  # scratch, which is written out when it is synced
+                file.write(b"x" * 100)
+                os.fsync(file.fileno())
+    except OSError:
+        pass
+
+
+def test_a_kill_while_documents_are_written_leaves_nothing_behind(tmp_path):
+    rng, store, mountpoint = random.Random(SEED), str(tmp_path / "store"), str(tmp_path / "mnt")
+    os.mkdir(mountpoint)
+    write_json(os.path.join(store, "a/zarr.json"), document((SIDE * CHUNK,) * 2, (4 * CHUNK,) * 2, (CHUNK, CHUNK)))
+    for _ in range(min(KILLS, 20)):
+        done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", f"rw,log={tmp_path}/log"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, f"seed {SEED}: {done.stderr}"
+        process = int(os.getxattr(mountpoint, "user.zarrfs.process"))
+        writer = threading.Thread(target=write_attributes_until_the_mount_dies, args=[mountpoint])
+        writer.start()
+        time.sleep(0.02 + rng.random() * 0.05)
+        kill(process)
+        writer.join(60)
+        subprocess.run(["umount", "-l", mountpoint], check=False)
+    done = subprocess.run([DAEMON, "recover", store], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"seed {SEED}: {done.stderr}"
+    assert not [n for f, d, n_ in os.walk(store) for n in n_ + d if n.startswith(".zarrfs")], f"seed {SEED}"

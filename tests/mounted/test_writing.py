@@ -423,6 +423,92 @@ def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):
         again.unmount()
 
 
+@pytest.mark.parametrize("flags", [os.O_RDWR, os.O_RDONLY], ids=["written", "read"])
+def test_a_plain_file_that_lost_its_name_lives_until_it_is_closed(mounted, flags):
+    for name, change in (("removed.txt", os.unlink), ("moved.txt", lambda path: os.rename(path, mounted / "to.txt"))):
+        write(mounted / name, b"12345")
+        first, second = (os.open(mounted / name, flags) for _ in range(2))
+        change(mounted / name)
+        os.close(second)
+        if flags == os.O_RDWR:
+            os.pwrite(first, b"678", 5)
+        time.sleep(1.1)  # the kernel asks again
+        assert os.fstat(first).st_size == (8 if flags == os.O_RDWR else 5)
+        assert os.pread(first, 5, 0) == b"12345"
+        os.close(first)
+
+
+LONG = 2**70
+
+
+@pytest.mark.parametrize("view", ["v2", "v3"])
+def test_integers_beyond_64_bits_in_attributes_are_refused(mount, store, view):
+    mounted = mount(store.path, f"rw,view={view}", damaged=True)
+    name = "a/.zattrs" if view == "v2" else "a/zarr.json"
+    before = read(mounted / name)
+    whole = {} if view == "v2" else json.loads(before)
+    for attributes in ({"k": LONG}, {"k": [1, {"deep": -LONG}]}):
+        changed = attributes if view == "v2" else {**whole, "attributes": attributes}
+        assert error_of(write, mounted / name, json.dumps(changed).encode()) == errno.EINVAL
+    assert read(mounted / name) == before
+    place = "" if view == "v2" else "attributes."
+    assert f"/{name}: {place}k: {LONG} is an integer beyond 64 bits" in mounted.log_text()
+    assert f"/{name}: {place}k[1].deep: {-LONG} is" in mounted.log_text()
+
+
+def test_a_document_with_integers_beyond_64_bits_is_not_rewritten(mount, store):
+    stored = {**document((8, 8), (4, 4), (2, 2), fill=7), "attributes": {"k": LONG}}
+    write_json(store.file("a/zarr.json"), stored)
+    mounted = mount(store.path, "rw", damaged=True)
+    zarray = json.loads(read(mounted / "a/.zarray"))
+    assert error_of(write, mounted / "a/.zarray", json.dumps({**zarray, "shape": [16, 8]}).encode()) == errno.EINVAL
+    with open(store.file("a/zarr.json")) as text:
+        assert json.load(text) == stored
+    assert f"/a/zarr.json of the store cannot be changed: attributes.k: {LONG}" in mounted.log_text()
+
+
+def test_other_numbers_in_attributes_are_kept(mount, store):
+    mounted = mount(store.path, "rw", damaged=True)
+    kept = {"most": 2**64 - 1, "least": -2**63, "double": 1.7976931348623157e308, "tiny": 5e-324, "tenth": 0.1, "long": 1e22}
+    write(mounted / "a/.zattrs", json.dumps({**kept, "zero": -0.0}).encode())
+    shown = json.loads(read(mounted / "a/.zattrs"))
+    assert {name: shown[name] for name in kept} == kept and all(type(shown[name]) is type(kept[name]) for name in kept)
+    assert str(shown["zero"]) == "-0.0"
+    assert error_of(write, mounted / "a/.zattrs", b'{"k": 1e400}') == errno.EINVAL
+    write(mounted / "a/.zattrs", b'{"k": NaN}')
+    assert json.loads(read(mounted / "a/.zattrs")) == {"k": "NaN"}
+    assert "/a/.zattrs: NaN and Infinity, which JSON has no numbers for, become strings" in mounted.log_text()
+
+
+def plain_v3(encoding):
+    """An array of 4 x 4 int32 in chunks of 2 x 2, without sharding."""
+    return json.dumps({**document((4, 4), (2, 2), (2, 2), chunk_key_encoding=encoding),
+                       "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}).encode()
+
+
+@pytest.mark.parametrize("encoding,name", [("v2", "0.1"), ({"name": "v2", "configuration": {"separator": "/"}}, "0/1"),
+                                           ({"name": "default", "configuration": {"separator": "."}}, "c.0.1")])
+def test_chunks_of_a_new_v3_array_are_called_as_its_document_says(mount, store, encoding, name):
+    mounted = mount(store.path, "rw,flush_after=3600,view=v3")
+    os.mkdir(mounted / "n")
+    write(mounted / "n/zarr.json", plain_v3(encoding))
+    os.makedirs(os.path.dirname(mounted / f"n/{name}"), exist_ok=True)
+    write(mounted / f"n/{name}", struct.pack("<4i", 1, 2, 3, 4))
+    assert read(mounted / f"n/{name}") == struct.pack("<4i", 1, 2, 3, 4)
+    shown = json.loads(read(mounted / "n/zarr.json"))["chunk_key_encoding"]
+    assert shown["name"] == (encoding if isinstance(encoding, str) else encoding["name"])
+    mounted.unmount()
+    assert values(store, "n") == [[0, 0, 1, 2], [0, 0, 3, 4], [0] * 4, [0] * 4]
+    assert left_behind(store) == []
+
+
+def test_chunks_of_an_array_keep_their_names(mount, store):
+    mounted = mount(store.path, "rw,view=v3")
+    shown = json.loads(read(mounted / "a/zarr.json"))
+    assert error_of(write, mounted / "a/zarr.json", json.dumps({**shown, "chunk_key_encoding": {"name": "v2"}}).encode()) == errno.EINVAL
+    write(mounted / "a/zarr.json", json.dumps({**shown, "attributes": {"k": 1}}).encode())
+
+
 def test_a_document_of_zarr_v2_beside_that_of_v3_stays(mount, store):
     """Stores may carry both; what the view does not show it does not touch."""
     write(store.file(".zattrs"), b'{"of": "v2"}')

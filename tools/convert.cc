@@ -179,8 +179,8 @@ class StoreConverter {
   }
 
   Result<void> keep_array(const SourceArray& array, const ArrayPlan& plan) {
+    if (plan.left) ++left_;
     if (v2() && plan.left) {
-      ++left_;
       tell(array.path, (options_.in_place ? "is left as it is: " : "is left out: ") + plan.reason);
       return options_.in_place ? copy_tree(array.path, false) : Result<void>();
     }

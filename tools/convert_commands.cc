@@ -34,7 +34,9 @@ class Convert final : public Command {
     app.footer(
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
         "was\n"
-        "interrupted goes on when it is started again with the same arguments.");
+        "interrupted goes on when it is started again with the same arguments. What cannot get "
+        "the\n"
+        "form asked for is left as it is, or left out, by name (exit status 1).");
   }
 
   int run(const Streams& streams) override {
@@ -52,7 +54,10 @@ class Convert final : public Command {
     options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
     const auto all = convert_store(console, source_, target_, options);
     if (!all) return console.failed(all.error());
-    return *all ? kGood : kFound;
+    if (*all) return kGood;
+    console.say(source_ +
+                ": not everything got the form asked for; the lines above say what, and why");
+    return kFound;
   }
 
  private:

@@ -44,15 +44,15 @@ def test_round_through_all_forms(source, tmp_path):
 
 def test_new_shards_have_the_shape_asked_for(tmp_path):
     source = os.path.join(GOLDEN, "sharding.zarr")
-    run("reshard", source, tmp_path / "elements", "--shard-shape", "16,30")
+    run("reshard", source, tmp_path / "elements", "--shard-shape", "16,30", status=1)
     facts = arrays_of(tmp_path / "elements")
     assert facts["index_end"]["shard_shape"] == [16, 30]
     assert facts["vector"]["shard_shape"] == [16]  # of another rank: as it was
-    told = run("reshard", source, tmp_path / "one", "--shard-shape", "17").stdout_text
+    told = run("reshard", source, tmp_path / "one", "--shard-shape", "17", status=1).stdout_text
     facts = arrays_of(tmp_path / "one")
     assert facts["index_end"]["shard_shape"] == [20, 20] and facts["vector"]["shard_shape"] == [20]
     assert "/scalar: is left as it is: is not sharded" in told
-    run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320")
+    run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320", status=1)
     assert arrays_of(tmp_path / "bytes")["index_end"]["shard_shape"] in ([16, 10], [8, 20])
     for option in ("--shard-shape", "--shard-chunks", "--shard-bytes"):
         for value in ("0", "-1", "99999999999999999999"):
@@ -60,6 +60,44 @@ def test_new_shards_have_the_shape_asked_for(tmp_path):
             assert option in told.stderr_text and value in told.stderr_text and not (tmp_path / "none").exists()
     run("shard", source, tmp_path / "none", "--shard-bytes", "0K", status=2)
     run("shard", source, tmp_path / "both", "--shard-shape", "4", "--shard-chunks", "4", status=2)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_array_that_does_not_get_the_form_asked_for_is_told_by_the_status(tmp_path, in_place):
+    source = tmp_path / "source"
+    add_array(source / "line")
+    add_array(source / "line2")
+    add_array(source / "plane", shape=[7, 4], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [3, 2]}})
+    (source / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+
+    def convert(command, *options, status):
+        store = tmp_path / "store"
+        if not in_place:
+            done = run(command, source, store, *options, status=status)
+            shutil.rmtree(source)
+            os.rename(store, source)
+            return done
+        return run(command, source, "--in-place", *options, status=status)
+
+    def shards():
+        return {path: facts["sharded"] and facts["shard_shape"] for path, facts in arrays_of(source).items()}
+
+    convert("unshard", status=0)  # they are plain
+    done = convert("shard", "--shard-shape", "6,4", status=1)
+    assert "/line: is left as it is: its rank is 1" in done.stdout_text and "not everything got the form asked for" in done.stderr_text
+    assert shards() == {"line": False, "line2": False, "plane": [6, 4]}
+    convert("shard", "--shard-shape", "6,4", status=1)
+    assert "/line: is left as it is: is not sharded" in convert("reshard", "--shard-chunks", "1", status=1).stdout_text
+    assert shards() == {"line": False, "line2": False, "plane": [3, 2]}
+    assert "/plane: is left as it is: is sharded already, but not in shards of (6, 4)" in convert("shard", "--shard-shape", "6,4", status=1).stdout_text
+    assert "/plane: is left as it is" in convert("shard", "--shard-chunks", "2", status=1).stdout_text
+    assert shards() == {"line": [6], "line2": [6], "plane": [3, 2]}
+    convert("shard", status=0)
+    convert("reshard", "--shard-chunks", "2", status=0)
+    convert("shard", "--shard-chunks", "2", status=0)
+    assert shards() == {"line": [6], "line2": [6], "plane": [6, 4]}
+    convert("unshard", status=0)
+    assert shards() == {"line": False, "line2": False, "plane": False}
 
 
 def test_chunks_are_copied_not_recompressed_and_lie_in_order(store, tmp_path):
@@ -74,7 +112,7 @@ def test_chunks_are_copied_not_recompressed_and_lie_in_order(store, tmp_path):
 
 
 def test_what_is_so_already_is_only_copied(store, tmp_path):
-    assert "is sharded already" in run("shard", store, tmp_path / "new", "--shard-chunks", "4").stdout_text
+    assert "is sharded already" in run("shard", store, tmp_path / "new").stdout_text
     for name in files_of(store):
         assert (store / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
     before = os.stat(store / "a" / "zarr.json").st_ino

@@ -30,7 +30,7 @@ class Convert final : public Command {
       declare_shape(app);
     }
     app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
         "was\n"

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 
 namespace zarrfs {
 namespace {
@@ -36,7 +37,7 @@ class Stats final : public Command {
     app.add_option("MOUNT", mount_, "The directory of the mount, or one within it")->required();
     app.add_flag("--json", json_, "The document as the mount gives it");
     app.add_option("--every", every_, "Again and again, after this many seconds, until Ctrl-C")
-        ->check(CLI::Range(0.1, 86400.0));
+        ->check(number_between(0.1, 86400));
   }
 
   int run(const Streams& streams) override {

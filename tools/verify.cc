@@ -1,6 +1,7 @@
 // zarrfs verify: looks for damage in every shard of a store.
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/scan.h"
 #include "tools/source.h"
@@ -20,7 +21,7 @@ class Verify final : public Command {
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     app.add_flag("--decode", decode_, "Also decode every chunk (reads the whole store)");
     app.add_flag("--json", json_, "One JSON document, for programs");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
         "Exits with 0 where nothing is damaged, 1 where something is. Nodes that are not\n"
         "understood are named, and not checked.");

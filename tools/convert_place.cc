@@ -40,15 +40,26 @@ Result<void> sync_path(const std::string& path) {
   return {};
 }
 
+Result<void> write_text(const std::string& path, std::string_view text) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.valid()) return fail(system_error(errno, path));
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(system_error(errno, path + ": writing"));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file.get()) != 0) return fail(system_error(errno, path + ": syncing"));
+  return {};
+}
+
 Result<void> write_marker(const std::string& directory, const std::string& text) {
   const std::string path = marker_of(directory);
-  {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (!file) return fail(Fault::kIo, path + " cannot be written");
+  auto written = write_text(path, text);
+  if (!written) {
+    (void)::unlink(path.c_str());
+    return written;
   }
-  ZARRFS_CHECK(sync_path(path));
   return sync_path(directory);
 }
 
@@ -143,6 +154,11 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
       return fail(Fault::kExists,
                   place.path_ +
                       " is the unfinished result of another conversion: " + told_by_marker(found));
+    }
+    // Nothing was written before the marker was whole: from now on it tells this conversion from
+    // others.
+    if (found != text) {
+      ZARRFS_CHECK(write_marker(place.path_, text));
     }
     place.resumed_ = true;
     return place;

@@ -1,4 +1,5 @@
 // zarrfs stats: the counters of a running mount.
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -77,11 +78,14 @@ class Stats final : public Command {
     while (true) {
       if (std::filesystem::exists(directory / kStatistics, error)) {
         // Not as a document of a store: this one changes with each request.
+        errno = 0;
         std::ifstream file(directory / kStatistics);
         std::string text(kMaxStatistics, '\0');
         file.read(text.data(), static_cast<std::streamsize>(text.size()));
         if (file.bad() || file.gcount() == 0) {
-          return fail(Fault::kIo, (directory / kStatistics).string() + ": cannot be read");
+          const std::string name = (directory / kStatistics).string();
+          return fail(errno == 0 ? Error{Fault::kIo, name + ": is empty"}
+                                 : system_error(errno, name));
         }
         text.resize(static_cast<std::size_t>(file.gcount()));
         return text;

@@ -413,23 +413,17 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   Json description = {{"source", source_path}, {"form", options.form.json()}};
   if (options.form.kind == Form::Kind::kPlainV2) description["profile"] = options.profile;
   StoreConverter converter(console, options, std::move(source));
-
-  const bool was_exchanged =
-      options.in_place && std::filesystem::exists(source_path + "/" + kConversionMarker);
-  if (!was_exchanged) {
-    ZARRFS_CHECK(converter.plan());
-    if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
-  }
+  ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));
+  ZARRFS_CHECK(converter.plan());
+  if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
   ZARRFS_TRY(ConversionPlace place,
              ConversionPlace::open(source_path, target_path, options.in_place, description));
-  if (!place.exchanged()) {
-    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(place.path(), LinkPolicy::kInside));
-    Target target(std::move(store), place.path(),
-                  options.in_place ? std::optional(source_path) : std::nullopt);
-    ZARRFS_CHECK(converter.run(target, place.resumed()));
-    if (options.in_place) {
-      ZARRFS_CHECK(forget_consolidated_above(console, source_path));
-    }
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_store(place.path(), LinkPolicy::kInside));
+  Target target(std::move(store), place.path(),
+                options.in_place ? std::optional(source_path) : std::nullopt);
+  ZARRFS_CHECK(converter.run(target, place.resumed()));
+  if (options.in_place) {
+    ZARRFS_CHECK(forget_consolidated_above(console, source_path));
   }
   ZARRFS_CHECK(place.finish());
   return converter.all_converted();

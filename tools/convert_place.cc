@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kConversionMarker = ".zarrfs-conversion";
+
 std::string marker_of(const std::string& directory) { return directory + "/" + kConversionMarker; }
 
 bool exists(const std::string& path) {
@@ -26,6 +28,14 @@ bool exists(const std::string& path) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The source of the conversion that a marker stands for; empty where that cannot be told.
+std::string source_of(const std::string& marker) {
+  const auto description = parse_json(marker, kConversionMarker);
+  if (!description || !description->contains("source")) return {};
+  const Json& source = description->at("source");
+  return source.is_string() ? source.get<std::string>() : std::string();
 }
 
 // What a marker says, in one line.
@@ -131,6 +141,15 @@ Result<void> keep_ownership(const fs::path& from, const fs::path& to) {
   return give(to, owned.root);
 }
 
+/// The names are exchanged: the old store is removed, and then the marker.
+Result<void> remove_old(const std::string& source_path) {
+  ZARRFS_CHECK(remove_tree(source_path + std::string(kUnfinished)));
+  std::error_code error;
+  fs::remove(marker_of(source_path), error);
+  if (error) return fail(system_error(error.value(), source_path));
+  return sync_path(source_path);
+}
+
 }  // namespace
 
 Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
@@ -142,11 +161,6 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
   place.path_ = in_place ? source_path + std::string(kUnfinished) : target_path;
   const std::string text = dump_document(description);
 
-  if (in_place && exists(marker_of(source_path))) {
-    place.exchanged_ = true;
-    ZARRFS_TRY(place.lock_, lock_marker(source_path));
-    return place;
-  }
   if (exists(marker_of(place.path_))) {
     ZARRFS_TRY(place.lock_, lock_marker(place.path_));
     const std::string found = read_text(marker_of(place.path_));
@@ -178,20 +192,21 @@ Result<void> ConversionPlace::finish() {
     if (error) return fail(system_error(error.value(), path_));
     return sync_path(path_);
   }
-  const std::string parent = fs::path(source_path_).parent_path().string();
-  if (!exchanged_) {
-    ZARRFS_CHECK(keep_ownership(source_path_, path_));
-    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) !=
-        0) {
-      return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));
-    }
-    ZARRFS_CHECK(sync_path(parent));
+  ZARRFS_CHECK(keep_ownership(source_path_, path_));
+  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) != 0) {
+    return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));
   }
-  ZARRFS_CHECK(remove_tree(path_));
-  std::error_code error;
-  fs::remove(marker_of(source_path_), error);
-  if (error) return fail(system_error(error.value(), source_path_));
-  return sync_path(source_path_);
+  ZARRFS_CHECK(sync_path(fs::path(source_path_).parent_path().string()));
+  return remove_old(source_path_);
+}
+
+Result<void> ConversionPlace::finish_earlier(const std::string& source_path, bool in_place) {
+  if (!exists(marker_of(source_path))) return {};
+  ZARRFS_TRY(const Fd lock, lock_marker(source_path));
+  const std::string found = read_text(marker_of(source_path));
+  if (in_place && source_of(found) == source_path) return remove_old(source_path);
+  return fail(Fault::kExists, source_path + " is itself the unfinished result of a conversion: " +
+                                  told_by_marker(found));
 }
 
 }  // namespace zarrfs

@@ -426,6 +426,41 @@ def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
     assert set(os.listdir(tmp_path)) == {"truth", "work"} | ({"new"} if not in_place else set())
 
 
+def stopped_by_damage(store, *arguments):
+    """Starts a conversion of `store` that a damaged shard stops, and mends the shard."""
+    shard = store / "a" / "c" / "1" / "0"
+    whole = shard.read_bytes()
+    os.truncate(shard, 30)
+    run(*arguments, status=1)
+    shard.unlink()  # what a conversion in place has made shares files with its source
+    shard.write_bytes(whole)
+
+
+def test_what_an_unfinished_conversion_made_is_no_source(store, tmp_path):
+    new = tmp_path / "new"
+    stopped_by_damage(store, "unshard", store, new)
+    before = files_of(new)
+    for command in (["shard", new, "--in-place"], ["unshard", new, "--in-place", "--format", "v2"], ["unshard", new, tmp_path / "other"]):
+        assert "is itself the unfinished result of a conversion" in run(*command, status=3).stderr_text
+    assert files_of(new) == before and not (tmp_path / "other").exists()
+    run("unshard", store, new)
+    run("shard", new, "--in-place")
+    run("diff", store, new)
+
+
+def test_another_conversion_in_place_follows_one_whose_old_store_is_still_there(store, tmp_path):
+    shutil.copytree(store, tmp_path / "truth")
+    stopped_by_damage(store, "unshard", store, "--in-place")
+    marker = (tmp_path / "store.zarrfs-new" / ".zarrfs-conversion").read_bytes()
+    run("unshard", store, "--in-place")
+    (tmp_path / "store.zarrfs-new").mkdir()
+    (tmp_path / "store.zarrfs-new" / "zarr.json").write_text("the old store")
+    (store / ".zarrfs-conversion").write_bytes(marker)
+    run("shard", store, "--in-place", "--shard-chunks", "2")
+    assert sorted(os.listdir(tmp_path)) == ["store", "truth"] and arrays_of(store)["a"]["shard_shape"] == [8, 10]
+    run("diff", store, tmp_path / "truth")
+
+
 def test_an_unfinished_conversion_within_a_store_is_no_part_of_it(store, tmp_path):
     before = contents_of(store)
     shutil.copytree(store / "a", store / "a.zarrfs-new")

@@ -29,4 +29,8 @@ struct ConversionOptions {
 Result<bool> convert_store(const Console& console, const std::string& source,
                            const std::string& target, const ConversionOptions& options);
 
+/// Removes what an unfinished conversion of `source`, in place or to `target`, left, and says so.
+Result<void> discard_conversion(const Console& console, const std::string& source,
+                                const std::string& target, bool in_place);
+
 }  // namespace zarrfs

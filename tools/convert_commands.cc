@@ -30,6 +30,9 @@ class Convert final : public Command {
       declare_shape(app);
     }
     app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
+    app.add_flag("--discard", discard_,
+                 "Convert nothing: remove what an unfinished conversion of SOURCE, to TARGET or in "
+                 "place, has made");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
@@ -45,6 +48,10 @@ class Convert final : public Command {
     if (in_place_ == !target_.empty()) {
       console.say("give either TARGET or --in-place");
       return kUsage;
+    }
+    if (discard_) {
+      const auto discarded = discard_conversion(console, source_, target_, in_place_);
+      return discarded ? kGood : console.failed(discarded.error());
     }
     ConversionOptions options{.form = form_,
                               .profile = profile_,
@@ -92,6 +99,7 @@ class Convert final : public Command {
   Form form_;
   bool in_place_ = false;
   bool check_ = false;
+  bool discard_ = false;
   unsigned threads_ = default_threads();
 };
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tools/cells.h"
 
@@ -150,6 +151,25 @@ Result<void> remove_old(const std::string& source_path) {
   return sync_path(source_path);
 }
 
+/// Removes everything in `directory`, its marker at last: whatever stops that can be done again.
+Result<void> remove_marked(const std::string& directory) {
+  std::error_code error;
+  for (auto at = fs::directory_iterator(directory, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    if (at->path().filename() == kConversionMarker) continue;
+    ZARRFS_CHECK(remove_tree(at->path().string()));
+  }
+  if (error) return fail(system_error(error.value(), directory));
+  return remove_tree(marker_of(directory));
+}
+
+/// Whether `directory` holds its marker and nothing else.
+bool only_marked(const std::string& directory) {
+  std::error_code error;
+  auto at = fs::directory_iterator(directory, error);
+  return !error && std::distance(at, fs::directory_iterator()) == 1;
+}
+
 }  // namespace
 
 Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
@@ -167,7 +187,8 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
     if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
       return fail(Fault::kExists,
                   place.path_ +
-                      " is the unfinished result of another conversion: " + told_by_marker(found));
+                      " is the unfinished result of another conversion, which --discard removes: " +
+                      told_by_marker(found));
     }
     // Nothing was written before the marker was whole: from now on it tells this conversion from
     // others.
@@ -207,6 +228,29 @@ Result<void> ConversionPlace::finish_earlier(const std::string& source_path, boo
   if (in_place && source_of(found) == source_path) return remove_old(source_path);
   return fail(Fault::kExists, source_path + " is itself the unfinished result of a conversion: " +
                                   told_by_marker(found));
+}
+
+Result<bool> ConversionPlace::discard(const std::string& source_path,
+                                      const std::string& target_path, bool in_place) {
+  const std::string path = in_place ? source_path + std::string(kUnfinished) : target_path;
+  if (in_place && exists(marker_of(source_path))) {
+    return fail(Fault::kExists, source_path +
+                                    " is complete already: the same conversion, started "
+                                    "again, removes what is left of the old store");
+  }
+  if (!exists(path)) return false;
+  if (exists(marker_of(path))) {
+    ZARRFS_TRY(const Fd lock, lock_marker(path));
+    const std::string found = read_text(marker_of(path));
+    if (source_of(found) != source_path && !only_marked(path)) {
+      return fail(Fault::kExists, path + " is the unfinished result of a conversion of another " +
+                                      "source: " + told_by_marker(found));
+    }
+    ZARRFS_CHECK(remove_marked(path));
+  }
+  if (::rmdir(path.c_str()) == 0 || errno == EBUSY) return true;
+  if (errno != ENOTEMPTY && errno != ENOTDIR) return fail(system_error(errno, path));
+  return fail(Fault::kExists, path + " is no unfinished conversion, and is left alone");
 }
 
 }  // namespace zarrfs

@@ -34,6 +34,12 @@ class ConversionPlace {
   /// `source_path` is itself the unfinished result of a conversion, and lacks what is to come.
   static Result<void> finish_earlier(const std::string& source_path, bool in_place);
 
+  /// Removes what an unfinished conversion of `source_path` left; false where nothing was left.
+  /// Nothing else is touched: kExists where something else stands there, kBusy where another
+  /// process is at it.
+  static Result<bool> discard(const std::string& source_path, const std::string& target_path,
+                              bool in_place);
+
  private:
   std::string path_;
   std::string source_path_;

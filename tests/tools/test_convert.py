@@ -436,6 +436,49 @@ def stopped_by_damage(store, *arguments):
     shard.write_bytes(whole)
 
 
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_a_killed_conversion_made_is_discarded(tmp_path, in_place):
+    store, new = tmp_path / "store", tmp_path / ("store.zarrfs-new" if in_place else "new")
+    make_many(store)
+    before = contents_of(store)
+    where = [store, "--in-place"] if in_place else [store, new]
+    pause = 0.01
+    while not (new / "a").exists():
+        assert not kill_after(pause, "shard", *where, "--shard-chunks", "1")
+        pause += 0.002
+    process = subprocess.Popen(["flock", new / ".zarrfs-conversion", "sleep", "60"], start_new_session=True)
+    while subprocess.run(["flock", "-n", new / ".zarrfs-conversion", "true"]).returncode == 0:
+        time.sleep(0.01)
+    assert "is being written by another process" in run("shard", *where, "--discard", status=3).stderr_text
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "which --discard removes" in run("shard", *where, "--shard-chunks", "3", status=3).stderr_text
+    assert "is removed" in run("unshard", *where, "--discard").stderr_text
+    assert os.listdir(tmp_path) == ["store"] and contents_of(store) == before
+    assert "no unfinished conversion was left behind" in run("shard", *where, "--discard").stderr_text
+    run("shard", *where, "--shard-chunks", "3")
+
+
+def test_what_is_no_unfinished_conversion_of_the_source_is_not_discarded(store, tmp_path):
+    shutil.copytree(store, tmp_path / "other")
+    stopped_by_damage(store, "unshard", store, tmp_path / "unfinished")
+    (tmp_path / "file").write_text("mine")
+    before = files_of(tmp_path)
+    for target in ("other", "file"):
+        assert "is no unfinished conversion" in run("shard", store, tmp_path / target, "--discard", status=3).stderr_text
+    assert "of another source" in run("shard", tmp_path / "other", tmp_path / "unfinished", "--discard", status=3).stderr_text
+    run("shard", store, "--discard", status=2)
+    run("shard", store, store / "a", "--discard", status=2)
+    shutil.copytree(store, tmp_path / "store.zarrfs-new")
+    assert "is no unfinished conversion" in run("shard", store, "--in-place", "--discard", status=3).stderr_text
+    shutil.copy(tmp_path / "unfinished" / ".zarrfs-conversion", store)  # as between the exchange of the names and the end
+    assert "is complete already" in run("shard", store, "--in-place", "--discard", status=3).stderr_text
+    assert (tmp_path / "store.zarrfs-new" / "zarr.json").exists()
+    os.remove(store / ".zarrfs-conversion")
+    shutil.rmtree(tmp_path / "store.zarrfs-new")
+    assert files_of(tmp_path) == before
+
+
 def test_what_an_unfinished_conversion_made_is_no_source(store, tmp_path):
     new = tmp_path / "new"
     stopped_by_damage(store, "unshard", store, new)

@@ -31,12 +31,12 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The source of the conversion that a marker stands for; empty where that cannot be told.
-std::string source_of(const std::string& marker) {
+// Whether a marker stands for a conversion of `source_path`. A name that is no UTF-8 stands in a
+// marker as JSON can hold it.
+bool made_from(const std::string& marker, const std::string& source_path) {
   const auto description = parse_json(marker, kConversionMarker);
-  if (!description || !description->contains("source")) return {};
-  const Json& source = description->at("source");
-  return source.is_string() ? source.get<std::string>() : std::string();
+  return description && description->contains("source") &&
+         dump_json(description->at("source")) == dump_json(Json(source_path));
 }
 
 // What a marker says, in one line.
@@ -225,7 +225,7 @@ Result<void> ConversionPlace::finish_earlier(const std::string& source_path, boo
   if (!exists(marker_of(source_path))) return {};
   ZARRFS_TRY(const Fd lock, lock_marker(source_path));
   const std::string found = read_text(marker_of(source_path));
-  if (in_place && source_of(found) == source_path) return remove_old(source_path);
+  if (in_place && made_from(found, source_path)) return remove_old(source_path);
   return fail(Fault::kExists, source_path + " is itself the unfinished result of a conversion: " +
                                   told_by_marker(found));
 }
@@ -242,7 +242,7 @@ Result<bool> ConversionPlace::discard(const std::string& source_path,
   if (exists(marker_of(path))) {
     ZARRFS_TRY(const Fd lock, lock_marker(path));
     const std::string found = read_text(marker_of(path));
-    if (source_of(found) != source_path && !only_marked(path)) {
+    if (!made_from(found, source_path) && !only_marked(path)) {
       return fail(Fault::kExists, path + " is the unfinished result of a conversion of another " +
                                       "source: " + told_by_marker(found));
     }

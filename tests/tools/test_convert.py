@@ -1,6 +1,7 @@
 """shard, unshard, reshard: values stay, whatever happens meanwhile."""
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -491,16 +492,21 @@ def test_what_an_unfinished_conversion_made_is_no_source(store, tmp_path):
     run("diff", store, new)
 
 
-def test_another_conversion_in_place_follows_one_whose_old_store_is_still_there(store, tmp_path):
+@pytest.mark.parametrize("name", ["store", b"n\xff\n"])
+def test_another_conversion_in_place_follows_one_whose_old_store_is_still_there(store, tmp_path, name):
+    tmp_path = tmp_path / "folder"
+    tmp_path.mkdir()
+    store = pathlib.Path(shutil.move(store, tmp_path / os.fsdecode(name)))
+    made = tmp_path / (store.name + ".zarrfs-new")
     shutil.copytree(store, tmp_path / "truth")
     stopped_by_damage(store, "unshard", store, "--in-place")
-    marker = (tmp_path / "store.zarrfs-new" / ".zarrfs-conversion").read_bytes()
+    marker = (made / ".zarrfs-conversion").read_bytes()
     run("unshard", store, "--in-place")
-    (tmp_path / "store.zarrfs-new").mkdir()
-    (tmp_path / "store.zarrfs-new" / "zarr.json").write_text("the old store")
+    made.mkdir()
+    (made / "zarr.json").write_text("the old store")
     (store / ".zarrfs-conversion").write_bytes(marker)
     run("shard", store, "--in-place", "--shard-chunks", "2")
-    assert sorted(os.listdir(tmp_path)) == ["store", "truth"] and arrays_of(store)["a"]["shard_shape"] == [8, 10]
+    assert sorted(os.listdir(tmp_path)) == [store.name, "truth"] and arrays_of(store)["a"]["shard_shape"] == [8, 10]
     run("diff", store, tmp_path / "truth")
 
 

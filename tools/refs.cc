@@ -17,6 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether JSON can hold `text`: it is UTF-8.
+bool fits_json(const std::string& text) {
+  const auto held = parse_json(dump_json(Json(text)), "a name");
+  return held && held->get<std::string>() == text;
+}
+
 // Writes the members of one JSON object as they come, so that memory does not grow with the chunks.
 class ReferenceWriter {
  public:
@@ -116,6 +122,9 @@ class Refs final : public Command {
       ZARRFS_TRY(base_, local_path(source_));
     }
     base_.erase(base_.find_last_not_of('/') + 1);
+    if (!fits_json(base_)) {
+      return fail(Fault::kInvalid, base_ + " is not UTF-8, and references are: give --base");
+    }
     ZARRFS_CHECK(check_any_node(source));
     ReferenceWriter writer(out);
     Result<void> done;
@@ -139,6 +148,9 @@ class Refs final : public Command {
   Result<void> write_node(const Console& console, const Source& source, const SourceArray& found,
                           const ShownAs& as, ReferenceWriter& writer) {
     const Node& node = found.node.node;
+    if (!fits_json(found.path)) {
+      return leave_out(console, found.path, "its name is not UTF-8, and references are");
+    }
     const bool v2 = as.options.format == ViewFormat::kV2;
     if (node.kind == Node::Kind::kGroup) {
       writer.document(join_path(found.path, v2 ? ".zgroup" : "zarr.json"),

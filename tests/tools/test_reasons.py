@@ -72,3 +72,14 @@ def test_what_may_not_be_read_is_named(open_directory):
     status, told = run_as_nobody("shard", store, open_directory / "new")
     assert (status, told) == (3, f"zarrfs: {store}/.zarrfs/log: Permission denied\n")
     assert os.listdir(open_directory) == ["store"]
+
+
+def test_what_may_not_be_read_is_no_damage(open_directory):
+    for name in ("a", "b"):
+        add_array(open_directory / name)
+    (open_directory / "a" / "zarr.json").chmod(0o600)
+    done = run_as_nobody("verify", open_directory)
+    assert done == (3, "zarrfs: /a is not checked: a/zarr.json: opening: Permission denied\n")
+    add_array(open_directory / "c")
+    os.truncate(open_directory / "c" / "zarr.json", 5)
+    assert run_as_nobody("verify", open_directory)[0] == 1

@@ -20,7 +20,10 @@ bool is_node(const fs::path& directory) {
 
 Result<void> check_published(const std::string& directory) {
   std::error_code error;
-  if (!fs::exists(fs::path(directory) / kLogPath, error)) return {};
+  const fs::path log = fs::path(directory) / kLogPath;
+  const bool unpublished = fs::exists(log, error);
+  if (error) return fail(system_error(error.value(), log.string()));
+  if (!unpublished) return {};
   return fail(Fault::kBusy, directory +
                                 " is mounted for writing, or has chunks that are not "
                                 "published yet: unmount it, or run zarrfs recover");

@@ -1,4 +1,6 @@
 // zarrfs ls, cat, locate: the chunks of an array, the bytes of one, and where it lives.
+#include <cerrno>
+
 #include "core/zarr/grid.h"
 #include "tools/cells.h"
 #include "tools/commands.h"
@@ -145,7 +147,7 @@ class Cat final : public Command {
                       static_cast<std::streamsize>(bytes->size()));
     console.out.flush();
     if (console.out.good()) return kGood;
-    console.say("the output cannot be written");
+    console.say(system_error(errno, "standard output").message);
     return kCouldNot;
   }
 

@@ -6,6 +6,7 @@
 #include "tools/alone.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/scan.h"
 #include "tools/source.h"
@@ -28,10 +29,10 @@ class Compact final : public Command {
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     app.add_option("--min-dead", min_dead_,
                    "Only shards of which at least this many percent are dead")
-        ->check(CLI::Range(0.0, 100.0))
+        ->check(number_between(0, 100))
         ->capture_default_str();
     app.add_flag("-n,--dry-run", dry_run_, "Only say what would be done");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
         "Each shard is replaced at once by a complete and durable new one. Damaged shards are "
         "left\n"

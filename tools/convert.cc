@@ -179,8 +179,8 @@ class StoreConverter {
   }
 
   Result<void> keep_array(const SourceArray& array, const ArrayPlan& plan) {
+    if (plan.left) ++left_;
     if (v2() && plan.left) {
-      ++left_;
       tell(array.path, (options_.in_place ? "is left as it is: " : "is left out: ") + plan.reason);
       return options_.in_place ? copy_tree(array.path, false) : Result<void>();
     }
@@ -388,6 +388,17 @@ Result<std::string> real_path(const std::string& source) {
   return real.string();
 }
 
+Result<std::string> target_outside(const std::string& target, const std::string& source_path) {
+  ZARRFS_TRY(const std::string target_path, local_path(target));
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(target_path, error);
+  if (error) return fail(system_error(error.value(), target_path));
+  if ((real.string() + "/").starts_with(source_path + "/")) {
+    return fail(Fault::kInvalid, "the target " + target_path + " lies within the source");
+  }
+  return real.string();
+}
+
 }  // namespace
 
 Result<bool> convert_store(const Console& console, const std::string& source_name,
@@ -395,13 +406,7 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   ZARRFS_TRY(const std::string source_path, real_path(source_name));
   std::string target_path;
   if (!options.in_place) {
-    ZARRFS_TRY(target_path, local_path(target_name));
-    std::error_code error;
-    const auto real_target = std::filesystem::weakly_canonical(target_path, error);
-    if (error) return fail(system_error(error.value(), target_path));
-    if ((real_target.string() + "/").starts_with(source_path + "/")) {
-      return fail(Fault::kInvalid, "the target " + target_path + " lies within the source");
-    }
+    ZARRFS_TRY(target_path, target_outside(target_name, source_path));
   }
   ZARRFS_TRY(Source source, Source::open(source_path));
   std::vector<Fd> locks;
@@ -413,26 +418,33 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   Json description = {{"source", source_path}, {"form", options.form.json()}};
   if (options.form.kind == Form::Kind::kPlainV2) description["profile"] = options.profile;
   StoreConverter converter(console, options, std::move(source));
-
-  const bool was_exchanged =
-      options.in_place && std::filesystem::exists(source_path + "/" + kConversionMarker);
-  if (!was_exchanged) {
-    ZARRFS_CHECK(converter.plan());
-    if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
-  }
+  ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));
+  ZARRFS_CHECK(converter.plan());
+  if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
   ZARRFS_TRY(ConversionPlace place,
              ConversionPlace::open(source_path, target_path, options.in_place, description));
-  if (!place.exchanged()) {
-    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(place.path(), LinkPolicy::kInside));
-    Target target(std::move(store), place.path(),
-                  options.in_place ? std::optional(source_path) : std::nullopt);
-    ZARRFS_CHECK(converter.run(target, place.resumed()));
-    if (options.in_place) {
-      ZARRFS_CHECK(forget_consolidated_above(console, source_path));
-    }
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_store(place.path(), LinkPolicy::kInside));
+  Target target(std::move(store), place.path(),
+                options.in_place ? std::optional(source_path) : std::nullopt);
+  ZARRFS_CHECK(converter.run(target, place.resumed()));
+  if (options.in_place) {
+    ZARRFS_CHECK(forget_consolidated_above(console, source_path));
   }
   ZARRFS_CHECK(place.finish());
   return converter.all_converted();
+}
+
+Result<void> discard_conversion(const Console& console, const std::string& source_name,
+                                const std::string& target_name, bool in_place) {
+  ZARRFS_TRY(const std::string source_path, real_path(source_name));
+  std::string target_path;
+  if (!in_place) {
+    ZARRFS_TRY(target_path, target_outside(target_name, source_path));
+  }
+  ZARRFS_TRY(const bool any, ConversionPlace::discard(source_path, target_path, in_place));
+  console.say(source_path + (any ? ": what an unfinished conversion had made is removed"
+                                 : ": no unfinished conversion was left behind"));
+  return {};
 }
 
 }  // namespace zarrfs

@@ -24,9 +24,13 @@ struct ConversionOptions {
 
 /// Converts `source` to `target`, which does not exist, is empty, or is the unfinished result of
 /// the same conversion. Tells on `console` what became of each array. Returns false where a node
-/// could not be converted: it is copied as it is or, where v2 has no words for it and the
+/// does not get the form asked for: it is copied as it is or, where v2 has no words for it and the
 /// conversion is not in place, left out, by name.
 Result<bool> convert_store(const Console& console, const std::string& source,
                            const std::string& target, const ConversionOptions& options);
+
+/// Removes what an unfinished conversion of `source`, in place or to `target`, left, and says so.
+Result<void> discard_conversion(const Console& console, const std::string& source,
+                                const std::string& target, bool in_place);
 
 }  // namespace zarrfs

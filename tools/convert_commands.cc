@@ -30,11 +30,16 @@ class Convert final : public Command {
       declare_shape(app);
     }
     app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_flag("--discard", discard_,
+                 "Convert nothing: remove what an unfinished conversion of SOURCE, to TARGET or in "
+                 "place, has made");
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
         "was\n"
-        "interrupted goes on when it is started again with the same arguments.");
+        "interrupted goes on when it is started again with the same arguments. What cannot get "
+        "the\n"
+        "form asked for is left as it is, or left out, by name (exit status 1).");
   }
 
   int run(const Streams& streams) override {
@@ -44,6 +49,10 @@ class Convert final : public Command {
       console.say("give either TARGET or --in-place");
       return kUsage;
     }
+    if (discard_) {
+      const auto discarded = discard_conversion(console, source_, target_, in_place_);
+      return discarded ? kGood : console.failed(discarded.error());
+    }
     ConversionOptions options{.form = form_,
                               .profile = profile_,
                               .in_place = in_place_,
@@ -52,7 +61,10 @@ class Convert final : public Command {
     options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
     const auto all = convert_store(console, source_, target_, options);
     if (!all) return console.failed(all.error());
-    return *all ? kGood : kFound;
+    if (*all) return kGood;
+    console.say(source_ +
+                ": not everything got the form asked for; the lines above say what, and why");
+    return kFound;
   }
 
  private:
@@ -87,6 +99,7 @@ class Convert final : public Command {
   Form form_;
   bool in_place_ = false;
   bool check_ = false;
+  bool discard_ = false;
   unsigned threads_ = default_threads();
 };
 

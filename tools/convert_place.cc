@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tools/cells.h"
 
@@ -15,6 +16,8 @@ namespace zarrfs {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kConversionMarker = ".zarrfs-conversion";
 
 std::string marker_of(const std::string& directory) { return directory + "/" + kConversionMarker; }
 
@@ -26,6 +29,14 @@ bool exists(const std::string& path) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Whether a marker stands for a conversion of `source_path`. A name that is no UTF-8 stands in a
+// marker as JSON can hold it.
+bool made_from(const std::string& marker, const std::string& source_path) {
+  const auto description = parse_json(marker, kConversionMarker);
+  return description && description->contains("source") &&
+         dump_json(description->at("source")) == dump_json(Json(source_path));
 }
 
 // What a marker says, in one line.
@@ -40,15 +51,26 @@ Result<void> sync_path(const std::string& path) {
   return {};
 }
 
+Result<void> write_text(const std::string& path, std::string_view text) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.valid()) return fail(system_error(errno, path));
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(system_error(errno, path + ": writing"));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file.get()) != 0) return fail(system_error(errno, path + ": syncing"));
+  return {};
+}
+
 Result<void> write_marker(const std::string& directory, const std::string& text) {
   const std::string path = marker_of(directory);
-  {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (!file) return fail(Fault::kIo, path + " cannot be written");
+  auto written = write_text(path, text);
+  if (!written) {
+    (void)::unlink(path.c_str());
+    return written;
   }
-  ZARRFS_CHECK(sync_path(path));
   return sync_path(directory);
 }
 
@@ -120,6 +142,34 @@ Result<void> keep_ownership(const fs::path& from, const fs::path& to) {
   return give(to, owned.root);
 }
 
+/// The names are exchanged: the old store is removed, and then the marker.
+Result<void> remove_old(const std::string& source_path) {
+  ZARRFS_CHECK(remove_tree(source_path + std::string(kUnfinished)));
+  std::error_code error;
+  fs::remove(marker_of(source_path), error);
+  if (error) return fail(system_error(error.value(), source_path));
+  return sync_path(source_path);
+}
+
+/// Removes everything in `directory`, its marker at last: whatever stops that can be done again.
+Result<void> remove_marked(const std::string& directory) {
+  std::error_code error;
+  for (auto at = fs::directory_iterator(directory, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    if (at->path().filename() == kConversionMarker) continue;
+    ZARRFS_CHECK(remove_tree(at->path().string()));
+  }
+  if (error) return fail(system_error(error.value(), directory));
+  return remove_tree(marker_of(directory));
+}
+
+/// Whether `directory` holds its marker and nothing else.
+bool only_marked(const std::string& directory) {
+  std::error_code error;
+  auto at = fs::directory_iterator(directory, error);
+  return !error && std::distance(at, fs::directory_iterator()) == 1;
+}
+
 }  // namespace
 
 Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
@@ -131,18 +181,19 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
   place.path_ = in_place ? source_path + std::string(kUnfinished) : target_path;
   const std::string text = dump_document(description);
 
-  if (in_place && exists(marker_of(source_path))) {
-    place.exchanged_ = true;
-    ZARRFS_TRY(place.lock_, lock_marker(source_path));
-    return place;
-  }
   if (exists(marker_of(place.path_))) {
     ZARRFS_TRY(place.lock_, lock_marker(place.path_));
     const std::string found = read_text(marker_of(place.path_));
     if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
       return fail(Fault::kExists,
                   place.path_ +
-                      " is the unfinished result of another conversion: " + told_by_marker(found));
+                      " is the unfinished result of another conversion, which --discard removes: " +
+                      told_by_marker(found));
+    }
+    // Nothing was written before the marker was whole: from now on it tells this conversion from
+    // others.
+    if (found != text) {
+      ZARRFS_CHECK(write_marker(place.path_, text));
     }
     place.resumed_ = true;
     return place;
@@ -162,20 +213,44 @@ Result<void> ConversionPlace::finish() {
     if (error) return fail(system_error(error.value(), path_));
     return sync_path(path_);
   }
-  const std::string parent = fs::path(source_path_).parent_path().string();
-  if (!exchanged_) {
-    ZARRFS_CHECK(keep_ownership(source_path_, path_));
-    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) !=
-        0) {
-      return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));
-    }
-    ZARRFS_CHECK(sync_path(parent));
+  ZARRFS_CHECK(keep_ownership(source_path_, path_));
+  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) != 0) {
+    return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));
   }
-  ZARRFS_CHECK(remove_tree(path_));
-  std::error_code error;
-  fs::remove(marker_of(source_path_), error);
-  if (error) return fail(system_error(error.value(), source_path_));
-  return sync_path(source_path_);
+  ZARRFS_CHECK(sync_path(fs::path(source_path_).parent_path().string()));
+  return remove_old(source_path_);
+}
+
+Result<void> ConversionPlace::finish_earlier(const std::string& source_path, bool in_place) {
+  if (!exists(marker_of(source_path))) return {};
+  ZARRFS_TRY(const Fd lock, lock_marker(source_path));
+  const std::string found = read_text(marker_of(source_path));
+  if (in_place && made_from(found, source_path)) return remove_old(source_path);
+  return fail(Fault::kExists, source_path + " is itself the unfinished result of a conversion: " +
+                                  told_by_marker(found));
+}
+
+Result<bool> ConversionPlace::discard(const std::string& source_path,
+                                      const std::string& target_path, bool in_place) {
+  const std::string path = in_place ? source_path + std::string(kUnfinished) : target_path;
+  if (in_place && exists(marker_of(source_path))) {
+    return fail(Fault::kExists, source_path +
+                                    " is complete already: the same conversion, started "
+                                    "again, removes what is left of the old store");
+  }
+  if (!exists(path)) return false;
+  if (exists(marker_of(path))) {
+    ZARRFS_TRY(const Fd lock, lock_marker(path));
+    const std::string found = read_text(marker_of(path));
+    if (!made_from(found, source_path) && !only_marked(path)) {
+      return fail(Fault::kExists, path + " is the unfinished result of a conversion of another " +
+                                      "source: " + told_by_marker(found));
+    }
+    ZARRFS_CHECK(remove_marked(path));
+  }
+  if (::rmdir(path.c_str()) == 0 || errno == EBUSY) return true;
+  if (errno != ENOTEMPTY && errno != ENOTDIR) return fail(system_error(errno, path));
+  return fail(Fault::kExists, path + " is no unfinished conversion, and is left alone");
 }
 
 }  // namespace zarrfs

@@ -27,22 +27,25 @@ class ConversionPlace {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Whether an earlier run may have left pieces here.
   [[nodiscard]] bool resumed() const { return resumed_; }
-  /// Whether an earlier run got as far as exchanging the names: only finish() is left to do.
-  [[nodiscard]] bool exchanged() const { return exchanged_; }
-
   /// The result, complete and durable, takes its place; the old store, in place, is removed.
   Result<void> finish();
+
+  /// Where an earlier run in place got as far as exchanging the names, finishes it. kExists where
+  /// `source_path` is itself the unfinished result of a conversion, and lacks what is to come.
+  static Result<void> finish_earlier(const std::string& source_path, bool in_place);
+
+  /// Removes what an unfinished conversion of `source_path` left; false where nothing was left.
+  /// Nothing else is touched: kExists where something else stands there, kBusy where another
+  /// process is at it.
+  static Result<bool> discard(const std::string& source_path, const std::string& target_path,
+                              bool in_place);
 
  private:
   std::string path_;
   std::string source_path_;
   bool in_place_ = false;
   bool resumed_ = false;
-  bool exchanged_ = false;
   Fd lock_;
 };
-
-/// The name of the marker.
-inline constexpr const char* kConversionMarker = ".zarrfs-conversion";
 
 }  // namespace zarrfs

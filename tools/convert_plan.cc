@@ -64,6 +64,10 @@ Result<void> add_target(ArrayPlan& plan, const std::string& path) {
   return {};
 }
 
+bool names_shards(const ShardForm& form) {
+  return !form.shape.empty() || !form.chunks.empty() || form.bytes != 0;
+}
+
 bool has_shard_shape(const Layout& layout, const std::vector<std::uint64_t>& shard_shape) {
   if (!layout.sharded() || !simply_sharded(layout)) return false;
   const auto& axes = layout.grid().axes;
@@ -85,7 +89,8 @@ Json Form::json() const {
 Result<ArrayPlan> plan_array(const SourceArray& array, const Form& form) {
   const Node& node = array.node.node;
   const Layout& layout = *node.layout;
-  if (form.kind == Form::Kind::kSharded && layout.sharded()) {
+  const bool already = form.kind == Form::Kind::kSharded && layout.sharded();
+  if (already && !names_shards(form.shards)) {
     return keep(array, "is sharded already", false);
   }
   if (form.kind == Form::Kind::kResharded && !layout.sharded()) {
@@ -105,6 +110,12 @@ Result<ArrayPlan> plan_array(const SourceArray& array, const Form& form) {
     if (!shard) return keep(array, shard.error().message, true);
     if (has_shard_shape(layout, *shard)) {
       return keep(array, "has shards of " + list_text(*shard) + " already", false);
+    }
+    if (already) {
+      return keep(array,
+                  "is sharded already, but not in shards of " + list_text(*shard) +
+                      ", which zarrfs reshard can make",
+                  true);
     }
     plan.action = ArrayPlan::Action::kShard;
     plan.reason =

@@ -49,7 +49,7 @@ class Diff final : public Command {
         ->check(number_from(0))
         ->capture_default_str();
     app.add_flag("--json", json_, "One JSON document, for programs");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
         "Shapes, types and values are compared; how they are stored and attributes are not.");
   }

@@ -4,6 +4,7 @@
 #include "core/zarr/shard_form.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/scan.h"
 #include "tools/shown.h"
@@ -76,7 +77,7 @@ class Info final : public Command {
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("--view", view_, "v2 or v3: the view for \"shown as\"")->capture_default_str();
     app.add_option("--profile", profile_, "The readers for \"shown as\"")->capture_default_str();
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
   }
 
   int run(const Streams& streams) override {

@@ -57,9 +57,9 @@ class Map final : public Command {
                    "AXIS=CHUNK: only that chunk along another axis (otherwise all are summed up)");
     app.add_option("-o,--output", output_, "A PNG file to write, rather than the terminal");
     app.add_option("--square", square_, "Pixels of a chunk's square in the PNG; 0: chosen")
-        ->check(CLI::Range(0U, 256U));
+        ->check(whole_number_between(0, 256));
     app.add_flag("--decode", decode_, "Decode every chunk, to find damage within chunks");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer("Red: damaged. Dark grey: missing. Dark blue to yellow: from nothing to most.");
   }
 

@@ -5,8 +5,17 @@
 
 namespace zarrfs {
 
-/// Refuses what does not begin with a number from `least` to what 64 bits hold, naming the value:
-/// CLI11 itself would take the nearest number that there is. A unit may follow.
+/// Refuses what is no whole decimal number from `least` to what 64 bits hold, naming the value:
+/// CLI11 itself would take the nearest number that there is, and read one that begins with 0 as
+/// octal. A unit may follow.
 CLI::Validator number_from(std::uint64_t least);
+
+/// Refuses what is no whole decimal number from `least` to `most`, naming the value: CLI11's own
+/// range takes numbers that are negative enough.
+CLI::Validator whole_number_between(std::uint64_t least, std::uint64_t most);
+
+/// Refuses what is no number from `least` to `most`, naming the value: CLI11's own range takes
+/// what is not a number.
+CLI::Validator number_between(double least, double most);
 
 }  // namespace zarrfs

@@ -1,5 +1,6 @@
 // zarrfs refs: references to every inner chunk, so that other programs open the store without a
 // mount. Source: fsspec "References specification", version 1 (kerchunk).
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether JSON can hold `text`: it is UTF-8.
+bool fits_json(const std::string& text) {
+  const auto held = parse_json(dump_json(Json(text)), "a name");
+  return held && held->get<std::string>() == text;
+}
+
 // Writes the members of one JSON object as they come, so that memory does not grow with the chunks.
 class ReferenceWriter {
  public:
@@ -26,20 +33,33 @@ class ReferenceWriter {
   void document(const std::string& key, const Json& contents) {
     begin(key);
     out_ << dump_json(Json(dump_json(contents)));
+    note_failure();
   }
   void range(const std::string& key, const std::string& url, ByteRange range) {
     begin(key);
     out_ << '[' << dump_json(Json(url)) << ", " << range.offset << ", " << range.length << ']';
+    note_failure();
   }
-  void finish() { out_ << "\n}\n}\n" << std::flush; }
+  /// Everything is handed on. The error, of `name`, where anything could not be written.
+  Result<void> finish(const std::string& name) {
+    out_ << "\n}\n}\n" << std::flush;
+    note_failure();
+    if (out_.good()) return {};
+    return fail(system_error(errno_ == 0 ? EIO : errno_, name + ": writing the references"));
+  }
 
  private:
+  // What the system said when the first write failed.
+  void note_failure() {
+    if (!out_.good() && errno_ == 0) errno_ = errno;
+  }
   void begin(const std::string& key) {
     out_ << (first_ ? "\n" : ",\n") << dump_json(Json(key)) << ": ";
     first_ = false;
   }
   std::ostream& out_;
   bool first_ = true;
+  int errno_ = 0;
 };
 
 class Refs final : public Command {
@@ -92,7 +112,7 @@ class Refs final : public Command {
     if (!file) return fail(system_error(errno, path));
     ZARRFS_CHECK(write(console, file));
     file.close();
-    return file ? Result<void>() : fail(Fault::kIo, path + ": cannot be written");
+    return file ? Result<void>() : fail(system_error(errno, path));
   }
 
   Result<void> write(const Console& console, std::ostream& out) {
@@ -102,6 +122,9 @@ class Refs final : public Command {
       ZARRFS_TRY(base_, local_path(source_));
     }
     base_.erase(base_.find_last_not_of('/') + 1);
+    if (!fits_json(base_)) {
+      return fail(Fault::kInvalid, base_ + " is not UTF-8, and references are: give --base");
+    }
     ZARRFS_CHECK(check_any_node(source));
     ReferenceWriter writer(out);
     Result<void> done;
@@ -110,11 +133,7 @@ class Refs final : public Command {
       return done.has_value();
     }));
     ZARRFS_CHECK(done);
-    writer.finish();
-    if (!out.good())
-      return fail(Fault::kIo, (output_.empty() ? "standard output" : output_) +
-                                  ": the references cannot be written");
-    return {};
+    return writer.finish(output_.empty() ? "standard output" : output_);
   }
 
   static Result<void> check_any_node(const Source& source) {
@@ -129,6 +148,9 @@ class Refs final : public Command {
   Result<void> write_node(const Console& console, const Source& source, const SourceArray& found,
                           const ShownAs& as, ReferenceWriter& writer) {
     const Node& node = found.node.node;
+    if (!fits_json(found.path)) {
+      return leave_out(console, found.path, "its name is not UTF-8, and references are");
+    }
     const bool v2 = as.options.format == ViewFormat::kV2;
     if (node.kind == Node::Kind::kGroup) {
       writer.document(join_path(found.path, v2 ? ".zgroup" : "zarr.json"),

@@ -1,4 +1,5 @@
 // zarrfs stats: the counters of a running mount.
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -7,6 +8,7 @@
 #include "core/base/json.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 
 namespace zarrfs {
 namespace {
@@ -36,7 +38,7 @@ class Stats final : public Command {
     app.add_option("MOUNT", mount_, "The directory of the mount, or one within it")->required();
     app.add_flag("--json", json_, "The document as the mount gives it");
     app.add_option("--every", every_, "Again and again, after this many seconds, until Ctrl-C")
-        ->check(CLI::Range(0.1, 86400.0));
+        ->check(number_between(0.1, 86400));
   }
 
   int run(const Streams& streams) override {
@@ -76,11 +78,14 @@ class Stats final : public Command {
     while (true) {
       if (std::filesystem::exists(directory / kStatistics, error)) {
         // Not as a document of a store: this one changes with each request.
+        errno = 0;
         std::ifstream file(directory / kStatistics);
         std::string text(kMaxStatistics, '\0');
         file.read(text.data(), static_cast<std::streamsize>(text.size()));
         if (file.bad() || file.gcount() == 0) {
-          return fail(Fault::kIo, (directory / kStatistics).string() + ": cannot be read");
+          const std::string name = (directory / kStatistics).string();
+          return fail(errno == 0 ? Error{Fault::kIo, name + ": is empty"}
+                                 : system_error(errno, name));
         }
         text.resize(static_cast<std::size_t>(file.gcount()));
         return text;

@@ -19,7 +19,8 @@ Target::Target(std::shared_ptr<Store> store, std::string local_path,
     : store_(std::move(store)),
       local_path_(std::move(local_path)),
       links_from_(std::move(links_from)),
-      root_(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+      root_(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      root_errno_(errno) {}
 
 Result<void> Target::make_directories(const std::string& path) {
   if (path.empty()) return {};
@@ -73,7 +74,7 @@ void Target::complete(NewFile& file, std::uint64_t size) {
 }
 
 Result<void> Target::sync() {
-  if (!root_.valid()) return fail(Fault::kIo, local_path_ + " cannot be opened to sync it");
+  if (!root_.valid()) return fail(system_error(root_errno_, local_path_ + ": opening it to sync"));
   if (::syncfs(root_.get()) != 0) return fail(system_error(errno, local_path_ + ": syncing"));
   return {};
 }

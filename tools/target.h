@@ -44,6 +44,7 @@ class Target {
   std::string local_path_;
   std::optional<std::string> links_from_;
   Fd root_;  // opened before anything is written, so that syncfs(2) tells of all failures since
+  int root_errno_;
   std::mutex mutex_;
   std::set<std::string> directories_;  // known to be there
 };

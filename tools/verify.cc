@@ -1,6 +1,7 @@
 // zarrfs verify: looks for damage in every shard of a store.
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/scan.h"
 #include "tools/source.h"
@@ -20,10 +21,11 @@ class Verify final : public Command {
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     app.add_flag("--decode", decode_, "Also decode every chunk (reads the whole store)");
     app.add_flag("--json", json_, "One JSON document, for programs");
-    app.add_option("-j,--threads", threads_, "Threads")->check(CLI::Range(1U, 1024U));
+    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
-        "Exits with 0 where nothing is damaged, 1 where something is. Nodes that are not\n"
-        "understood are named, and not checked.");
+        "Exits with 0 where nothing is damaged, 1 where something is, 3 where something may not "
+        "be\n"
+        "read. Nodes that are not understood are named, and not checked.");
   }
 
   int run(const Streams& streams) override {
@@ -32,7 +34,7 @@ class Verify final : public Command {
     const auto done = check(console);
     if (json_) {
       console.out << dump_document(Json{{"store", source_},
-                                        {"complete", done.has_value()},
+                                        {"complete", done.has_value() && unread_ == 0},
                                         {"objects", totals_.objects},
                                         {"chunks", totals_.chunks},
                                         {"bytes", totals_.object_bytes},
@@ -49,7 +51,8 @@ class Verify final : public Command {
                           : ", " + human_count(not_understood_.size()) + " not understood")
                   << (decode_ ? "" : " (indexes only; --decode reads every chunk)") << '\n';
     }
-    return damages_ == 0 ? kGood : kFound;
+    if (damages_ > 0) return kFound;
+    return unread_ == 0 ? kGood : kCouldNot;
   }
 
  private:
@@ -62,6 +65,7 @@ class Verify final : public Command {
     ZARRFS_TRY(const Source source, Source::open(source_));
     const auto complain = [&](const std::string& path, const Error& error) {
       if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
+      if (error.fault == Fault::kDenied) return tell_unread(console, path, error);
       tell(console,
            Damage{.array = path, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
     };
@@ -88,6 +92,11 @@ class Verify final : public Command {
   void tell_not_understood(const Console& console, const std::string& path, const Error& error) {
     not_understood_.push_back({{"array", path}, {"reason", error.message}});
     console.say(shown_path(path) + " is not understood, and not checked: " + error.message);
+  }
+
+  void tell_unread(const Console& console, const std::string& path, const Error& error) {
+    ++unread_;
+    console.say(shown_path(path) + " is not checked: " + error.message);
   }
 
   void tell(const Console& console, const Damage& damage) {
@@ -117,6 +126,7 @@ class Verify final : public Command {
   unsigned threads_ = default_threads();
   Totals totals_;
   std::uint64_t damages_ = 0;
+  std::uint64_t unread_ = 0;  // nodes whose documents may not be read
   Json listed_ = Json::array();
   Json not_understood_ = Json::array();
 };

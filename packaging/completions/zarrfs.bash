@@ -20,9 +20,9 @@ _zarrfs() {
     verify) flags='-h --help --decode --json -j --threads' ;;
     refs) flags='-h --help -o --output --base --view --profile' ;;
     diff) flags='-h --help --limit --json -j --threads' ;;
-    shard) flags='-h --help --in-place --check -j --threads -h --help --shard-shape --shard-chunks --shard-bytes' ;;
-    unshard) flags='-h --help --in-place --format --profile --check -j --threads' ;;
-    reshard) flags='-h --help --in-place --check -j --threads -h --help --shard-shape --shard-chunks --shard-bytes' ;;
+    shard) flags='-h --help --in-place --check --discard -j --threads -h --help --shard-shape --shard-chunks --shard-bytes' ;;
+    unshard) flags='-h --help --in-place --format --profile --check --discard -j --threads' ;;
+    reshard) flags='-h --help --in-place --check --discard -j --threads -h --help --shard-shape --shard-chunks --shard-bytes' ;;
     compact) flags='-h --help --min-dead -n --dry-run -j --threads' ;;
     recover) flags='-h --help' ;;
     map) flags='-h --help --show --axes --at -o --output --square --decode -j --threads' ;;

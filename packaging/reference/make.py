@@ -57,7 +57,7 @@ def markdown(reference):
             out += ["| argument | what |", "| --- | --- |"]
             out += [f"| `{cell(spelled(o))}` | {cell(o['help'])}{cell(shown_default(o))} |" for o in rows]
             out.append("")
-    out += ["Exit status: 0 good, 1 damage or a difference was found, 2 wrong usage, 3 could not.", "", "## Mount options", "",
+    out += ["Exit status: 0 good, 1 damage or a difference was found, or something was left out or left as it is, 2 wrong usage, 3 could not.", "", "## Mount options", "",
             "Each is written `-o name` or `-o name=value`, several separated by commas.", ""]
     for group, options in groups(reference["mount_options"]).items():
         out += [f"### {group}", "", "| option | default | what |", "| --- | --- | --- |"]
@@ -85,7 +85,7 @@ def items(pairs):
     return out
 
 
-STATUS = [".SH EXIT STATUS", "0 good, 1 damage or a difference was found, 2 wrong usage, 3 could not."]
+STATUS = [".SH EXIT STATUS", "0 good, 1 damage or a difference was found, or something was left out or left as it is, 2 wrong usage, 3 could not."]
 
 
 def mount_items(reference):

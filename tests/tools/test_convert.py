@@ -1,6 +1,7 @@
 """shard, unshard, reshard: values stay, whatever happens meanwhile."""
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -44,15 +45,15 @@ def test_round_through_all_forms(source, tmp_path):
 
 def test_new_shards_have_the_shape_asked_for(tmp_path):
     source = os.path.join(GOLDEN, "sharding.zarr")
-    run("reshard", source, tmp_path / "elements", "--shard-shape", "16,30")
+    run("reshard", source, tmp_path / "elements", "--shard-shape", "16,30", status=1)
     facts = arrays_of(tmp_path / "elements")
     assert facts["index_end"]["shard_shape"] == [16, 30]
     assert facts["vector"]["shard_shape"] == [16]  # of another rank: as it was
-    told = run("reshard", source, tmp_path / "one", "--shard-shape", "17").stdout_text
+    told = run("reshard", source, tmp_path / "one", "--shard-shape", "17", status=1).stdout_text
     facts = arrays_of(tmp_path / "one")
     assert facts["index_end"]["shard_shape"] == [20, 20] and facts["vector"]["shard_shape"] == [20]
     assert "/scalar: is left as it is: is not sharded" in told
-    run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320")
+    run("reshard", source, tmp_path / "bytes", "--shard-bytes", "320", status=1)
     assert arrays_of(tmp_path / "bytes")["index_end"]["shard_shape"] in ([16, 10], [8, 20])
     for option in ("--shard-shape", "--shard-chunks", "--shard-bytes"):
         for value in ("0", "-1", "99999999999999999999"):
@@ -60,6 +61,44 @@ def test_new_shards_have_the_shape_asked_for(tmp_path):
             assert option in told.stderr_text and value in told.stderr_text and not (tmp_path / "none").exists()
     run("shard", source, tmp_path / "none", "--shard-bytes", "0K", status=2)
     run("shard", source, tmp_path / "both", "--shard-shape", "4", "--shard-chunks", "4", status=2)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_array_that_does_not_get_the_form_asked_for_is_told_by_the_status(tmp_path, in_place):
+    source = tmp_path / "source"
+    add_array(source / "line")
+    add_array(source / "line2")
+    add_array(source / "plane", shape=[7, 4], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [3, 2]}})
+    (source / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+
+    def convert(command, *options, status):
+        store = tmp_path / "store"
+        if not in_place:
+            done = run(command, source, store, *options, status=status)
+            shutil.rmtree(source)
+            os.rename(store, source)
+            return done
+        return run(command, source, "--in-place", *options, status=status)
+
+    def shards():
+        return {path: facts["sharded"] and facts["shard_shape"] for path, facts in arrays_of(source).items()}
+
+    convert("unshard", status=0)  # they are plain
+    done = convert("shard", "--shard-shape", "6,4", status=1)
+    assert "/line: is left as it is: its rank is 1" in done.stdout_text and "not everything got the form asked for" in done.stderr_text
+    assert shards() == {"line": False, "line2": False, "plane": [6, 4]}
+    convert("shard", "--shard-shape", "6,4", status=1)
+    assert "/line: is left as it is: is not sharded" in convert("reshard", "--shard-chunks", "1", status=1).stdout_text
+    assert shards() == {"line": False, "line2": False, "plane": [3, 2]}
+    assert "/plane: is left as it is: is sharded already, but not in shards of (6, 4)" in convert("shard", "--shard-shape", "6,4", status=1).stdout_text
+    assert "/plane: is left as it is" in convert("shard", "--shard-chunks", "2", status=1).stdout_text
+    assert shards() == {"line": [6], "line2": [6], "plane": [3, 2]}
+    convert("shard", status=0)
+    convert("reshard", "--shard-chunks", "2", status=0)
+    convert("shard", "--shard-chunks", "2", status=0)
+    assert shards() == {"line": [6], "line2": [6], "plane": [6, 4]}
+    convert("unshard", status=0)
+    assert shards() == {"line": False, "line2": False, "plane": False}
 
 
 def test_chunks_are_copied_not_recompressed_and_lie_in_order(store, tmp_path):
@@ -74,7 +113,7 @@ def test_chunks_are_copied_not_recompressed_and_lie_in_order(store, tmp_path):
 
 
 def test_what_is_so_already_is_only_copied(store, tmp_path):
-    assert "is sharded already" in run("shard", store, tmp_path / "new", "--shard-chunks", "4").stdout_text
+    assert "is sharded already" in run("shard", store, tmp_path / "new").stdout_text
     for name in files_of(store):
         assert (store / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
     before = os.stat(store / "a" / "zarr.json").st_ino
@@ -386,6 +425,89 @@ def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
     assert all(facts["sharded"] == (command == "shard") for facts in arrays_of(new).values())
     assert not [name for name in files_of(tmp_path) if "zarrfs" in name]
     assert set(os.listdir(tmp_path)) == {"truth", "work"} | ({"new"} if not in_place else set())
+
+
+def stopped_by_damage(store, *arguments):
+    """Starts a conversion of `store` that a damaged shard stops, and mends the shard."""
+    shard = store / "a" / "c" / "1" / "0"
+    whole = shard.read_bytes()
+    os.truncate(shard, 30)
+    run(*arguments, status=1)
+    shard.unlink()  # what a conversion in place has made shares files with its source
+    shard.write_bytes(whole)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_a_killed_conversion_made_is_discarded(tmp_path, in_place):
+    store, new = tmp_path / "store", tmp_path / ("store.zarrfs-new" if in_place else "new")
+    make_many(store)
+    before = contents_of(store)
+    where = [store, "--in-place"] if in_place else [store, new]
+    pause = 0.01
+    while not (new / "a").exists():
+        assert not kill_after(pause, "shard", *where, "--shard-chunks", "1")
+        pause += 0.002
+    process = subprocess.Popen(["flock", new / ".zarrfs-conversion", "sleep", "60"], start_new_session=True)
+    while subprocess.run(["flock", "-n", new / ".zarrfs-conversion", "true"]).returncode == 0:
+        time.sleep(0.01)
+    assert "is being written by another process" in run("shard", *where, "--discard", status=3).stderr_text
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "which --discard removes" in run("shard", *where, "--shard-chunks", "3", status=3).stderr_text
+    assert "is removed" in run("unshard", *where, "--discard").stderr_text
+    assert os.listdir(tmp_path) == ["store"] and contents_of(store) == before
+    assert "no unfinished conversion was left behind" in run("shard", *where, "--discard").stderr_text
+    run("shard", *where, "--shard-chunks", "3")
+
+
+def test_what_is_no_unfinished_conversion_of_the_source_is_not_discarded(store, tmp_path):
+    shutil.copytree(store, tmp_path / "other")
+    stopped_by_damage(store, "unshard", store, tmp_path / "unfinished")
+    (tmp_path / "file").write_text("mine")
+    before = files_of(tmp_path)
+    for target in ("other", "file"):
+        assert "is no unfinished conversion" in run("shard", store, tmp_path / target, "--discard", status=3).stderr_text
+    assert "of another source" in run("shard", tmp_path / "other", tmp_path / "unfinished", "--discard", status=3).stderr_text
+    run("shard", store, "--discard", status=2)
+    run("shard", store, store / "a", "--discard", status=2)
+    shutil.copytree(store, tmp_path / "store.zarrfs-new")
+    assert "is no unfinished conversion" in run("shard", store, "--in-place", "--discard", status=3).stderr_text
+    shutil.copy(tmp_path / "unfinished" / ".zarrfs-conversion", store)  # as between the exchange of the names and the end
+    assert "is complete already" in run("shard", store, "--in-place", "--discard", status=3).stderr_text
+    assert (tmp_path / "store.zarrfs-new" / "zarr.json").exists()
+    os.remove(store / ".zarrfs-conversion")
+    shutil.rmtree(tmp_path / "store.zarrfs-new")
+    assert files_of(tmp_path) == before
+
+
+def test_what_an_unfinished_conversion_made_is_no_source(store, tmp_path):
+    new = tmp_path / "new"
+    stopped_by_damage(store, "unshard", store, new)
+    before = files_of(new)
+    for command in (["shard", new, "--in-place"], ["unshard", new, "--in-place", "--format", "v2"], ["unshard", new, tmp_path / "other"]):
+        assert "is itself the unfinished result of a conversion" in run(*command, status=3).stderr_text
+    assert files_of(new) == before and not (tmp_path / "other").exists()
+    run("unshard", store, new)
+    run("shard", new, "--in-place")
+    run("diff", store, new)
+
+
+@pytest.mark.parametrize("name", ["store", b"n\xff\n"])
+def test_another_conversion_in_place_follows_one_whose_old_store_is_still_there(store, tmp_path, name):
+    tmp_path = tmp_path / "folder"
+    tmp_path.mkdir()
+    store = pathlib.Path(shutil.move(store, tmp_path / os.fsdecode(name)))
+    made = tmp_path / (store.name + ".zarrfs-new")
+    shutil.copytree(store, tmp_path / "truth")
+    stopped_by_damage(store, "unshard", store, "--in-place")
+    marker = (made / ".zarrfs-conversion").read_bytes()
+    run("unshard", store, "--in-place")
+    made.mkdir()
+    (made / "zarr.json").write_text("the old store")
+    (store / ".zarrfs-conversion").write_bytes(marker)
+    run("shard", store, "--in-place", "--shard-chunks", "2")
+    assert sorted(os.listdir(tmp_path)) == [store.name, "truth"] and arrays_of(store)["a"]["shard_shape"] == [8, 10]
+    run("diff", store, tmp_path / "truth")
 
 
 def test_an_unfinished_conversion_within_a_store_is_no_part_of_it(store, tmp_path):

@@ -152,3 +152,13 @@ def test_info_of_the_corpus():
     facts = arrays_of(brain)
     assert facts["0"]["chunk_shape"] == [1, 8, 32, 32] and facts["0"]["dead_bytes"] == 0
     run("verify", brain, "--decode")
+
+
+def test_references_leave_out_what_json_cannot_name(store, tmp_path):
+    odd = store / os.fsdecode(b"in\xffner")
+    add_array(odd)
+    done = run("refs", store, status=1)
+    assert "/in\\xffner is left out: its name is not UTF-8" in done.stderr_text
+    assert not any("ner" in key for key in json.loads(done.stdout)["refs"]) and ".zgroup" in json.loads(done.stdout)["refs"]
+    assert "is not UTF-8" in run("refs", odd, status=2).stderr_text
+    assert json.loads(run("refs", odd, "--base", "s3://bucket/array").stdout)["refs"]["0"] == ["s3://bucket/array/c/0", 0, 6]

@@ -1,0 +1,20 @@
+"""Options that take numbers: what is none is refused, by the names of the option and the value."""
+import pytest
+from conftest import run
+
+WRONG = ["nan", "-nan", "inf", "-inf", "-1", "50%", "1e99", "ten", "5_", "99999999999999999999999", "-18446744073709551615", " ", ""]
+WHOLE = ["0x10", "010", "1.5", "+4", "4 4"]
+PLACES = {"diff": ["A", "A"], "shard": ["A", "B"], "unshard": ["A", "B"], "reshard": ["A", "B"]}
+OPTIONS = [("compact", "--min-dead", ["100.001", "101"]), ("stats", "--every", ["0", "0.09", "86401"]), ("diff", "--limit", WHOLE), ("map", "--square", ["257", *WHOLE]),
+           ("map", "--axes", WHOLE)]
+OPTIONS += [(command, option, ["0", *WHOLE]) for command in ("shard", "reshard") for option in ("--shard-shape", "--shard-chunks", "--shard-bytes")]
+OPTIONS += [(command, "--threads", ["0", "1025", *WHOLE]) for command in ("info", "verify", "diff", "compact", "map", "shard", "unshard", "reshard")]
+
+
+@pytest.mark.parametrize("command,option,more", OPTIONS, ids=lambda one: one if isinstance(one, str) else "")
+def test_what_is_no_number_is_named(tmp_path, monkeypatch, command, option, more):
+    monkeypatch.chdir(tmp_path)
+    for value in WRONG + more:
+        told = run(command, *PLACES.get(command, ["A"]), option, f"0,{value}" if option == "--axes" else value, status=2).stderr_text
+        assert option in told and (value.split(",")[-1] in told), (value, told)
+    assert not list(tmp_path.iterdir())

@@ -23,6 +23,12 @@ bool lies_outside(const Layout& layout, const Coordinates& chunk,
   return false;
 }
 
+/// Whether bytes of the right number always are a chunk, whatever they are.
+bool takes_any_bytes(const CodecChain& chain) {
+  return chain.steps().size() == 1 && chain.steps().front().spec.name == "bytes" &&
+         !chain.decoded().type.variable_length();
+}
+
 }  // namespace
 
 Result<void> ChunkWriter::check_writable(const NodeState& array) {
@@ -45,10 +51,18 @@ std::uint64_t ChunkWriter::most_bytes(const NodeState& array) {
 bool ChunkWriter::is_chunk(const NodeState& array, const ChunkPlace& place, ByteView stored) {
   const auto chain = array.reader->layout().chain_of(place.cell);
   if (!chain) return false;
+  if (takes_any_bytes(*chain)) return stored.size() == chain->decoded().bytes();
   const auto elements = chain->decode(stored);
   if (!elements) return false;
   return array.presentation.array->type.variable_length() ||
          elements->size() == chain->decoded().bytes();
+}
+
+/// `shown` as it is stored: itself, or what is made of it in `memory`.
+Result<ByteView> ChunkWriter::to_store(const NodeState& array, ByteView shown, Bytes& memory) {
+  if (array.presentation.rule == ByteRule::kVerbatim) return shown;
+  ZARRFS_TRY(memory, array.presentation.unshow(shown));
+  return ByteView(memory);
 }
 
 Result<void> ChunkWriter::put(const NodeState& array, const Coordinates& chunk, ByteView shown,
@@ -58,14 +72,14 @@ Result<void> ChunkWriter::put(const NodeState& array, const Coordinates& chunk, 
   const ChunkPlace place = layout.place_of(chunk);
   const std::uint64_t number = number_of(layout, place.cell, place.entries);
   const bool validate = shared_.options.writing->validate;
-  auto stored = array.presentation.unshow(shown);
+  Bytes memory;
+  const auto stored = to_store(array, shown, memory);
   if (!stored && (!validate || stored.error().fault == Fault::kReadOnly)) {
     return fail(stored.error().fault,
                 ChunkFinder::describe(array, chunk) + ": " + stored.error().message);
   }
   const bool held = validate && !(stored && is_chunk(array, place, *stored));
-  ZARRFS_CHECK(shared_.writes->put(array.reader, place.cell, number,
-                                   held ? shown : ByteView(*stored), held));
+  ZARRFS_CHECK(shared_.writes->put(array.reader, place.cell, number, held ? shown : *stored, held));
   note(array, chunk, place, modified);
   return {};
 }

@@ -31,6 +31,7 @@ class ChunkWriter {
   Result<void> remove_outside(const NodeState& array, const std::vector<std::uint64_t>& shape);
 
  private:
+  static Result<ByteView> to_store(const NodeState& array, ByteView shown, Bytes& memory);
   [[nodiscard]] static bool is_chunk(const NodeState& array, const ChunkPlace& place,
                                      ByteView stored);
   static void note(const NodeState& array, const Coordinates& chunk, const ChunkPlace& place,

@@ -61,14 +61,14 @@ Result<ViewDirectory::Names> ViewDirectory::names(bool afresh) {
     if (names_ != nullptr && !afresh) return names_;
   }
   std::vector<Entry> kept;
-  if (prefix_) {
+  if (prefix_ && view_.writable()) {
     const std::string path = part_path(*state_, NamedPart{true, *prefix_});
     ZARRFS_TRY(auto entries, view_.shared_.store->list(path_aside(state_->path, path)));
     if (entries) kept = std::move(*entries);
     std::erase_if(kept, [](const Entry& entry) {
       return entry.kind != EntryKind::kFile || looks_like_chunk(entry.name);
     });
-  } else {
+  } else if (!prefix_) {
     ZARRFS_TRY(auto entries, view_.shared_.store->list(state_->path));
     if (entries) kept = std::move(*entries);
     const std::vector<std::string> documents = view_.document_names(*state_);

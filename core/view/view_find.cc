@@ -201,6 +201,7 @@ Found StoreView::foreign_found(const std::string& path, const struct stat& statu
 
 Result<std::optional<struct stat>> StoreView::stored_aside(const NodeState& array,
                                                            const std::string& path) {
+  if (!writable()) return std::nullopt;
   ZARRFS_TRY(auto status, shared_.store->status(path_aside(array.path, path)));
   if (status && S_ISDIR(status->st_mode)) status.reset();
   return status;

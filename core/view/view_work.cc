@@ -327,7 +327,8 @@ Result<NodeMaking> StoreView::making_node_of(Work& work) {
 
 Result<void> StoreView::hand_on(Work& work, NodeMaking alone) {
   if (!work.dirty || work.gone || work.kind == Work::Kind::kScratch) return {};
-  ZARRFS_TRY(const Bytes bytes, work.bytes.read(0, work.bytes.size()));
+  Bytes memory;
+  ZARRFS_TRY(const ByteView bytes, work.bytes.whole(memory));
   if (work.kind == Work::Kind::kDocument) {
     ZARRFS_CHECK(editor_.write(work.directory, base_name(work.path), bytes, std::move(alone)));
   } else {

@@ -10,6 +10,7 @@ namespace zarrfs {
 namespace {
 constexpr std::uint64_t kMostInMemory = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46U;
+constexpr std::uint64_t kRoom = std::uint64_t{4} << 10U;
 constexpr mode_t kMode = 0600;
 }  // namespace
 
@@ -35,11 +36,17 @@ Result<void> WorkBytes::spill() {
   return {};
 }
 
-Result<void> WorkBytes::resize(std::uint64_t size) {
+/// In memory, or in a file from now on.
+Result<void> WorkBytes::make_room(std::uint64_t size) {
   if (size > kMostBytes) return fail(Fault::kTooBig, "more than 2^46 bytes");
   const bool too_much =
       size > kMostInMemory || (size > memory_.capacity() && budget_->used + size > budget_->limit);
-  if (file_ == nullptr && size > size_ && too_much) ZARRFS_CHECK(spill());
+  if (file_ == nullptr && size > size_ && too_much) return spill();
+  return {};
+}
+
+Result<void> WorkBytes::resize(std::uint64_t size) {
+  ZARRFS_CHECK(make_room(size));
   if (file_ != nullptr) {
     ZARRFS_CHECK(file_->truncate(size));
   } else {
@@ -51,9 +58,26 @@ Result<void> WorkBytes::resize(std::uint64_t size) {
   return {};
 }
 
+/// The usual way: from the start to the end.
+Result<void> WorkBytes::append(ByteView bytes) {
+  const std::uint64_t end = size_ + bytes.size();
+  ZARRFS_CHECK(make_room(end));
+  if (file_ != nullptr) {
+    ZARRFS_CHECK(file_->write_at(size_, bytes));
+  } else {
+    // The kernel cuts a few bytes off a large write from memory that does not begin with a page.
+    if (memory_.empty()) memory_.reserve(divide_up(end, kRoom) * kRoom);
+    memory_.insert(memory_.end(), bytes.begin(), bytes.end());
+    account();
+  }
+  size_ = end;
+  return {};
+}
+
 Result<void> WorkBytes::write(std::uint64_t offset, ByteView bytes) {
   const auto end = checked_add(offset, bytes.size());
   if (!end) return fail(Fault::kTooBig, "an offset beyond 2^64");
+  if (offset == size_) return append(bytes);
   if (*end > size_) ZARRFS_CHECK(resize(*end));
   if (file_ != nullptr) return file_->write_at(offset, bytes);
   std::copy(bytes.begin(), bytes.end(), memory_.begin() + static_cast<std::ptrdiff_t>(offset));
@@ -71,6 +95,12 @@ Result<Bytes> WorkBytes::read(std::uint64_t offset, std::uint64_t length) const 
   ZARRFS_TRY(const std::size_t got, file_->read_at(offset, out));
   if (got != out.size()) return fail(Fault::kIo, "a file being written became shorter");
   return out;
+}
+
+Result<ByteView> WorkBytes::whole(Bytes& memory) const {
+  if (file_ == nullptr) return ByteView(memory_);
+  ZARRFS_TRY(memory, read(0, size_));
+  return ByteView(memory);
 }
 
 WorkFiles::WorkFiles(std::shared_ptr<Store> store, std::uint64_t memory)

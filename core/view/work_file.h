@@ -39,9 +39,13 @@ class WorkBytes {
   Result<void> resize(std::uint64_t size);
   /// Up to `length` bytes at `offset`: fewer only at the end.
   [[nodiscard]] Result<Bytes> read(std::uint64_t offset, std::uint64_t length) const;
+  /// All bytes: as they stand in memory, until they are changed, or read into `memory`.
+  [[nodiscard]] Result<ByteView> whole(Bytes& memory) const;
 
  private:
   Result<void> spill();
+  Result<void> make_room(std::uint64_t size);
+  Result<void> append(ByteView bytes);
   void account();
 
   std::shared_ptr<Store> store_;

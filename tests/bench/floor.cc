@@ -2,13 +2,16 @@
 // the caching that an immutable mount of zarrfs allows the kernel. What it costs beside a native
 // directory is the part of the kernel and of libfuse; what zarrfs costs beside it is its own.
 //
-//   bench_floor MOUNTPOINT LIST SIZE THREADS plain|status
+//   bench_floor MOUNTPOINT LIST SIZE THREADS plain|status|write
 //
 // LIST has one name a line, with the directories on the way; each is a file of SIZE bytes. Listings
-// come with the status of directories only (plain), or of files too. Serves until it is unmounted.
+// come with the status of directories only (plain), or of files too. With "write" files can be
+// made, written and renamed; what is written is taken and thrown away. Serves until it is
+// unmounted.
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -87,7 +90,7 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   const auto found = names.find(name);
   fuse_entry_param entry{};
   if (found != names.end()) entry = tree.entry(found->second);
-  entry.entry_timeout = kForEver;
+  if (entry.ino != 0) entry.entry_timeout = kForEver;
   fuse_reply_entry(request, &entry);
 }
 
@@ -135,6 +138,29 @@ void on_readdirplus(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t
   list(request, node, size, offset, true);
 }
 
+void on_create(fuse_req_t request, fuse_ino_t, const char*, mode_t, fuse_file_info* info) {
+  static std::atomic<fuse_ino_t> last{fuse_ino_t{1} << 40U};
+  fuse_entry_param entry{};
+  entry.ino = entry.attr.st_ino = ++last;
+  entry.attr.st_nlink = 1;
+  entry.attr.st_mode = S_IFREG | 0644;
+  info->direct_io = 1;
+  fuse_reply_create(request, &entry, info);
+}
+
+void on_write(fuse_req_t request, fuse_ino_t, const char*, std::size_t size, off_t,
+              fuse_file_info*) {
+  fuse_reply_write(request, size);
+}
+
+void on_done(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, 0); }
+
+void on_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) { fuse_reply_err(request, 0); }
+
+void on_rename(fuse_req_t request, fuse_ino_t, const char*, fuse_ino_t, const char*, unsigned) {
+  fuse_reply_err(request, 0);
+}
+
 void on_getxattr(fuse_req_t request, fuse_ino_t, const char*, std::size_t) {
   fuse_reply_err(request, EOPNOTSUPP);
 }
@@ -150,6 +176,12 @@ fuse_lowlevel_ops operations() {
   table.readdir = on_readdir;
   table.readdirplus = on_readdirplus;
   table.getxattr = on_getxattr;
+  table.create = on_create;
+  table.write = on_write;
+  table.flush = on_done;
+  table.release = on_done;
+  table.fsync = on_fsync;
+  table.rename = on_rename;
   return table;
 }
 
@@ -164,8 +196,9 @@ void serve(fuse_session* session) {
   std::free(buffer.mem);
 }
 
-fuse_session* mounted(Tree& tree, char* program, const char* mountpoint) {
-  std::string options = "ro,fsname=bench_floor,max_read=" + std::to_string(kLargestRequest);
+fuse_session* mounted(Tree& tree, char* program, const char* mountpoint, bool writes) {
+  std::string options = writes ? "rw" : "ro";
+  options += ",fsname=bench_floor,max_read=" + std::to_string(kLargestRequest);
   std::string flag = "-o";
   char* words[] = {program, flag.data(), options.data(), nullptr};
   fuse_args args = FUSE_ARGS_INIT(3, words);
@@ -180,7 +213,7 @@ fuse_session* mounted(Tree& tree, char* program, const char* mountpoint) {
 
 int main(int argc, char** argv) {
   if (argc != 6) {
-    std::fputs("bench_floor MOUNTPOINT LIST SIZE THREADS plain|status\n", stderr);
+    std::fputs("bench_floor MOUNTPOINT LIST SIZE THREADS plain|status|write\n", stderr);
     return 2;
   }
   Tree tree;
@@ -188,9 +221,10 @@ int main(int argc, char** argv) {
   std::ifstream names(argv[2]);
   for (std::string line; std::getline(names, line);) tree.add(line);
   tree.content.assign(std::strtoul(argv[3], nullptr, 10), 'x');
+  const bool writes = std::string_view(argv[5]) == "write";
   tree.with_status = std::string_view(argv[5]) == "status";
 
-  fuse_session* session = mounted(tree, argv[0], argv[1]);
+  fuse_session* session = mounted(tree, argv[0], argv[1], writes);
   if (session == nullptr) return 1;
   if (fuse_daemonize(0) != 0) return 1;
   std::vector<std::thread> threads;

@@ -1,30 +1,10 @@
 """What the kernel and libfuse cost alone: the same first passes through a FUSE daemon that answers everything from memory."""
-import os
-import subprocess
-
 from chunk_rows import GRIDS, SMALL
+from floor_daemon import Floor
 from listing_rows import COMMANDS, GRID as NAMES, SEPARATORS, SMALL as FEW_NAMES, elapsed, native as names_only, store_of
 from measure import Table, alternate, median, ratio, warm
 
 SIZES = ("4 KiB", "64 KiB", "1 MiB")
-THREADS = 8  # as many as a mount has by default
-
-
-class Floor:
-    """bench_floor, mounted."""
-
-    def __init__(self, bench, names, size, listings="plain"):
-        self.point = os.path.join(bench.scratch, "floor")
-        program = os.path.join(os.path.dirname(bench.reader), "bench_floor")
-        self.command = [program, self.point, names, str(size), str(THREADS), listings]
-
-    def __enter__(self):
-        os.makedirs(self.point, exist_ok=True)
-        subprocess.run(self.command, check=True, stdin=subprocess.DEVNULL)
-        return self.point
-
-    def __exit__(self, *_):
-        subprocess.run(["fusermount3", "-u", self.point], check=True)
 
 
 def compare(bench, table, case, count, directory, mount, floor, what):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import time
 
+from floor_daemon import Floor
 from measure import Table, alternate, median, ratio
 
 KIB = 1 << 10
@@ -43,8 +44,9 @@ def counters(point):
 
 
 def writes(bench):
-    table = Table("Time through the mount / time in a plain directory; bytes written to the store / bytes given:",
-                  ["chunks", "shard", "writer", "plain", "until closed", "until in the shards", "bytes"])
+    table = Table("Time through the mount / time in a plain directory, the same through a daemon that throws away what is written (floor), and bytes "
+                  "written to the store / bytes given:",
+                  ["chunks", "shard", "writer", "plain", "floor", "until closed", "until in the shards", "bytes"])
     sizes = ((4 * KIB, 2000, 1000), (64 * KIB, 1000, 250), (1024 * KIB, 128, 64))
     for size, grid, shard in sizes:
         grid = grid // 4 if bench.short else grid
@@ -83,9 +85,15 @@ def writes(bench):
                 shutil.rmtree(store)
                 return {"closed": closed, "synced": synced}
 
-            seconds = alternate({"plain": plain, "mount": mounted}, bench.rounds)
+            def floor():
+                with Floor(bench, os.devnull, 0, "write") as point:
+                    seconds = write_all(point, grid, data, how)
+                return {"closed": seconds, "synced": seconds}
+
+            seconds = alternate({"plain": plain, "floor": floor, "mount": mounted}, bench.rounds)
             of = {(side, state): [one[state] for one in rounds] for side, rounds in seconds.items() for state in rounds[0]}
             table.add(f"{grid} of {size // KIB} KiB", f"{shard} chunks", how, median(of["plain", "closed"], grid),
+                      ratio(of["floor", "closed"], of["plain", "synced"]),
                       ratio(of["mount", "closed"], of["plain", "closed"]), ratio(of["mount", "synced"], of["plain", "synced"]),
                       f"{sorted(amplification)[len(amplification) // 2]:.2f}")
     return [table]

@@ -144,6 +144,7 @@ void on_create(fuse_req_t request, fuse_ino_t, const char*, mode_t, fuse_file_in
   entry.ino = entry.attr.st_ino = ++last;
   entry.attr.st_nlink = 1;
   entry.attr.st_mode = S_IFREG | 0644;
+  entry.attr_timeout = entry.entry_timeout = kForEver;
   info->direct_io = 1;
   fuse_reply_create(request, &entry, info);
 }

@@ -164,6 +164,16 @@ def test_attributes_tell_where_a_chunk_lies(mount, store):
     assert error_of(os.getxattr, mounted / "a/1.0", "user.nothing") == errno.ENODATA
 
 
+def test_other_attributes_are_not_supported_which_ls_remembers(mount, store):
+    mounted = mount(store.path)
+    for name in ("security.selinux", "system.posix_acl_access", "trusted.overlay.opaque"):
+        assert error_of(os.getxattr, mounted / "a/1.0", name) == errno.ENOTSUP
+    before = mounted.statistics()["requests"]["getxattr"]
+    subprocess.run(["ls", "-l", mounted / "a"], check=True, capture_output=True)
+    assert len(store.present()) > 4
+    assert mounted.statistics()["requests"]["getxattr"] - before <= 4, "asked of the mount, not of each file"
+
+
 def test_getfattr_prints_them(mount, store):
     mounted = mount(store.path)
     need(subprocess.run(["which", "getfattr"], capture_output=True).returncode == 0, "getfattr is missing")

@@ -10,6 +10,7 @@
 namespace zarrfs {
 
 std::uint64_t digest_of(const FileIdentity& identity) {
+  if (identity == FileIdentity{}) return 0;
   return mix_numbers(mix_numbers(identity.device, identity.inode),
                      mix_numbers(identity.size, static_cast<std::uint64_t>(identity.mtime_ns)));
 }

@@ -25,7 +25,7 @@ struct ShownChunk {
   bool is_held = false;   ///< A draft that cannot be a chunk: shown as it was written.
 };
 
-/// Another number for another file, as far as the storage can tell.
+/// Another number for another file, as far as the storage can tell; 0 for none.
 std::uint64_t digest_of(const FileIdentity& identity);
 
 class ChunkFinder {

@@ -32,11 +32,12 @@ ChunkVersion ShardVersions::version_of(std::uint64_t object, std::uint64_t chunk
                                        const ObjectState& state) {
   const std::lock_guard lock(mutex_);
   Seen& one = seen(object);
-  if (!one.known || one.digest != state.digest) {
+  if (!one.known || (one.digest != state.digest && one.next != state.digest)) {
     if (one.known) one.version = ++one.highest;
     last_version_ = std::max(last_version_, one.highest);
     one.known = true;
     one.digest = state.digest;
+    one.next.reset();
     one.modified = state.modified;
   }
   const auto own = written_.find(chunk);
@@ -67,12 +68,19 @@ void ShardVersions::written(std::uint64_t object, std::uint64_t chunk,
   written_[chunk] = {one.version, {version, modified}};
 }
 
+void ShardVersions::replacing(std::uint64_t object, std::uint64_t before, std::uint64_t after) {
+  const std::lock_guard lock(mutex_);
+  const auto found = seen_.find(object);
+  if (found == seen_.end() || !found->second.known || found->second.digest != before) return;
+  found->second.next = after;
+}
+
 void ShardVersions::republished(std::uint64_t object, std::uint64_t before, std::uint64_t after) {
   const std::lock_guard lock(mutex_);
   const auto found = seen_.find(object);
-  if (found != seen_.end() && found->second.known && found->second.digest == before) {
-    found->second.digest = after;
-  }
+  if (found == seen_.end() || !found->second.known || found->second.digest != before) return;
+  found->second.digest = after;
+  found->second.next.reset();
 }
 
 }  // namespace zarrfs

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <ctime>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace zarrfs {
@@ -43,13 +44,17 @@ class ShardVersions {
   void written(std::uint64_t object, std::uint64_t chunk, const struct timespec& modified);
   /// Other objects may have come: everything gets a version that was never used.
   void forget();
-  /// A commit replaced the object: `before` became `after` (digests), and no chunk changed.
+  /// A commit is about to replace the object: `before` becomes `after` (digests), and no chunk
+  /// changes. Until it is republished, some see this one and some that.
+  void replacing(std::uint64_t object, std::uint64_t before, std::uint64_t after);
+  /// The commit has replaced it.
   void republished(std::uint64_t object, std::uint64_t before, std::uint64_t after);
 
  private:
   struct Seen {
     std::uint64_t digest = 0;
-    bool known = false;  ///< Whether `digest` and `modified` have been seen at all.
+    std::optional<std::uint64_t> next;  ///< The digest that a commit is giving to it.
+    bool known = false;                 ///< Whether `digest` and `modified` have been seen at all.
     std::uint64_t version = 0;
     std::uint64_t highest = 0;  ///< Of the object and of its chunks.
     struct timespec modified {};

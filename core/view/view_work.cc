@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 
 #include "core/view/chunk_lister.h"
 #include "core/view/open_files.h"
@@ -418,12 +419,21 @@ Result<void> StoreView::begin_writing() {
   options.flush_after = chosen.flush_after;
   options.write_buffer = chosen.write_buffer;
   options.changed = [this](const ChunkChanges& changes) { return editor_.chunks_changed(changes); };
-  options.committed = [this](const std::string& array_path, const Coordinates& cell,
-                             const CommitOutcome& outcome) {
+  const auto tell_versions = [this](const auto& told, const std::string& array_path,
+                                    const Coordinates& cell, const FileIdentity& before,
+                                    const FileIdentity& after) {
     const StatePtr array = nodes_.last_known(array_path);
     if (array == nullptr || array->versions == nullptr) return;
-    array->versions->republished(linear_of(cell, array->reader->layout().grid().counts()),
-                                 digest_of(outcome.before), digest_of(outcome.after));
+    std::invoke(told, *array->versions, linear_of(cell, array->reader->layout().grid().counts()),
+                digest_of(before), digest_of(after));
+  };
+  options.replacing = [tell_versions](const std::string& array_path, const Coordinates& cell,
+                                      const FileIdentity& before, const FileIdentity& after) {
+    tell_versions(&ShardVersions::replacing, array_path, cell, before, after);
+  };
+  options.committed = [tell_versions](const std::string& array_path, const Coordinates& cell,
+                                      const CommitOutcome& outcome) {
+    tell_versions(&ShardVersions::republished, array_path, cell, outcome.before, outcome.after);
   };
   options.tick = [this, idle = chosen.flush_after] {
     static_cast<void>(write_out_idle(idle));  // reported, and tried again

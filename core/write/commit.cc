@@ -273,6 +273,9 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
       shard.sync_failed = shard.sync_failed || !next.own;
       return discard(synced.error());
     }
+    auto status = next.file->status();
+    if (!status) return discard(status.error());
+    outcome.after = identity_of(*status);
   }
   auto now = store.status(shard.shard_path);  // 2 it still replaces what was merged
   if (!now) return discard(now.error());
@@ -284,11 +287,10 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   if (auto told = hooks.before_publish(successor_moves); !told) {
     return discard(told.error());  // 3 the log knows
   }
+  if (hooks.replacing) hooks.replacing(outcome.before, outcome.after);
   if (anything) {
     if (auto moved = store.rename(next.path, shard.shard_path); !moved)
       return discard(moved.error());  // 4 the name moves
-    ZARRFS_TRY(const auto status, next.file->status());
-    outcome.after = identity_of(status);
     if (!next.own) shard.file.reset();
     ZARRFS_CHECK(store.sync_directory(parent_path(shard.shard_path)));  // 5 the name is on disk
   } else if (base.status) {

@@ -29,6 +29,9 @@ struct CommitHooks {
   std::function<Result<void>(bool successor_moves)> before_publish = [](bool) {
     return Result<void>{};
   };
+  /// After that: the shard `before` becomes `after` (zeros: there is none), and readers may see
+  /// either until commit_shard returns. May be empty.
+  std::function<void(const FileIdentity& before, const FileIdentity& after)> replacing;
   /// Called with additions before the name moves, with removals after. May be empty.
   std::function<Result<void>(const ChunkChanges&)> changed;
 };

@@ -40,7 +40,10 @@ struct WriteOptions {
   bool background = true;  ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;
-  /// Told about each commit, after it.
+  /// Told about each commit, as CommitHooks::replacing and after it.
+  std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
+                     const FileIdentity& before, const FileIdentity& after)>
+      replacing;
   std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
                      const CommitOutcome& outcome)>
       committed;

@@ -127,6 +127,11 @@ Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
     if (!noted) return fail(noted.error());
     return {};
   };
+  if (options_.replacing) {
+    hooks.replacing = [&](const FileIdentity& before, const FileIdentity& after) {
+      options_.replacing(shard->array_path, shard->cell, before, after);
+    };
+  }
   auto outcome = commit_shard(*store_, *shard, hooks);
   if (!outcome) return report_failure(*shard, outcome.error());
   {

@@ -89,6 +89,29 @@ TEST(ShardVersions, ACommitOfOurOwnChangesNeitherVersionNorTime) {
   EXPECT_EQ(versions.version_of(1, 1002, {101, {9, 0}}).version, 0U);
 }
 
+TEST(ShardVersions, DuringACommitBothShardsHaveTheSameVersion) {
+  ShardVersions versions;
+  version(versions, 1, 100);
+  versions.written(1, 1001, {7, 0});
+  versions.replacing(1, 100, 101);
+  for (const std::uint64_t digest : {100, 101, 100}) {
+    EXPECT_EQ(version(versions, 1, digest, 1), 1U);
+    EXPECT_EQ(version(versions, 1, digest, 2), 0U);
+  }
+  versions.republished(1, 100, 101);
+  EXPECT_EQ(version(versions, 1, 101, 1), 1U);
+  EXPECT_EQ(version(versions, 1, 100, 2), 2U) << "the old shard, put back by somebody";
+}
+
+TEST(ShardVersions, ACommitThatFailsChangesNoVersion) {
+  ShardVersions versions;
+  version(versions, 1, 100);
+  versions.replacing(1, 100, 101);
+  EXPECT_EQ(version(versions, 1, 100), 0U);
+  EXPECT_EQ(version(versions, 1, 102), 1U);
+  EXPECT_EQ(version(versions, 1, 101), 2U);
+}
+
 TEST(ShardVersions, AnotherProgramsShardGivesAllItsChunksANewVersion) {
   ShardVersions versions;
   version(versions, 1, 100);

@@ -221,6 +221,32 @@ TEST(WriteBuffer, ChangesAreToldAdditionsFirst) {
   EXPECT_EQ(told, (std::vector<std::string>{"+1 early", "-2"}));
 }
 
+TEST(WriteBuffer, WhatTakesTheShardsPlaceIsToldBeforeItDoes) {
+  const auto store = make_store(Sharding::kIndexAtEnd);
+  const auto identity = [&] {
+    const auto status = *store->status("a/c/0");
+    return status ? identity_of(*status) : FileIdentity{};
+  };
+  std::vector<FileIdentity> told;
+  WriteOptions options = quiet_options();
+  options.replacing = [&](const std::string&, const std::vector<std::uint64_t>&,
+                          const FileIdentity& before, const FileIdentity& after) {
+    EXPECT_EQ(identity(), before) << "it is replaced already";
+    told.push_back(after);
+  };
+  const auto writer = Writer::open(store, options);
+  for (const std::uint64_t chunk : {0, 1}) {
+    ASSERT_TRUE(writer->put(chunk, chunk_of(9)));
+    ASSERT_TRUE(writer->commit(0));
+    ASSERT_EQ(told.size(), chunk + 1);
+    EXPECT_EQ(identity(), told.back());
+  }
+  ASSERT_TRUE(writer->remove(0));
+  ASSERT_TRUE(writer->remove(1));
+  ASSERT_TRUE(writer->commit(0));
+  EXPECT_EQ(told.back(), FileIdentity{});
+}
+
 TEST(WriteBuffer, ALogBrokenInTheMiddleIsRefused) {
   auto store = make_store(Sharding::kIndexAtEnd);
   {

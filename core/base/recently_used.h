@@ -18,6 +18,7 @@ class RecentlyUsed {
 
   /// Null where `key` is not kept.
   Pointer find(const Key& key) {
+    if (most_ == 0) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto place = places_.find(key);
     if (place == places_.end()) return nullptr;

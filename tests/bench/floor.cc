@@ -9,13 +9,12 @@
 // made, written and renamed; what is written is taken and thrown away. Serves until it is
 // unmounted.
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>

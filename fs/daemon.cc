@@ -9,18 +9,29 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "core/base/fd.h"
+#include "core/base/file_limit.h"
 #include "core/base/json.h"
+#include "core/codec/decoding_room.h"
+#include "core/formats/format_store.h"
+#include "core/store/object_store.h"
+#include "core/store/open_store.h"
 #include "core/store/store.h"
-#include "core/view/view.h"
+#include "core/store/store_users.h"
+#include "core/vfs/view.h"
+#include "core/write/lock.h"
 #include "core/write/write_buffer.h"
+#include "core/zarr/named_store.h"
 #include "fs/front_end.h"
+#include "fs/idle.h"
 #include "fs/mount_table.h"
 #include "fs/mountpoint.h"
+#include "fs/privileges.h"
 #include "fs/process.h"
 #include "fs/session.h"
 
@@ -29,7 +40,9 @@ namespace {
 
 constexpr int kCouldNot = 3;
 constexpr std::chrono::seconds kWaitForWriter{10};  // An earlier mount may still be finishing.
-constexpr std::size_t kShardsKeptOpen = 64;         // Of immutable mounts.
+constexpr unsigned kThreads = 8;
+constexpr unsigned kThreadsFar = 64;
+constexpr std::size_t kShardsKeptOpen = 64;  // Of immutable mounts.
 constexpr std::chrono::milliseconds kBetweenTries{50};
 constexpr int kPatience = 5000;  // Milliseconds from the unmount to the end of the connection.
 
@@ -78,18 +91,41 @@ class Daemon {
   Result<void> run() {
     ZARRFS_TRY(signals_, take_signals());
     ZARRFS_TRY(notes_, Notes::make());
+    auto done = mount_and_serve();
+    remove_own_mountpoint();
+    return done;
+  }
+
+ private:
+  Result<void> mount_and_serve() {
     ZARRFS_CHECK(prepare_places());
     ZARRFS_CHECK(open_log());
+    ZARRFS_CHECK(drop_privileges());  // before the first thread: each has its own
     ZARRFS_CHECK(open_view());
+    if (const std::string notice = view_->notice(); !notice.empty()) say(notice);
     ZARRFS_CHECK(mount());
     return serve();
   }
 
- private:
   Result<void> prepare_places() {
-    ZARRFS_TRY(source_, local_path(request_.source));
-    ZARRFS_TRY(mountpoint_, prepare_mountpoint(request_.mountpoint));
+    source_ = request_.source.substr(0, request_.source.find('?'));  // behind it may be a secret
+    if (is_local(request_.source)) {
+      ZARRFS_TRY(source_, local_path(request_.source));
+    }
+    OwnMountpoint place{request_.mountpoint, false};
+    if (place.path.empty()) {
+      ZARRFS_TRY(place, own_mountpoint(source_));
+      facts_.push_back("mounted on " + printable(place.path));
+    }
+    if (place.made) made_mountpoint_ = std::filesystem::absolute(place.path).string();
+    ZARRFS_TRY(mountpoint_, prepare_mountpoint(place.path));
+    if (!is_local(request_.source)) return {};
     return check_apart(source_, mountpoint_);
+  }
+
+  /// Only what is empty and not a mountpoint any more can be removed.
+  void remove_own_mountpoint() const {
+    if (!made_mountpoint_.empty()) static_cast<void>(::rmdir(made_mountpoint_.c_str()));
   }
 
   Result<void> open_log() {
@@ -106,11 +142,22 @@ class Daemon {
     options.log = [log = log_](ViewOptions::Level level, const std::string& message) {
       log->write(log_level(level), message);
     };
-    ZARRFS_TRY(
-        std::shared_ptr<Store> store,
-        open_store(request_.source, settings.links, settings.view.immutable ? kShardsKeptOpen : 0));
+    StoreOptions of_store{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
+                          settings.remote};
+    of_store.remote.immutable = settings.view.immutable;
+    ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
+    near_ = traits_of(*opened).near;
+    const bool is_directory = dynamic_cast<const ObjectStore*>(opened.get()) == nullptr;
+    if (settings.memory) set_decoding_memory(*settings.memory);
+    if (StoreUsers* users = users_of(*opened); users != nullptr && settings.allow_other) {
+      users->serve_others();
+      if (!settings.umask) options.umask = 0;
+    }
+    if (settings.umask) options.umask = *settings.umask;
+    const std::shared_ptr<Store> store =
+        is_directory ? with_formats(std::move(opened)) : with_names(std::move(opened));
     ZARRFS_CHECK(choose_access(*store, options));
-    if (!options.writing) return open_reading(std::move(store), options);
+    if (!options.writing) return open_reading(store, options);
     const auto give_up = std::chrono::steady_clock::now() + kWaitForWriter;
     for (bool told = false;; told = true) {
       auto view = View::open(store, options);
@@ -129,10 +176,13 @@ class Daemon {
     }
   }
 
-  Result<void> open_reading(std::shared_ptr<Store> store, const ViewOptions& options) {
-    ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
-    ZARRFS_TRY(view_, View::open(std::move(store), options));
-    if (unpublished) {
+  Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {
+    // What is not published yet is beside the store only where it is a directory.
+    const bool is_directory = dynamic_cast<const ObjectStore*>(store.get()) == nullptr;
+    const auto unpublished = is_directory ? has_unpublished(*store) : Result<bool>(false);
+    if (!unpublished) say(unpublished.error().message);
+    ZARRFS_TRY(view_, View::open(store, options));
+    if (unpublished && *unpublished) {
       say(printable(request_.source) +
           " has writes that are not in its shards yet and are not shown: `zarrfs recover " +
           printable(request_.source) + "` puts them there");
@@ -145,14 +195,23 @@ class Daemon {
     using Access = MountSettings::Access;
     const MountSettings& settings = request_.settings;
     if (settings.access == Access::kReadOnly || settings.view.immutable) return {};
-    const auto reason = store.why_read_only();
+    auto reason = store.why_read_only();
+    if (!reason && settings.access != Access::kReadWrite) {
+      ZARRFS_TRY(const std::string cluster, cluster_file_system_of(store));
+      if (!cluster.empty()) {
+        reason = printable(request_.source) + " lies on " + cluster +
+                 ", where a mount on another machine may write to it at the same time; where none "
+                 "does, -o rw mounts it for writing";
+      }
+    }
     if (!reason) {
       options.writing = settings.writing;
       options.writing->may_begin = settings.access == Access::kReadWrite;
+      if (settings.access == Access::kUnsaid) facts_.emplace_back("read and write");
       return {};
     }
     if (settings.access == Access::kReadWrite) return fail(Fault::kReadOnly, *reason);
-    say(*reason + ": mounted read-only");
+    facts_.push_back("read-only (" + *reason + ")");
     return {};
   }
 
@@ -160,6 +219,7 @@ class Daemon {
     FrontEndSettings settings;
     settings.timeout = request_.settings.timeout;
     settings.immutable = request_.settings.view.immutable;
+    settings.for_others = request_.settings.allow_other;
     settings.complain = [log = log_](const std::string& line) {
       log->write(LogLevel::kError, line);
     };
@@ -184,17 +244,22 @@ class Daemon {
   }
 
   Result<void> serve() {
-    auto started = session_->start(request_.settings.threads,
-                                   [notes = notes_.get()] { notes->leave(Notes::kEnded); });
+    // A thread that waits for a network serves nobody else meanwhile.
+    const unsigned threads = request_.settings.threads.value_or(near_ ? kThreads : kThreadsFar);
+    auto started =
+        session_->start(threads, [notes = notes_.get()] { notes->leave(Notes::kEnded); });
     if (!started) {
       unmount_own();
       return started;
     }
     bool answers = false;
+    IdleWatch idle(std::chrono::duration<double>(request_.settings.idle), IdleWatch::Clock::now());
     for (;;) {
       std::array<pollfd, 2> ready = {
           {{signals_.get(), POLLIN, 0}, {notes_->descriptor().get(), POLLIN, 0}}};
-      if (::poll(ready.data(), ready.size(), -1) < 0) continue;
+      const int count = ::poll(ready.data(), ready.size(), answers ? idle.pause() : -1);
+      if (count == 0) end_if_idle(idle);
+      if (count <= 0) continue;
       if (ready[0].revents != 0) {
         end_by_signal(next_signal(signals_));
         break;
@@ -204,11 +269,20 @@ class Daemon {
       tell_ready();
     }
     session_->stop();
+    front_->stop_waiting();
     ZARRFS_CHECK(end_writing());
     log_->write(LogLevel::kInfo, "ended serving " + mountpoint_);
     if (!answers)
       return fail(Fault::kIo, "the mount on " + mountpoint_ + " ended before it answered");
     return {};
+  }
+
+  /// Where something is open there, the mount stays.
+  void end_if_idle(IdleWatch& idle) {
+    if (!idle.look(front_->statistics().wanted_requests(), IdleWatch::Clock::now())) return;
+    const auto now = mount_at(mountpoint_);
+    if (!now || !*now || !mounted_ || (*now)->device != mounted_->device) return;
+    if (unmount(mountpoint_, false)) log_->write(LogLevel::kInfo, "unmounted: nobody used it");
   }
 
   /// Puts what was written into its shards; an error where something stays outside.
@@ -230,6 +304,7 @@ class Daemon {
     log_->write(LogLevel::kInfo, "mounted " + source_ + " on " + mountpoint_);
     ::sd_notifyf(0, "READY=1\nMAINPID=%d", static_cast<int>(::getpid()));
     if (!readiness_.awaited()) return;
+    tell_facts();
     let_go_of_terminal();
     readiness_.tell();
   }
@@ -256,6 +331,13 @@ class Daemon {
     return done.has_value();
   }
 
+  /// What nobody asked for in so many words, in one line.
+  void tell_facts() {
+    std::string line;
+    for (const std::string& fact : facts_) line += (line.empty() ? "" : ", ") + fact;
+    if (!line.empty()) say(line);
+  }
+
   /// A line for the user who waits for the mount, and for the log.
   void say(const std::string& line) {
     if (readiness_.awaited()) err_ << "zarrfs: " << line << std::endl;
@@ -269,6 +351,9 @@ class Daemon {
   std::unique_ptr<Notes> notes_;
   std::string source_;
   std::string mountpoint_;
+  std::string made_mountpoint_;     ///< Absolute; empty where it was there before.
+  std::vector<std::string> facts_;  ///< See tell_facts().
+  bool near_ = true;
   std::shared_ptr<Log> log_;
   std::unique_ptr<View> view_;
   std::unique_ptr<FrontEnd> front_;

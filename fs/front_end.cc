@@ -69,8 +69,15 @@ FrontEnd::FrontEnd(View& view, FrontEndSettings settings)
     : view_(view),
       settings_(std::move(settings)),
       files_(kMostKeptOpen),
-      directories_(kMostKeptOpen) {
+      directories_(kMostKeptOpen),
+      waiting_room_(settings_.patience) {
   view_.set_front_statistics([this] { return statistics_.render(); });
+}
+
+std::optional<Caller> FrontEnd::caller_of(fuse_req_t request) const {
+  if (!settings_.for_others) return std::nullopt;
+  const fuse_ctx* context = fuse_req_ctx(request);
+  return Caller{context->uid, context->gid, context->pid, std::nullopt};
 }
 
 void FrontEnd::agree(fuse_conn_info& connection) {
@@ -103,7 +110,7 @@ void FrontEnd::refuse(Reply& reply, const Error& error) {
   if (is_worth_a_line(error.fault)) {
     settings_.complain(std::string(operation_name(reply.operation())) + ": " + error.message);
   }
-  reply.error(errno_of(error.fault));
+  reply.error(request_ended() ? EINTR : errno_of(error.fault));
 }
 
 void FrontEnd::internal_error(Operation operation, const char* what) noexcept {
@@ -152,7 +159,10 @@ void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
     const auto own = (*opened_behind<OpenFile>(info->fh))->attributes();
     if (own && *own) return reply.attributes((*own)->status, timeout_of(**own));
   }
-  const auto found = view_.attributes(node);
+  auto found = view_.attributes(node);
+  if (const auto file = found ? nullptr : open_.find(node)) {  // its name is gone, or another's
+    if (const auto own = file->attributes(); own && *own) found = **own;
+  }
   if (!found) return refuse(reply, found.error());
   reply.attributes(found->status, timeout_of(*found));
 }
@@ -169,8 +179,8 @@ void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
   if ((asked.flags & O_ACCMODE) != O_RDONLY || (asked.flags & O_TRUNC) != 0) {
     auto written = view_.open_for_writing(node, asked.flags);
     if (!written) return refuse(reply, written.error());
-    const fuse_file_info info = writing_info(asked, std::move(*written));
-    if (!reply.opened(info)) abandon(info);
+    const fuse_file_info info = writing_info(node, asked, std::move(*written));
+    if (!reply.opened(info)) abandon(node, info);
     return;
   }
   if (without_open_) return reply.error(ENOSYS);
@@ -180,13 +190,15 @@ void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
   info.keep_cache = (*file)->keep_cache();
   info.direct_io = (*file)->direct_io();
   info.noflush = true;
+  open_.opened(node, *file);
   info.fh = handle_for(std::move(*file));
-  if (!reply.opened(info)) delete opened_behind<OpenFile>(info.fh);
+  if (!reply.opened(info)) abandon(node, info);
 }
 
 Result<std::shared_ptr<OpenFile>> FrontEnd::file_of(NodeId node, const fuse_file_info* info) {
   if (info != nullptr && info->fh != 0) return *opened_behind<OpenFile>(info->fh);
   if (auto kept = files_.find(node)) return kept;
+  const RequestScope for_all(std::nullopt);  // whoever reads next gets it too: the kernel has asked
   ZARRFS_TRY(std::shared_ptr<OpenFile> file, view_.open_file(node));
   // Files rendered anew by each open must not stay as they were.
   if (!file->direct_io()) files_.keep(node, file);
@@ -211,14 +223,29 @@ void FrontEnd::read(Reply& reply, NodeId node, std::size_t size, off_t offset,
   reply.data(memory);
 }
 
-void FrontEnd::abandon(const fuse_file_info& info) {
-  (*opened_behind<OpenFile>(info.fh))->closed();
-  delete opened_behind<OpenFile>(info.fh);
+void FrontEnd::abandon(NodeId node, const fuse_file_info& info) {
+  auto* file = opened_behind<OpenFile>(info.fh);
+  (*file)->closed();
+  open_.closed(node, file->get());
+  delete file;
 }
 
-void FrontEnd::release(Reply& reply, const fuse_file_info& info) {
-  abandon(info);
-  reply.error(0);
+void FrontEnd::release(Reply& reply, NodeId node, const fuse_file_info& info) {
+  const auto attempt = [this, node, info](Reply& released, bool last) {
+    OpenFile& file = **opened_behind<OpenFile>(info.fh);
+    if (!last && file.must_wait()) {  // its close was interrupted, and left the document to this
+      const auto flushed = file.flush();
+      const bool again = !flushed && flushed.error().fault == Fault::kBusy && file.must_wait();
+      if (again) return WaitingRoom::Outcome::kAgain;
+    }
+    abandon(node, info);
+    released.error(0);
+    return WaitingRoom::Outcome::kAnswered;
+  };
+  constexpr bool kLast = true;
+  if (attempt(reply, !kLast) == WaitingRoom::Outcome::kAgain) {
+    waiting_room_.wait(std::move(reply), attempt);
+  }
 }
 
 void FrontEnd::opendir(Reply& reply, NodeId node, const fuse_file_info& asked) {
@@ -317,6 +344,8 @@ void FrontEnd::getxattr(Reply& reply, NodeId node, const char* name, std::size_t
     return answer_text(reply, std::to_string(::getpid()), size);
   }
   if (node == kRootNode && name == kUnpublishedAttribute) {
+    // It names what not everybody may see.
+    if (foreign_caller() != nullptr) return reply.error(EACCES);
     return answer_text(reply, unpublished_text(size), size);
   }
   // "Not supported", unlike "none here", is remembered for the whole mount by programs that ask for

@@ -2,18 +2,23 @@
 // operation. Thread-safe, as the View is.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/recently_used.h"
-#include "core/view/view.h"
+#include "core/base/request.h"
+#include "core/vfs/view.h"
 #include "fs/fuse.h"
 #include "fs/listing_habit.h"
+#include "fs/open_by_node.h"
 #include "fs/reply.h"
 #include "fs/statistics.h"
+#include "fs/waiting_room.h"
 
 namespace zarrfs {
 
@@ -38,6 +43,10 @@ struct FrontEndSettings {
   /// The store never changes and nothing is written: the kernel need not tell about open and close,
   /// and may keep everything.
   bool immutable = false;
+  /// How long a request may wait for other programs.
+  std::chrono::milliseconds patience{10'000};
+  /// Other users use the mount: the View is told who asks.
+  bool for_others = false;
   /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is
   /// to blame for.
   std::function<void(const std::string&)> complain = [](const std::string&) {};
@@ -55,6 +64,9 @@ class FrontEnd {
 
   Statistics& statistics() { return statistics_; }
 
+  /// Who made the request, where the mount serves others.
+  [[nodiscard]] std::optional<Caller> caller_of(fuse_req_t request) const;
+
   void agree(fuse_conn_info& connection);
 
   void lookup(Reply& reply, NodeId parent, const char* name);
@@ -64,7 +76,7 @@ class FrontEnd {
   void access(Reply& reply, NodeId node, int mask);
   void open(Reply& reply, NodeId node, const fuse_file_info& asked);
   void read(Reply& reply, NodeId node, std::size_t size, off_t offset, const fuse_file_info* info);
-  void release(Reply& reply, const fuse_file_info& info);
+  void release(Reply& reply, NodeId node, const fuse_file_info& info);
   void opendir(Reply& reply, NodeId node, const fuse_file_info& asked);
   void readdir(Reply& reply, NodeId node, std::size_t size, off_t offset,
                const fuse_file_info* info);
@@ -89,9 +101,12 @@ class FrontEnd {
               const fuse_file_info& asked);
   void write(Reply& reply, ByteView bytes, off_t offset, const fuse_file_info& info);
   void flush(Reply& reply, const fuse_file_info& info);
-  void fsync(Reply& reply, const fuse_file_info& info);
-  void fsyncdir(Reply& reply);
+  void fsync(Reply& reply, NodeId node, const fuse_file_info& info);
+  void fsyncdir(Reply& reply, NodeId node);
   void setxattr(Reply& reply, NodeId node, const char* name);
+
+  /// Answers requests that still wait for other programs: from now on nothing waits.
+  void stop_waiting() { waiting_room_.close(); }
 
   /// For what is caught at the border: a line in the log, nothing thrown.
   void internal_error(Operation operation, const char* what) noexcept;
@@ -100,6 +115,12 @@ class FrontEnd {
   [[nodiscard]] double timeout_of(const Found& found) const;
   [[nodiscard]] fuse_entry_param entry_of(const Found& found) const;
   void refuse(Reply& reply, const Error& error);
+  /// Answers with what `act` gives. Where that is kBusy while `must_wait` holds, it is asked again
+  /// later, without a request thread.
+  template <class T>
+  void patiently(Reply& reply, std::function<Result<T>()> act, std::function<bool()> must_wait,
+                 std::function<void(Reply&, T&)> answer);
+  void patiently(Reply& reply, std::function<Result<void>()> act, std::function<bool()> must_wait);
   Result<std::shared_ptr<OpenFile>> file_of(NodeId node, const fuse_file_info* info);
   Result<std::shared_ptr<OpenDirectory>> directory_of(NodeId node, const fuse_file_info* info);
   /// An answer to READDIRPLUS in the making.
@@ -114,10 +135,11 @@ class FrontEnd {
   /// fitted.
   bool add_with_status(Plus& plus, const Listed& listed, bool files_too);
   /// Closes a file whose opening nobody learnt of, or whose last descriptor is gone.
-  static void abandon(const fuse_file_info& info);
+  void abandon(NodeId node, const fuse_file_info& info);
   /// At most `most` bytes (0: any number): what is left out is counted.
   std::string unpublished_text(std::size_t most);
-  fuse_file_info writing_info(const fuse_file_info& asked, std::shared_ptr<OpenFile> file);
+  fuse_file_info writing_info(NodeId node, const fuse_file_info& asked,
+                              std::shared_ptr<OpenFile> file);
   void answer_text(Reply& reply, const std::string& text, std::size_t size);
 
   View& view_;
@@ -129,6 +151,8 @@ class FrontEnd {
   RecentlyUsed<NodeId, std::shared_ptr<OpenFile>> files_;
   RecentlyUsed<NodeId, std::shared_ptr<OpenDirectory>> directories_;
   ListingHabit habit_;
+  OpenByNode open_;
+  WaitingRoom waiting_room_;
 };
 
 }  // namespace zarrfs

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <functional>
+#include <string>
+#include <utility>
 
 #include "fs/front_end.h"
 #include "fs/handles.h"
@@ -33,11 +36,46 @@ OpenFile* file_behind(const fuse_file_info* info) {
 
 }  // namespace
 
-fuse_file_info FrontEnd::writing_info(const fuse_file_info& asked, std::shared_ptr<OpenFile> file) {
+template <class T>
+void FrontEnd::patiently(Reply& reply, std::function<Result<T>()> act,
+                         std::function<bool()> must_wait, std::function<void(Reply&, T&)> answer) {
+  const WaitingRoom::Attempt attempt = [this, act = std::move(act),
+                                        must_wait = std::move(must_wait),
+                                        answer = std::move(answer)](Reply& to, bool last) {
+    auto done = act();
+    if (!done && done.error().fault == Fault::kBusy && !last && must_wait()) {
+      return WaitingRoom::Outcome::kAgain;
+    }
+    if (done) {
+      answer(to, *done);
+    } else {
+      refuse(to, done.error());
+    }
+    return WaitingRoom::Outcome::kAnswered;
+  };
+  constexpr bool kLast = true;
+  if (attempt(reply, !kLast) == WaitingRoom::Outcome::kAgain) {
+    waiting_room_.wait(std::move(reply), attempt);
+  }
+}
+
+void FrontEnd::patiently(Reply& reply, std::function<Result<void>()> act,
+                         std::function<bool()> must_wait) {
+  const auto nothing = [act = std::move(act)]() -> Result<int> {
+    ZARRFS_CHECK(act());
+    return 0;
+  };
+  patiently<int>(reply, nothing, std::move(must_wait),
+                 [](Reply& to, int& error_number) { to.error(error_number); });
+}
+
+fuse_file_info FrontEnd::writing_info(NodeId node, const fuse_file_info& asked,
+                                      std::shared_ptr<OpenFile> file) {
   fuse_file_info info = asked;
   info.direct_io = true;  // a shared mapping of it fails at once, rather than without a word later
   info.keep_cache = false;
   info.noflush = false;
+  open_.opened(node, file);
   info.fh = handle_for(std::move(file));
   return info;
 }
@@ -45,19 +83,33 @@ fuse_file_info FrontEnd::writing_info(const fuse_file_info& asked, std::shared_p
 void FrontEnd::setattr(Reply& reply, NodeId node, const struct stat& wanted, int which,
                        const fuse_file_info* info) {
   if ((which & FUSE_SET_ATTR_SIZE) != 0 && wanted.st_size < 0) return reply.error(EINVAL);
-  const auto changed = view_.change(node, change_of(wanted, which), file_behind(info));
+  std::shared_ptr<OpenFile> named;  // its name may be gone, or another's
+  OpenFile* file = file_behind(info);
+  if (file == nullptr && (which & FUSE_SET_ATTR_SIZE) == 0) {
+    named = open_.find(node);
+    file = named.get();
+  }
+  const auto changed = view_.change(node, change_of(wanted, which), file);
   if (!changed) return refuse(reply, changed.error());
   reply.attributes(changed->status, timeout_of(*changed));
 }
 
 void FrontEnd::mknod(Reply& reply, NodeId parent, const char* name, mode_t mode) {
   if (!S_ISREG(mode)) return reply.error(EPERM);
-  const auto made = view_.create(parent, name, O_CREAT | O_EXCL | O_WRONLY, mode);
-  if (!made) return refuse(reply, made.error());
-  const auto flushed = made->file->flush();
-  made->file->closed();
-  if (!flushed) return refuse(reply, flushed.error());
-  if (!reply.entry(entry_of(made->found))) view_.forget(made->found.id, 1);
+  patiently<Created>(
+      reply,
+      [this, parent, made_name = std::string(name), mode]() -> Result<Created> {
+        ZARRFS_TRY(Created made,
+                   view_.create(parent, made_name, O_CREAT | O_EXCL | O_WRONLY, mode));
+        const auto flushed = made.file->flush();
+        made.file->closed();
+        ZARRFS_CHECK(flushed);
+        return made;
+      },
+      [this, parent, made_name = std::string(name)] { return view_.must_wait(parent, made_name); },
+      [this](Reply& to, Created& made) {
+        if (!to.entry(entry_of(made.found))) view_.forget(made.found.id, 1);
+      });
 }
 
 void FrontEnd::mkdir(Reply& reply, NodeId parent, const char* name, mode_t mode) {
@@ -82,25 +134,44 @@ void FrontEnd::rename(Reply& reply, NodeId parent, const char* name, NodeId new_
                       const char* new_name, unsigned flags) {
   if ((flags & ~unsigned{RENAME_NOREPLACE}) != 0) return reply.error(EINVAL);
   const bool replace = (flags & RENAME_NOREPLACE) == 0;
-  const auto renamed = view_.rename(parent, name, new_parent, new_name, replace);
-  if (!renamed) return refuse(reply, renamed.error());
-  reply.error(*renamed ? 0 : ENOENT);
+  patiently<bool>(
+      reply,
+      [this, parent, from = std::string(name), new_parent, to = std::string(new_name), replace] {
+        return view_.rename(parent, from, new_parent, to, replace);
+      },
+      [this, new_parent, to = std::string(new_name)] { return view_.must_wait(new_parent, to); },
+      [](Reply& to, bool& renamed) { to.error(renamed ? 0 : ENOENT); });
 }
 
 void FrontEnd::link(Reply& reply, NodeId node, NodeId new_parent, const char* new_name) {
-  const auto linked = view_.link(node, new_parent, new_name);
-  if (!linked) return refuse(reply, linked.error());
-  if (!reply.entry(entry_of(*linked))) view_.forget(linked->id, 1);
+  patiently<Found>(
+      reply,
+      [this, node, new_parent, name = std::string(new_name)] {
+        return view_.link(node, new_parent, name);
+      },
+      [this, new_parent, name = std::string(new_name)] {
+        return view_.must_wait(new_parent, name);
+      },
+      [this](Reply& to, Found& linked) {
+        if (!to.entry(entry_of(linked))) view_.forget(linked.id, 1);
+      });
 }
 
 void FrontEnd::create(Reply& reply, NodeId parent, const char* name, mode_t mode,
                       const fuse_file_info& asked) {
-  auto made = view_.create(parent, name, asked.flags, mode);
-  if (!made) return refuse(reply, made.error());
-  const fuse_file_info info = writing_info(asked, std::move(made->file));
-  if (reply.created(entry_of(made->found), info)) return;
-  abandon(info);
-  view_.forget(made->found.id, 1);
+  patiently<Created>(
+      reply,
+      [this, parent, made_name = std::string(name), mode, flags = asked.flags] {
+        return view_.create(parent, made_name, flags, mode);
+      },
+      [this, parent, made_name = std::string(name)] { return view_.must_wait(parent, made_name); },
+      [this, asked](Reply& to, Created& made) {
+        const NodeId node = made.found.id;
+        const fuse_file_info info = writing_info(node, asked, std::move(made.file));
+        if (to.created(entry_of(made.found), info)) return;
+        abandon(node, info);
+        view_.forget(node, 1);
+      });
 }
 
 void FrontEnd::write(Reply& reply, ByteView bytes, off_t offset, const fuse_file_info& info) {
@@ -113,21 +184,21 @@ void FrontEnd::write(Reply& reply, ByteView bytes, off_t offset, const fuse_file
 
 void FrontEnd::flush(Reply& reply, const fuse_file_info& info) {
   if (without_open_) return reply.error(ENOSYS);  // then the kernel asks no more
-  OpenFile* file = file_behind(&info);
-  const auto done = file == nullptr ? Result<void>{} : file->flush();
-  if (!done) return refuse(reply, done.error());
-  reply.error(0);
+  OpenFile* file = file_behind(&info);            // stays: its release comes after this answer
+  if (file == nullptr) return reply.error(0);
+  patiently(
+      reply, [file] { return file->flush(); }, [file] { return file->must_wait(); });
 }
 
-void FrontEnd::fsync(Reply& reply, const fuse_file_info& info) {
+void FrontEnd::fsync(Reply& reply, NodeId node, const fuse_file_info& info) {
   OpenFile* file = file_behind(&info);
-  const auto done = file == nullptr ? view_.sync() : file->sync();
-  if (!done) return refuse(reply, done.error());
-  reply.error(0);
+  if (file == nullptr) return fsyncdir(reply, node);
+  patiently(
+      reply, [file] { return file->sync(); }, [file] { return file->must_wait(); });
 }
 
-void FrontEnd::fsyncdir(Reply& reply) {
-  const auto done = view_.sync();
+void FrontEnd::fsyncdir(Reply& reply, NodeId node) {
+  const auto done = view_.sync(node);
   if (!done) return refuse(reply, done.error());
   reply.error(0);
 }

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include "core/view/view.h"
+#include "core/vfs/view.h"
 
 namespace zarrfs {
 

@@ -1,10 +1,15 @@
 #include "fs/log.h"
 
+#include <fcntl.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+
+#include "core/base/fd.h"
 #include "core/base/json.h"
 
 namespace zarrfs {
@@ -20,6 +25,28 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
     case LogLevel::kError: return spdlog::level::err;
   }
   return spdlog::level::info;
+}
+
+/// Opens the log to append to it. Not what somebody else has put there: a link, a pipe, which would
+/// be waited for, or another name of some file.
+Result<Fd> open_file(const std::string& file) {
+  Fd fd(::open(file.c_str(),
+               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+               0644));
+  const auto refuse = [&](const std::string& why) {
+    return fail(Fault::kInvalid, "option log: " + printable(file) + why);
+  };
+  if (!fd.valid() && errno == ELOOP) return refuse(" is a symbolic link");
+  if (!fd.valid() && errno == ENXIO) return refuse(" is not a regular file");
+  if (!fd.valid()) return fail(system_error(errno, "option log: " + printable(file)));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) {
+    return fail(system_error(errno, "option log: " + printable(file)));
+  }
+  if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode)) return refuse(" is not a regular file");
+  if (S_ISREG(status.st_mode) && status.st_nlink != 1)
+    return refuse(" has other names (hard links)");
+  return fd;
 }
 
 std::shared_ptr<spdlog::sinks::sink> make_sink(LogTarget target, const std::string& file) {
@@ -69,7 +96,14 @@ RepeatFilter::Verdict RepeatFilter::judge(std::string_view message, Clock::time_
 
 Result<std::shared_ptr<Log>> Log::open(LogTarget target, LogLevel level, const std::string& file) {
   try {
-    auto logger = std::make_shared<spdlog::logger>("zarrfs", make_sink(target, file));
+    Fd opened;
+    std::string path = file;
+    if (target == LogTarget::kFile) {
+      ZARRFS_TRY(opened, open_file(file));
+      path =
+          "/proc/self/fd/" + std::to_string(opened.get());  // this file, whatever has its name now
+    }
+    auto logger = std::make_shared<spdlog::logger>("zarrfs", make_sink(target, path));
     logger->set_level(spdlog_level(level));
     logger->flush_on(spdlog::level::debug);
     return std::shared_ptr<Log>(new Log(std::move(logger)));

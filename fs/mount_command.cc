@@ -29,12 +29,15 @@ void add_options_argument(CLI::App& app, std::vector<std::string>& options) {
 
 void MountCommand::declare(CLI::App& app) {
   app.add_option("source", source_,
-                 "A directory or file:// URL: the store, or a group or array in it")
+                 "The store, or a group or array in it: a directory, a .zip file, or a URL (file, "
+                 "http, https, "
+                 "s3, gs)")
       ->type_name("SOURCE")
       ->required();
-  app.add_option("mountpoint", mountpoint_, "An existing directory")
-      ->type_name("MOUNTPOINT")
-      ->required();
+  app.add_option("mountpoint", mountpoint_,
+                 "An existing directory; otherwise one is made here, named after the store, and "
+                 "removed when it is unmounted")
+      ->type_name("MOUNTPOINT");
   add_options_argument(app, options_);
   app.add_flag("-f,--foreground", foreground_, "Stay in the foreground and log to standard error");
   app.add_flag("-v,--verbose", verbose_, "The same as -o log_level=debug");
@@ -67,7 +70,7 @@ int run_mount_helper(const std::vector<std::string>& words, const Streams& strea
   bool read_only = false;
   bool read_write = false;
   bool ignored = false;
-  app.add_option("source", source, "A directory or file:// URL")->required();
+  app.add_option("source", source, "A directory, a .zip file or a URL")->required();
   app.add_option("mountpoint", mountpoint, "An existing directory")->required();
   add_options_argument(app, options);
   app.add_option("-t", type, "The type that mount(8) was given; ignored");

@@ -55,6 +55,7 @@ std::optional<MountEntry> parse_line(const std::string& line) {
   if (!words) return std::nullopt;
   entry.mountpoint = unescaped(entry.mountpoint);
   entry.source = unescaped(entry.source);
+  entry.read_only = options == "ro" || options.starts_with("ro,");
   return entry;
 }
 
@@ -110,14 +111,19 @@ std::vector<MountEntry> parse_mountinfo(std::string_view text) {
   return entries;
 }
 
-Result<std::optional<MountEntry>> mount_at(const std::string& path) {
+Result<std::vector<MountEntry>> mount_table() {
   std::ifstream file("/proc/self/mountinfo");
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
     return fail(Fault::kIo, "could not read /proc/self/mountinfo");
   }
+  return parse_mountinfo(text.str());
+}
+
+Result<std::optional<MountEntry>> mount_at(const std::string& path) {
+  ZARRFS_TRY(std::vector<MountEntry> entries, mount_table());
   std::optional<MountEntry> last;
-  for (MountEntry& entry : parse_mountinfo(text.str())) {
+  for (MountEntry& entry : entries) {
     if (entry.mountpoint == path) last = std::move(entry);
   }
   return last;

@@ -17,12 +17,16 @@ struct MountEntry {
   std::string mountpoint;
   std::string type;  ///< "fuse.zarrfs" for ours.
   std::string source;
+  bool read_only = false;
 };
 
 inline constexpr std::string_view kOwnType = "fuse.zarrfs";
 
 /// All lines that can be understood, in the kernel's order.
 std::vector<MountEntry> parse_mountinfo(std::string_view text);
+
+/// All mounts that this process sees.
+Result<std::vector<MountEntry>> mount_table();
 
 /// The mount seen at `path` (canonical): of several on top of each other the last.
 Result<std::optional<MountEntry>> mount_at(const std::string& path);

@@ -44,7 +44,50 @@ Result<void> detach_dead_mounts(const std::string& path) {
   return {};
 }
 
+/// "brain" of "/data/brain.zarr/" and "https://host/brain.zarr?x".
+std::string plain_name(const std::string& source) {
+  std::string path = source.substr(0, source.find_first_of("?#"));
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  std::string name = std::filesystem::path(path).filename().string();
+  if (name.empty() || name == "." || name == "..") {
+    std::error_code problem;
+    name = std::filesystem::canonical(path, problem).filename().string();
+  }
+  constexpr std::string_view kEnding = ".zarr";
+  if (name.size() > kEnding.size() && name.ends_with(kEnding)) {
+    name.resize(name.size() - kEnding.size());
+  }
+  return name.empty() || name == "/" ? "store" : name;
+}
+
+/// Whether a mount can be put there: an empty directory, or one of our mounts, which
+/// prepare_mountpoint() looks at.
+Result<bool> is_free(const std::string& path) {
+  std::error_code problem;
+  const std::filesystem::path here = std::filesystem::current_path(problem);
+  if (problem) return fail(system_error(problem.value(), "the working directory"));
+  ZARRFS_TRY(const bool own, is_own_mount((here / path).string()));
+  if (own) return true;
+  const bool empty = std::filesystem::is_directory(path, problem) &&
+                     std::filesystem::is_empty(path, problem) && !problem;
+  return empty;
+}
+
 }  // namespace
+
+Result<OwnMountpoint> own_mountpoint(const std::string& source) {
+  const std::string name = plain_name(source);
+  const std::string preferred = name + ".zarr";
+  for (const std::string& path : {preferred, name + ".mount.zarr"}) {
+    if (::mkdir(path.c_str(), 0777) == 0) return OwnMountpoint{path, true};
+    if (errno != EEXIST)
+      return fail(system_error(errno, "making the mountpoint " + printable(path)));
+    ZARRFS_TRY(const bool free, is_free(path));
+    if (free) return OwnMountpoint{path, false};
+  }
+  return fail(Fault::kExists, printable(preferred) + " and " + printable(name) +
+                                  ".mount.zarr are taken here: name a MOUNTPOINT");
+}
 
 Result<std::string> prepare_mountpoint(const std::string& path) {
   ZARRFS_TRY(std::string place, canonical_mountpoint(path));

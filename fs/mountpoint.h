@@ -7,6 +7,17 @@
 
 namespace zarrfs {
 
+/// Where a store is mounted whose user named no place.
+struct OwnMountpoint {
+  std::string path;   ///< In the working directory: "brain.zarr" of the store "brain".
+  bool made = false;  ///< It was not there before.
+};
+
+/// A directory in the working directory called like the store `source`, with ".zarr" at the end
+/// (programs guess the format by that), or ".mount.zarr" where that name is taken; made where it is
+/// not there. kExists where both names are taken.
+Result<OwnMountpoint> own_mountpoint(const std::string& source);
+
 /// The canonical path of a directory on which zarrfs can be mounted now. A zarrfs mount there whose
 /// daemon has died is detached first; one that lives is kBusy. kInvalid, with the reason, where
 /// `path` is no directory.

@@ -13,10 +13,17 @@ FrontEnd& front_of(fuse_req_t request) {
   return *static_cast<FrontEnd*>(fuse_req_userdata(request));
 }
 
+/// Whether the program that waits for the answer was interrupted.
+bool nobody_waits(const void* reply) {
+  const fuse_req_t request = static_cast<const Reply*>(reply)->request();
+  return request != nullptr && fuse_req_interrupted(request) != 0;
+}
+
 template <class Body>
 void serve(fuse_req_t request, Operation operation, Body body) noexcept {
   FrontEnd& front = front_of(request);
   Reply reply(request, operation, front.statistics());
+  const RequestScope scope(front.caller_of(request), nobody_waits, &reply);
   try {
     body(front, reply);
   } catch (const std::bad_alloc&) {
@@ -69,9 +76,9 @@ void on_read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset
         [&](FrontEnd& front, Reply& reply) { front.read(reply, node, size, offset, info); });
 }
 
-void on_release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+void on_release(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
   serve(request, Operation::kRelease,
-        [&](FrontEnd& front, Reply& reply) { front.release(reply, *info); });
+        [&](FrontEnd& front, Reply& reply) { front.release(reply, node, *info); });
 }
 
 void on_opendir(fuse_req_t request, fuse_ino_t node, fuse_file_info* info) {
@@ -170,14 +177,14 @@ void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
         [&](FrontEnd& front, Reply& reply) { front.flush(reply, *info); });
 }
 
-void on_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
+void on_fsync(fuse_req_t request, fuse_ino_t node, int, fuse_file_info* info) {
   serve(request, Operation::kFsync,
-        [&](FrontEnd& front, Reply& reply) { front.fsync(reply, *info); });
+        [&](FrontEnd& front, Reply& reply) { front.fsync(reply, node, *info); });
 }
 
-void on_fsyncdir(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
+void on_fsyncdir(fuse_req_t request, fuse_ino_t node, int, fuse_file_info*) {
   serve(request, Operation::kFsyncdir,
-        [](FrontEnd& front, Reply& reply) { front.fsyncdir(reply); });
+        [&](FrontEnd& front, Reply& reply) { front.fsyncdir(reply, node); });
 }
 
 void on_setxattr(fuse_req_t request, fuse_ino_t node, const char* name, const char*, std::size_t,

@@ -12,7 +12,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMostAxes = 32;
 constexpr double kLongest = 365.0 * 24 * 3600;
 
 tl::unexpected<Error> not_a(const char* kind, std::string_view text) {
@@ -59,21 +58,6 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   const auto bytes = checked_multiply(*number, unit);
   if (!bytes) return not_a("a size below 16 EiB", text);
   return *bytes;
-}
-
-Result<std::vector<std::uint64_t>> parse_lengths(std::string_view text) {
-  std::vector<std::uint64_t> lengths;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
-    const auto length = whole_number<std::uint64_t>(text.substr(begin, end - begin));
-    if (!length || *length == 0 || lengths.size() == kMostAxes) {
-      return not_a("a list of lengths such as 64x64x64", text);
-    }
-    lengths.push_back(*length);
-    begin = end + 1;
-  }
-  return lengths;
 }
 
 Result<double> parse_seconds(std::string_view text) {

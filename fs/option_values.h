@@ -17,9 +17,6 @@ Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t least, s
 /// Bytes: a number, or one with K, M, G, T, or KiB, MiB, GiB, TiB: 1K and 1KiB are 1024 bytes.
 Result<std::uint64_t> parse_size(std::string_view text);
 
-/// "64x64x64" or "64": lengths of 1 and more, at most 32 of them.
-Result<std::vector<std::uint64_t>> parse_lengths(std::string_view text);
-
 /// Seconds, 0 to 365 days, with a fraction if wanted.
 Result<double> parse_seconds(std::string_view text);
 

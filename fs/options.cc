@@ -6,7 +6,8 @@
 #include <optional>
 
 #include "core/base/json.h"
-#include "core/view/profile.h"
+#include "core/cli/lengths.h"
+#include "core/present/profile.h"
 #include "fs/option_values.h"
 
 namespace zarrfs {
@@ -109,9 +110,12 @@ void add_access(std::vector<MountOption>& table) {
                      [](MountSettings& s, std::uint64_t id) {
                        s.view.gid = static_cast<std::uint32_t>(id);
                      })},
-       {"umask", "OCTAL", "022", "permission bits taken away from presented files", Group::kAccess,
+       {"umask", "OCTAL", "",
+        "permission bits taken away from presented files; where not given 022, and none with "
+        "allow_other",
+        Group::kAccess,
         value_setter(parse_permissions,
-                     [](MountSettings& s, std::uint32_t bits) { s.view.umask = bits; })},
+                     [](MountSettings& s, std::uint32_t bits) { s.umask = bits; })},
        {"allow_other", "", "", "other users may use the mount too, as the permission bits say",
         Group::kAccess, flag_setter([](MountSettings& s) { s.allow_other = true; })},
        {"allow_root", "", "", "root may use the mount too, where an ordinary user mounts",
@@ -128,7 +132,8 @@ void add_view(std::vector<MountOption>& table) {
       {{"view", alternatives(formats), "v2",
         "the Zarr format shown: version 2, or version 3 without sharding", Group::kView,
         word_setter(formats, [](MountSettings& s, ViewFormat format) { s.view.format = format; })},
-       {"profile", "NAME", "generic", "the programs that will read, see the profiles", Group::kView,
+       {"profile", "NAME", kAutoProfile, "the programs that will read, see the profiles",
+        Group::kView,
         value_setter([](const std::string& text) { return Result<std::string>(text); },
                      [](MountSettings& s, std::string name) { s.view.profile = std::move(name); })},
        {"separator", alternatives(separators), "",
@@ -170,11 +175,26 @@ void add_caching(std::vector<MountOption>& table) {
        {"index_cache", "SIZE", "64M", "memory for shard indexes, in bytes", Group::kCaching,
         value_setter(parse_index_cache,
                      [](MountSettings& s, std::uint64_t bytes) { s.view.index_cache = bytes; })},
+       {"memory", "SIZE", "",
+        "bytes for decoding chunks, of which half keeps what was decoded last; half of the "
+        "machine's memory where not given",
+        Group::kCaching,
+        value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) { s.memory = bytes; })},
        {"read_ahead", "SIZE", "8M",
         "bytes of a shard asked for in advance when chunks are read in order; 0: none",
         Group::kCaching, value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
           s.view.read_ahead = bytes;
         })}});
+}
+
+void add_remote(std::vector<MountOption>& table) {
+  for (const RemoteOption& option : remote_options()) {
+    table.push_back({option.name, option.argument, option.default_value, option.help,
+                     Group::kRemote,
+                     [set = option.set](MountSettings& settings, const std::string& value) {
+                       return set(settings.remote, value);
+                     }});
+  }
 }
 
 Writing& writing(MountSettings& settings) { return settings.writing; }
@@ -245,10 +265,14 @@ void add_daemon(std::vector<MountOption>& table) {
                                   {"debug", LogLevel::kDebug}};
   table.insert(
       table.end(),
-      {{"threads", "N", "8", "requests served at once", Group::kDaemon,
+      {{"threads", "N", "8",
+        "requests served at once; 64 where not given and the store is at a server", Group::kDaemon,
         value_setter(
             [](const std::string& text) { return parse_number(text, 1, kMostThreads); },
             [](MountSettings& s, std::uint64_t n) { s.threads = static_cast<unsigned>(n); })},
+       {"idle", "SECONDS", "0",
+        "unmounts when nothing was asked for so long and nothing is open; 0: never", Group::kDaemon,
+        value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.idle = seconds; })},
        {"log_level", alternatives(levels), "info", "the least that is logged", Group::kDaemon,
         word_setter(levels, [](MountSettings& s, LogLevel level) { s.log_level = level; })},
        {"log", "FILE", "", "where to log instead of standard error (with -f) or the system's log",
@@ -284,6 +308,7 @@ std::vector<MountOption> make_table() {
   add_view(table);
   add_profile_columns(table);
   add_caching(table);
+  add_remote(table);
   add_writing(table);
   add_daemon(table);
   add_mount(table);
@@ -322,6 +347,7 @@ const char* mount_option_group_title(MountOption::Group group) {
     case Group::kView: return "What is shown";
     case Group::kProfile: return "Single columns of the profile";
     case Group::kCaching: return "Caching";
+    case Group::kRemote: return "Stores at a server (http, https, s3, gs)";
     case Group::kWriting: return "Writing";
     case Group::kDaemon: return "The daemon";
     case Group::kMount: return "The mount, as for every file system";
@@ -385,11 +411,13 @@ std::string mount_options_help() {
     text += "\n";
   }
   text += "\nProfiles:\n";
-  for (const Profile& profile : profiles()) {
-    std::string left = "  " + profile.name;
+  const auto add_profile = [&text](const std::string& name, const std::string& summary) {
+    std::string left = "  " + name;
     left.resize(std::max<std::size_t>(left.size() + 2, 30), ' ');
-    text += left + profile.summary + "\n";
-  }
+    text += left + summary + "\n";
+  };
+  add_profile(kAutoProfile, kAutoSummary);
+  for (const Profile& profile : profiles()) add_profile(profile.name, profile.summary);
   return text;
 }
 

@@ -3,27 +3,40 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/present/profile.h"
+#include "core/present/view_options.h"
+#include "core/store/remote/options.h"
 #include "core/store/store.h"
-#include "core/view/view_options.h"
 #include "fs/log.h"
 
 namespace zarrfs {
+
+inline ViewOptions by_what_the_store_is() {
+  ViewOptions options;
+  options.profile = kAutoProfile;
+  return options;
+}
 
 /// What `-o` chose.
 struct MountSettings {
   enum class Access { kUnsaid, kReadOnly, kReadWrite };
 
-  ViewOptions view;
+  ViewOptions view = by_what_the_store_is();
   LinkPolicy links = LinkPolicy::kInside;
   Access access = Access::kUnsaid;
   Writing writing;       ///< How, unless the mount only reads.
   double timeout = 1.0;  ///< Seconds.
-  unsigned threads = 8;
+  double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
+  std::optional<unsigned> threads;      ///< As many as suit the store where not given.
+  std::optional<std::uint64_t> memory;  ///< Bytes for decoding.
+  std::optional<std::uint32_t> umask;   ///< The usual one where not given, or none for others.
+  RemoteOptions remote;
   bool allow_other = false;
   bool allow_root = false;
   LogLevel log_level = LogLevel::kInfo;
@@ -33,7 +46,7 @@ struct MountSettings {
 };
 
 struct MountOption {
-  enum class Group { kAccess, kView, kProfile, kCaching, kWriting, kDaemon, kMount };
+  enum class Group { kAccess, kView, kProfile, kCaching, kRemote, kWriting, kDaemon, kMount };
 
   std::string name;
   std::string argument;       ///< What follows "=", e.g. "SIZE" or "v2|v3"; empty: a flag.

@@ -1,7 +1,6 @@
 #include "fs/process.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,13 +53,6 @@ void let_go_of_terminal() {
   }
   // A working directory elsewhere would keep that file system busy. "/" can always be entered.
   if (::chdir("/") != 0) return;
-}
-
-void raise_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Result<Fd> take_signals() {

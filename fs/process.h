@@ -16,8 +16,6 @@ void fill_standard_descriptors();
 /// Standard input, output and error lead to /dev/null from now on; the working directory is "/";
 /// the session is the process's own.
 void let_go_of_terminal();
-/// The soft limit of open files becomes the hard one.
-void raise_file_limit();
 /// Ignores SIGPIPE and SIGXFSZ; blocks SIGTERM, SIGINT and SIGHUP, which the descriptor tells of
 /// from now on.
 Result<Fd> take_signals();

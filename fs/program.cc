@@ -42,7 +42,7 @@ int run_program(const std::vector<std::string>& words, const Commands& commands,
     return run_mount_helper({words.begin() + 1, words.end()}, streams);
   }
   CLI::App program(kSummary, "zarrfs");
-  program.footer("`zarrfs SOURCE MOUNTPOINT` is short for `zarrfs mount SOURCE MOUNTPOINT`.");
+  program.footer("`zarrfs SOURCE [MOUNTPOINT]` is short for `zarrfs mount SOURCE [MOUNTPOINT]`.");
   program.set_version_flag("--version", "zarrfs " ZARRFS_VERSION);
   bool as_json = false;
   program.add_flag("--help-json", as_json, "Describe all commands and options as JSON");
@@ -52,9 +52,12 @@ int run_program(const std::vector<std::string>& words, const Commands& commands,
   }
   std::vector<std::string> completed = complete(words, commands);
   if (completed.size() == 2 && words.size() == 2 && !words[1].starts_with('-')) {
-    streams.err << "zarrfs: \"" << printable(words[1])
-                << "\" is no command, and to mount it a mountpoint is needed; see zarrfs --help\n";
-    return kUsage;
+    std::error_code problem;
+    if (!std::filesystem::exists(words[1], problem) && words[1].find("://") == std::string::npos) {
+      streams.err << "zarrfs: \"" << printable(words[1])
+                  << "\" is neither a command nor a store; see zarrfs --help\n";
+      return kUsage;
+    }
   }
   try {
     program.parse(std::vector<std::string>(completed.rbegin(), completed.rend()));

@@ -1,5 +1,5 @@
 #include "core/base/json.h"
-#include "core/view/profile.h"
+#include "core/present/profile.h"
 #include "fs/options.h"
 #include "fs/program.h"
 
@@ -59,12 +59,9 @@ std::string reference_json(const CLI::App& program) {
   for (const MountOption& option : mount_options()) {
     document["mount_options"].push_back(describe(option));
   }
-  document["profiles"] = Json::array();
+  document["profiles"] = Json::array({Json{{"name", kAutoProfile}, {"summary", kAutoSummary}}});
   for (const Profile& profile : profiles()) {
-    Json object = Json::object();
-    object["name"] = profile.name;
-    object["summary"] = profile.summary;
-    document["profiles"].push_back(std::move(object));
+    document["profiles"].push_back(Json{{"name", profile.name}, {"summary", profile.summary}});
   }
   return dump_document(document);
 }

@@ -41,6 +41,12 @@ std::string_view operation_name(Operation operation) {
   return "unknown";
 }
 
+std::uint64_t Statistics::wanted_requests() const {
+  std::uint64_t sum = 0;
+  for (const Counter& counter : requests_) sum += counter.load(std::memory_order_relaxed);
+  return sum - requests(Operation::kForget) - requests(Operation::kStatfs);
+}
+
 std::string Statistics::render() const {
   Json requests_by_name = Json::object();
   Json errors_by_name = Json::object();

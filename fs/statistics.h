@@ -61,6 +61,9 @@ class Statistics {
   [[nodiscard]] std::uint64_t errors(Operation operation) const {
     return errors_[index(operation)].load(std::memory_order_relaxed);
   }
+  /// All requests but those that come by themselves: the kernel forgets nodes when memory is short,
+  /// and monitors ask every file system for its space.
+  [[nodiscard]] std::uint64_t wanted_requests() const;
   [[nodiscard]] std::uint64_t bytes_read() const {
     return bytes_read_.load(std::memory_order_relaxed);
   }

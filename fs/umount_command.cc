@@ -12,6 +12,7 @@
 #include "core/base/fd.h"
 #include "core/base/json.h"
 #include "fs/front_end.h"
+#include "fs/holders.h"
 #include "fs/mount_table.h"
 #include "fs/option_values.h"
 #include "fs/publish.h"
@@ -63,7 +64,12 @@ Result<std::string> unmount_and_wait(const std::string& mountpoint, std::ostream
     static_cast<void>(publish_mount(place));  // what this could not do is listed
     left = unpublished_of_mount(place);
   }
-  ZARRFS_CHECK(unmount(place, false));
+  auto done = unmount(place, false);
+  if (!done && done.error().fault == Fault::kBusy) {
+    const std::string holders = holders_text(holders_of(place));
+    if (!holders.empty()) done.error().message += " by " + holders;
+  }
+  ZARRFS_CHECK(done);
   wait_for_end(daemon, place, err);
   return left;
 }

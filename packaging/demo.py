@@ -6,9 +6,8 @@ import sys
 import numpy as np
 import zarr
 from osgeo import gdal
-from PIL import Image
 
-store, mount, picture = sys.argv[1:4]
+store, mount = sys.argv[1:3]
 
 
 def tree(folder):
@@ -43,7 +42,3 @@ print(f"GDAL {gdal.__version__} reads:        shape {list(by_gdal.shape)}, {by_g
 
 assert np.array_equal(by_zarr, by_gdal), "the two programs read different values"
 print(f"Both read the same {by_zarr.size} values: minimum {by_zarr.min()}, maximum {by_zarr.max()}, mean {by_zarr.mean():.3f}")
-
-plane = by_zarr[0, by_zarr.shape[1] // 2].astype(float)
-Image.fromarray((255 * (plane - plane.min()) / np.ptp(plane)).astype("uint8")).resize((plane.shape[1] * 4, plane.shape[0] * 4)).save(picture)
-print(f"\nA slice of the brain: {picture}")

@@ -5,6 +5,7 @@
 #include "core/store/store.h"
 #include "core/write/lock.h"
 #include "core/write/log.h"
+#include "core/write/write_buffer.h"
 
 namespace zarrfs {
 namespace {
@@ -19,11 +20,15 @@ bool is_node(const fs::path& directory) {
 }  // namespace
 
 Result<void> check_published(const std::string& directory) {
-  std::error_code error;
-  const fs::path log = fs::path(directory) / kLogPath;
-  const bool unpublished = fs::exists(log, error);
-  if (error) return fail(system_error(error.value(), log.string()));
-  if (!unpublished) return {};
+  ZARRFS_TRY(const auto store, open_store(directory, LinkPolicy::kInside));
+  const auto in_directory = [&](const Error& error) {
+    return fail(error.fault, directory + "/" + error.message);
+  };
+  const auto log = store->status(kLogPath);
+  if (!log) return in_directory(log.error());
+  const auto unpublished = has_unpublished(*store);
+  if (!unpublished) return in_directory(unpublished.error());
+  if (!*log && !*unpublished) return {};
   return fail(Fault::kBusy, directory +
                                 " is mounted for writing, or has chunks that are not "
                                 "published yet: unmount it, or run zarrfs recover");

@@ -1,17 +1,13 @@
-// The chunk grid of an array along two axes, as a picture. Pure but for write_png. Immutable
-// values.
+// The chunk grid of an array along two axes, as a picture. Pure. Immutable values.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "core/base/result.h"
+#include "tools/terminal.h"
 
 namespace zarrfs {
-
-using Colour = std::array<std::uint8_t, 3>;  // red, green, blue
 
 /// What is known of the chunks that one cell of a picture stands for.
 struct MapCell {
@@ -37,20 +33,5 @@ struct ChunkMap {
   /// One colour for each cell: damage is red, missing chunks are grey.
   [[nodiscard]] std::vector<Colour> colours(Measure measure) const;
 };
-
-/// From dark blue (0) over green to yellow (1).
-Colour scale_colour(double value);
-inline constexpr Colour kMissingColour = {48, 48, 48};
-inline constexpr Colour kDamageColour = {230, 30, 30};
-
-/// Writes `cells` as squares of `square` pixels; where there is room, lines between shards (every
-/// `shard_rows` rows and `shard_columns` columns; 0: none).
-Result<void> write_png(const std::string& path, const std::vector<Colour>& cells,
-                       std::uint64_t rows, std::uint64_t columns, std::uint64_t square,
-                       std::uint64_t shard_rows, std::uint64_t shard_columns);
-
-/// Lines for a terminal of 24-bit colours: two cells above each other in each character.
-std::string terminal_picture(const std::vector<Colour>& cells, std::uint64_t rows,
-                             std::uint64_t columns);
 
 }  // namespace zarrfs

@@ -1,4 +1,5 @@
 // zarrfs ls, cat, locate: the chunks of an array, the bytes of one, and where it lives.
+#include <algorithm>
 #include <cerrno>
 
 #include "core/zarr/grid.h"
@@ -7,11 +8,13 @@
 #include "tools/console.h"
 #include "tools/shown.h"
 #include "tools/source.h"
+#include "tools/stored_place.h"
 
 namespace zarrfs {
 namespace {
 
-// A chunk of an array of a store, named by the path that a mount would give it: "a/b/0.1.2".
+// A chunk of an array of a store, named by the path that some mount or store gives it: "a/b/0.1.2",
+// "a/b/0/1/2", "a/b/c/0/1/2".
 struct NamedChunk {
   Source source;
   SourceArray array;
@@ -19,18 +22,42 @@ struct NamedChunk {
   std::vector<std::uint64_t> chunk;
 };
 
-Result<NamedChunk> find_named(const std::string& source_name, const std::string& typed) {
+// The first array on the way from the root to `path`; the error of the folder that holds `path`
+// where there is none.
+Result<SourceArray> array_around(const Source& source, const std::string& path) {
+  for (std::size_t end = 0; end != std::string::npos; end = path.find('/', end + 1)) {
+    const std::string above = path.substr(0, end);
+    ZARRFS_TRY(const SourceNode node, load_source_node(*source.store, above));
+    // Loaded again, a server may give another answer: the first one is what counts.
+    if (node.node.kind == Node::Kind::kDamaged) return fail(node.node.error);
+    if (is_node(node.node.kind) && node.node.kind != Node::Kind::kGroup) {
+      return find_array(source, above);
+    }
+  }
+  return find_array(source, parent_path(path));
+}
+
+// "0.1.2" of "0/1/2", "c/0/1/2" and "c.0.1.2".
+std::string with_dots(std::string name) {
+  if (name == "c") return "";
+  if (name.starts_with("c/") || name.starts_with("c.")) name.erase(0, 2);
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+Result<NamedChunk> find_named(const std::string& source_name, const std::string& options,
+                              const std::string& typed) {
   NamedChunk found;
-  ZARRFS_TRY(found.source, Source::open(source_name));
+  ZARRFS_TRY(found.source, Source::open(source_name, options));
   const std::string path = clean_path(typed);
-  const std::size_t slash = path.rfind('/');
-  const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
-  ZARRFS_TRY(found.array, find_array(found.source, parent));
+  ZARRFS_TRY(found.array, array_around(found.source, path));
   const Node& node = found.array.node.node;
-  const std::string last = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::string& parent = found.array.path;
   const auto counts =
       node.layout->regular() ? node.layout->chunk_counts() : node.array->grid.counts();
-  ZARRFS_TRY(found.chunk, parse_coordinates(last, counts));
+  const std::string name =
+      parent.empty() ? path : path.substr(std::min(parent.size() + 1, path.size()));
+  ZARRFS_TRY(found.chunk, parse_coordinates(with_dots(name), counts));
   found.reader = found.source.reader(parent, found.array.node);
   return found;
 }
@@ -46,7 +73,7 @@ class Ls final : public Command {
   [[nodiscard]] std::string summary() const override { return "The chunks of an array"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    declare_source(app, source_, remote_);
     app.add_option("ARRAY", array_, "The array's path; not needed where SOURCE is an array");
     app.add_flag("-l,--long", long_, "Also stored size, shard and offset");
     app.add_flag("--json", json_, "One JSON object a line: chunk, shard, offset, length");
@@ -62,7 +89,7 @@ class Ls final : public Command {
 
  private:
   Result<void> list(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     ZARRFS_TRY(const SourceArray array, find_array(source, clean_path(array_)));
     const auto reader = source.reader(array.path, array.node);
     ZARRFS_TRY(const StoredCells stored,
@@ -73,8 +100,8 @@ class Ls final : public Command {
       const auto cell = coordinates_of(linear, counts);
       const std::string path = reader->cell_path(cell);
       if (!reader->layout().sharded()) {
-        ZARRFS_TRY(const auto status, reader->cell_status(cell));
-        if (status) tell(console, cell, path, {0, static_cast<std::uint64_t>(status->st_size)}, "");
+        ZARRFS_TRY(const auto place, place_of_object(*source.store, path));
+        if (place) tell(console, cell, place->path, place->range, "");
         continue;
       }
       auto visited = reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& found) {
@@ -112,6 +139,8 @@ class Ls final : public Command {
   }
 
   std::string source_;
+
+  std::string remote_;
   std::string array_;
   bool long_ = false;
   bool json_ = false;
@@ -126,8 +155,11 @@ class Cat final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
-    app.add_option("CHUNK", chunk_, "The array's path and the chunk: a/b/0.1.2")->required();
+    declare_source(app, source_, remote_);
+    app.add_option("CHUNK", chunk_,
+                   "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
+                   "a/b/0/1/2 or a/b/c/0/1/2")
+        ->required();
     auto* kinds = app.add_option_group("bytes", "Which bytes (--stored where none is given)");
     kinds->add_flag("--stored", stored_, "As they lie in the shard");
     kinds->add_flag("--shown", shown_, "As a mount shows them");
@@ -153,7 +185,7 @@ class Cat final : public Command {
 
  private:
   Result<Bytes> read() {
-    ZARRFS_TRY(const NamedChunk named, find_named(source_, chunk_));
+    ZARRFS_TRY(const NamedChunk named, find_named(source_, remote_, chunk_));
     if (decoded_) return named.reader->read_elements(named.chunk);
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     if (!found) {
@@ -168,6 +200,8 @@ class Cat final : public Command {
   }
 
   std::string source_;
+
+  std::string remote_;
   std::string chunk_;
   bool stored_ = false;
   bool shown_ = false;
@@ -184,8 +218,11 @@ class Locate final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
-    app.add_option("CHUNK", chunk_, "The array's path and the chunk: a/b/0.1.2")->required();
+    declare_source(app, source_, remote_);
+    app.add_option("CHUNK", chunk_,
+                   "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
+                   "a/b/0/1/2 or a/b/c/0/1/2")
+        ->required();
     app.add_flag("--json", json_, "One JSON object");
   }
 
@@ -197,9 +234,13 @@ class Locate final : public Command {
 
  private:
   Result<void> locate(const Console& console) {
-    ZARRFS_TRY(const NamedChunk named, find_named(source_, chunk_));
+    ZARRFS_TRY(const NamedChunk named, find_named(source_, remote_, chunk_));
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
-    const std::string shard = cell_path_of(named);
+    std::string shard = cell_path_of(named);
+    if (found && !named.reader->layout().sharded()) {
+      ZARRFS_TRY(const auto place, place_of_object(*named.source.store, shard));
+      if (place) shard = place->path;
+    }
     if (json_) {
       Json line = {
           {"chunk", dotted(named.chunk)}, {"shard", shard}, {"present", found.has_value()}};
@@ -218,6 +259,8 @@ class Locate final : public Command {
   }
 
   std::string source_;
+
+  std::string remote_;
   std::string chunk_;
   bool json_ = false;
 };

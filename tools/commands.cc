@@ -5,6 +5,7 @@ namespace zarrfs {
 Commands tool_commands() {
   Commands commands;
   commands.push_back(info_command());
+  commands.push_back(show_command());
   commands.push_back(ls_command());
   commands.push_back(cat_command());
   commands.push_back(locate_command());

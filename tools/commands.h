@@ -9,6 +9,7 @@ namespace zarrfs {
 Commands tool_commands();
 
 std::unique_ptr<Command> info_command();
+std::unique_ptr<Command> show_command();
 std::unique_ptr<Command> ls_command();
 std::unique_ptr<Command> cat_command();
 std::unique_ptr<Command> locate_command();

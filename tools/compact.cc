@@ -3,6 +3,7 @@
 
 #include "core/write/shard_builder.h"
 #include "core/zarr/grid.h"
+#include "core/zarr/other_file.h"
 #include "tools/alone.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -15,7 +16,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr mode_t kPermissionBits = 07777;
+constexpr mode_t kPermissionBits = 0777;
 
 class Compact final : public Command {
  public:
@@ -30,6 +31,11 @@ class Compact final : public Command {
     app.add_option("--min-dead", min_dead_,
                    "Only shards of which at least this many percent are dead")
         ->check(number_between(0, 100))
+        ->capture_default_str();
+    app.add_option("--foreign-bytes", foreign_bytes_,
+                   "keep: a shard that is an HDF5 or TIFF file as well is left as it is, by name; "
+                   "drop: it becomes a shard only")
+        ->check(CLI::IsMember({"keep", "drop"}))
         ->capture_default_str();
     app.add_flag("-n,--dry-run", dry_run_, "Only say what would be done");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
@@ -86,7 +92,8 @@ class Compact final : public Command {
       if (cell.totals.damaged > 0) {
         ++damaged_;
         console.say(reader->cell_path(cell.cell) + " is damaged, and left as it is");
-      } else if (cell.totals.freeable_bytes > 0 && dead >= least) {
+      } else if (cell.totals.freeable_bytes > 0 && dead >= least &&
+                 !is_another_file(console, *reader, cell.cell)) {
         wasteful.push_back(cell.cell);
         freeable += cell.totals.freeable_bytes;
       }
@@ -107,6 +114,17 @@ class Compact final : public Command {
       shards_ += freed > 0 ? 1 : 0;
       return {};
     });
+  }
+
+  // Whether what seems dead is an HDF5 or TIFF file, whose chunks are the shard's.
+  [[nodiscard]] bool is_another_file(const Console& console, ArrayReader& reader,
+                                     const std::vector<std::uint64_t>& cell) const {
+    if (foreign_bytes_ == "drop") return false;
+    const auto other = other_file_in_shard(reader, cell);
+    if (other && !*other) return false;
+    const std::string why = other ? "is a file of " + **other + ", too" : other.error().message;
+    console.say(reader.cell_path(cell) + " " + why + ", and left as it is");
+    return true;
   }
 
   // Returns the bytes that the new shard is shorter; 0 where nothing was changed.
@@ -150,6 +168,7 @@ class Compact final : public Command {
   std::string source_;
   std::string path_;
   double min_dead_ = 0;
+  std::string foreign_bytes_ = "keep";
   bool dry_run_ = false;
   unsigned threads_ = default_threads();
   std::mutex adding_;

@@ -5,7 +5,8 @@
 #include <map>
 #include <mutex>
 
-#include "core/view/consolidated.h"
+#include "core/present/consolidated.h"
+#include "core/store/open_store.h"
 #include "core/zarr/zvf.h"
 #include "tools/alone.h"
 #include "tools/cells.h"
@@ -381,6 +382,7 @@ Result<void> forget_consolidated_above(const Console& console, const std::string
 }
 
 Result<std::string> real_path(const std::string& source) {
+  if (!is_local(source)) return source.substr(0, source.find('?'));
   ZARRFS_TRY(const std::string local, local_path(source));
   std::error_code error;
   const auto real = std::filesystem::canonical(local, error);
@@ -408,17 +410,25 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   if (!options.in_place) {
     ZARRFS_TRY(target_path, target_outside(target_name, source_path));
   }
-  ZARRFS_TRY(Source source, Source::open(source_path));
+  const bool local = is_local(source_name);
+  const bool a_directory = local && std::filesystem::is_directory(source_path);
+  if (options.in_place && !a_directory) {
+    return fail(Fault::kUnsupported, source_path + " is only read: give a TARGET");
+  }
+  ZARRFS_TRY(Source source, Source::open(local ? source_path : source_name, options.remote));
   std::vector<Fd> locks;
   if (options.in_place) {
+    if (const auto reason = source.store->why_read_only()) return fail(Fault::kReadOnly, *reason);
     ZARRFS_TRY(locks, be_alone(source_path));
-  } else {
+  } else if (a_directory) {
     ZARRFS_CHECK(check_published(source_path));
   }
   Json description = {{"source", source_path}, {"form", options.form.json()}};
   if (options.form.kind == Form::Kind::kPlainV2) description["profile"] = options.profile;
   StoreConverter converter(console, options, std::move(source));
-  ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));
+  if (a_directory) {
+    ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));
+  }
   ZARRFS_CHECK(converter.plan());
   if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
   ZARRFS_TRY(ConversionPlace place,

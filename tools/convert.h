@@ -20,6 +20,7 @@ struct ConversionOptions {
   bool in_place = false;            ///< `target` is not used.
   bool check_bytes = false;         ///< Compare all bytes with the source's; always so in place.
   unsigned threads = 1;
+  std::string remote = {};  ///< Options of a source at a server: see remote_options().
 };
 
 /// Converts `source` to `target`, which does not exist, is empty, or is the unfinished result of

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/view/presentation.h"
+#include "core/present/presentation.h"
 #include "tools/convert_plan.h"
 #include "tools/target.h"
 

@@ -3,6 +3,7 @@
 #include "tools/convert.h"
 #include "tools/numbers.h"
 #include "tools/parallel.h"
+#include "tools/source.h"
 
 namespace zarrfs {
 namespace {
@@ -16,7 +17,7 @@ class Convert final : public Command {
   [[nodiscard]] std::string summary() const override { return summary_; }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store, of Zarr v3 or v2")->required();
+    declare_source(app, source_, remote_);
     auto* target = app.add_option("TARGET", target_, "Where the new store is made");
     app.add_flag("--in-place", in_place_,
                  "The new store takes the place of SOURCE when it is complete and checked")
@@ -57,7 +58,8 @@ class Convert final : public Command {
                               .profile = profile_,
                               .in_place = in_place_,
                               .check_bytes = check_,
-                              .threads = threads_};
+                              .threads = threads_,
+                              .remote = remote_};
     options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
     const auto all = convert_store(console, source_, target_, options);
     if (!all) return console.failed(all.error());
@@ -71,16 +73,11 @@ class Convert final : public Command {
   void declare_shape(CLI::App& app) {
     auto* group = app.add_option_group(
         "shape", "The shape of shards (64 MiB of decoded chunks where none is given)");
-    group
-        ->add_option("--shard-shape", form_.shards.shape,
-                     "In elements, rounded up to whole chunks; one number for every axis")
-        ->delimiter(',')
-        ->check(number_from(1));
-    group
-        ->add_option("--shard-chunks", form_.shards.chunks,
-                     "In inner chunks; one number for every axis")
-        ->delimiter(',')
-        ->check(number_from(1));
+    add_lengths(*group, "--shard-shape", form_.shards.shape,
+                "In elements, such as 512x512x64, rounded up to whole chunks; one number for every "
+                "axis");
+    add_lengths(*group, "--shard-chunks", form_.shards.chunks,
+                "In inner chunks, such as 8x8x1; one number for every axis");
     group
         ->add_option("--shard-bytes", form_.shards.bytes,
                      "Decoded bytes of a shard, at most (64M, 1G, ...)")
@@ -93,6 +90,7 @@ class Convert final : public Command {
   std::string name_;
   std::string summary_;
   std::string source_;
+  std::string remote_;
   std::string target_;
   std::string format_ = "v3";
   std::string profile_ = "generic";

@@ -104,7 +104,8 @@ Result<void> give(const fs::path& path, const struct stat& like) {
   if (::geteuid() == 0 && ::lchown(path.c_str(), like.st_uid, like.st_gid) != 0) {
     return fail(system_error(errno, path.string() + ": changing its owner"));
   }
-  if (::chmod(path.c_str(), like.st_mode & 07777U) == 0) return {};
+  const mode_t handed_down = S_ISDIR(like.st_mode) ? like.st_mode & (S_ISGID | S_ISVTX) : 0;
+  if (::chmod(path.c_str(), handed_down | (like.st_mode & 0777U)) == 0) return {};
   return fail(system_error(errno, path.string() + ": changing its mode"));
 }
 

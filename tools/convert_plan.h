@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/view/presentation.h"
+#include "core/present/presentation.h"
 #include "core/zarr/shard_form.h"
 #include "tools/source.h"
 

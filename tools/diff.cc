@@ -15,6 +15,8 @@
 namespace zarrfs {
 namespace {
 
+constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 27U;  // 1 GiB of them.
+
 bool comparable(const DataType& a, const DataType& b) {
   return a.kind == b.kind && a.size == b.size && a.unit == b.unit &&
          a.scale_factor == b.scale_factor;
@@ -45,6 +47,7 @@ class Diff final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("A", a_, "A store or a mount")->required();
     app.add_option("B", b_, "Another one")->required();
+    declare_remote_options(app, remote_);
     app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
         ->check(number_from(0))
         ->capture_default_str();
@@ -90,8 +93,8 @@ class Diff final : public Command {
   }
 
   Result<void> compare(const Console& console) {
-    ZARRFS_TRY(const Source a, Source::open(a_));
-    ZARRFS_TRY(const Source b, Source::open(b_));
+    ZARRFS_TRY(const Source a, Source::open(a_, remote_));
+    ZARRFS_TRY(const Source b, Source::open(b_, remote_));
     ZARRFS_TRY(const Nodes in_a, nodes_of(a));
     ZARRFS_TRY(const Nodes in_b, nodes_of(b));
     for (const auto& [path, node] : in_b) {
@@ -107,15 +110,62 @@ class Diff final : public Command {
         tell(console, path, "", "cannot be compared: " + b_ + ": " + other->second.error().message);
       } else {
         ++arrays_;
-        ZARRFS_CHECK(
-            compare_arrays(console, path, *a.reader(path, *node), *b.reader(path, *other->second)));
+        ZARRFS_CHECK(compare_arrays(console, path, {*a.store, *a.reader(path, *node)},
+                                    {*b.store, *b.reader(path, *other->second)}));
       }
     }
     return {};
   }
 
-  Result<void> compare_arrays(const Console& console, const std::string& path, ArrayReader& a,
-                              ArrayReader& b) {
+  struct Side {
+    Store& store;
+    ArrayReader& array;
+  };
+
+  /// Numbers of the `blocks` in which the array has something stored; more than `most` where there
+  /// are more.
+  static Result<void> add_stored(const Side& side, const RegionReader& blocks, std::uint64_t most,
+                                 std::vector<std::uint64_t>& numbers) {
+    const ArrayMetadata& metadata = side.array.metadata();
+    ZARRFS_TRY(const StoredCells stored, list_cells(side.store, side.array.path(), metadata));
+    const Grid& grid = side.array.layout().grid();
+    for (const std::uint64_t number : stored.cells) {
+      const auto cell = coordinates_of(number, grid.counts());
+      Box box;
+      for (std::size_t axis = 0; axis < cell.size(); ++axis) {
+        const AxisGrid& along = grid.axes[axis];
+        const std::uint64_t begin = along.begin(cell[axis]);
+        const std::uint64_t length = std::min(along.edge(cell[axis]), along.extent() - begin);
+        box.begin.push_back(begin);
+        box.end.push_back(begin + length);
+      }
+      blocks.add_touched(box, most, numbers);
+      if (numbers.size() > most) return {};
+    }
+    return {};
+  }
+
+  /// The blocks in which either array has something stored: elsewhere both hold the fill value.
+  /// Nothing where that leaves out too little to be worth it.
+  static Result<std::optional<std::vector<std::uint64_t>>> stored_blocks(const Side& a,
+                                                                         const Side& b,
+                                                                         const RegionReader& blocks,
+                                                                         std::uint64_t count) {
+    std::vector<std::uint64_t> numbers;
+    const std::uint64_t most = std::min<std::uint64_t>(count / 2, kMostNumbers);
+    for (const Side* side : {&a, &b}) {
+      ZARRFS_CHECK(add_stored(*side, blocks, most, numbers));
+      if (numbers.size() > most) return std::nullopt;
+    }
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+  }
+
+  Result<void> compare_arrays(const Console& console, const std::string& path, const Side& side_a,
+                              const Side& side_b) {
+    ArrayReader& a = side_a.array;
+    ArrayReader& b = side_b.array;
     const DataType type_a = widened(a.metadata().type);
     const DataType type_b = widened(b.metadata().type);
     if (a.metadata().shape != b.metadata().shape) {
@@ -132,10 +182,15 @@ class Diff final : public Command {
     const bool blocks_of_b = regions_b.largest_chunk() > regions_a.largest_chunk();
     const RegionReader& blocks = blocks_of_b ? regions_b : regions_a;
     const std::uint64_t count = checked_product(blocks.counts()).value_or(0);
-    Progress progress(console, shown_path(path), count, Progress::Unit::kItems);
     const bool same_fill = a.metadata().fill == b.metadata().fill;
-    return parallel_for(count, threads_, [&](std::uint64_t i) -> Result<void> {
-      const auto chunk = coordinates_of(i, blocks.counts());
+    std::optional<std::vector<std::uint64_t>> stored;
+    if (same_fill) {
+      ZARRFS_TRY(stored, stored_blocks(side_a, side_b, blocks, count));
+    }
+    const std::uint64_t compared = stored ? stored->size() : count;
+    Progress progress(console, shown_path(path), compared, Progress::Unit::kItems);
+    return parallel_for(compared, threads_, [&](std::uint64_t i) -> Result<void> {
+      const auto chunk = coordinates_of(stored ? (*stored)[i] : i, blocks.counts());
       const Box box = blocks.box_of(chunk);
       progress.add(1);
       if (same_fill) {
@@ -198,6 +253,7 @@ class Diff final : public Command {
 
   std::string a_;
   std::string b_;
+  std::string remote_;
   std::uint64_t limit_ = 20;
   bool json_ = false;
   unsigned threads_ = default_threads();

@@ -72,7 +72,7 @@ class Info final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    declare_source(app, source_, remote_);
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("--view", view_, "v2 or v3: the view for \"shown as\"")->capture_default_str();
@@ -91,7 +91,7 @@ class Info final : public Command {
  private:
   Result<void> look(const Console& console) {
     ZARRFS_TRY(as_, ShownAs::choose(view_, profile_));
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     std::vector<std::pair<std::string, SourceNode>> nodes;
     const std::string top = clean_path(path_);
     ZARRFS_CHECK(walk_source(*source.store, top, [&](const auto& path, const SourceNode& node) {
@@ -258,6 +258,8 @@ class Info final : public Command {
   }
 
   std::string source_;
+
+  std::string remote_;
   std::string path_;
   std::string view_ = "v2";
   std::string profile_ = "generic";

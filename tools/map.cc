@@ -1,7 +1,4 @@
 // zarrfs map: a picture of an array's chunk grid along two axes.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "tools/chunk_map.h"
@@ -17,12 +14,6 @@ namespace {
 
 constexpr std::uint64_t kMaxPictureEdge = 4096;  // cells of a PNG along one axis
 constexpr std::uint64_t kMaxTerminalRows = 200;
-
-std::uint64_t terminal_columns() {
-  struct winsize size = {};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
-}
 
 // Which cells of the picture stand for chunks along one axis.
 struct PictureAxis {
@@ -44,23 +35,29 @@ class Map final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    declare_source(app, source_, remote_);
     app.add_option("ARRAY", array_, "The array's path; not needed where SOURCE is an array");
     app.add_option("--show", show_, "presence, size, compression or dead")
         ->check(CLI::IsMember({"presence", "size", "compression", "dead"}))
         ->capture_default_str();
-    app.add_option("--axes", axes_, "The axes downwards and to the right; the last two otherwise")
-        ->delimiter(',')
-        ->check(number_from(0))
-        ->expected(2);
+    add_numbers(app, "--axes", axes_, 2,
+                "The axes downwards and to the right; the last two otherwise");
     app.add_option("--at", at_,
-                   "AXIS=CHUNK: only that chunk along another axis (otherwise all are summed up)");
+                   "AXIS=CHUNK: only that chunk along another axis (otherwise all are summed up); "
+                   "may be repeated")
+        ->allow_extra_args(false);
     app.add_option("-o,--output", output_, "A PNG file to write, rather than the terminal");
     app.add_option("--square", square_, "Pixels of a chunk's square in the PNG; 0: chosen")
         ->check(whole_number_between(0, 256));
+    app.add_option("--colours", colours_, "In the terminal: auto, none (characters), 256 or 24bit")
+        ->check(CLI::IsMember(kColourChoices))
+        ->capture_default_str();
     app.add_flag("--decode", decode_, "Decode every chunk, to find damage within chunks");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
-    app.footer("Red: damaged. Dark grey: missing. Dark blue to yellow: from nothing to most.");
+    app.footer(
+        "Red or X: damaged. Dark grey or blank: missing. Dark blue to yellow, or . to @: from "
+        "nothing "
+        "to\nmost.");
   }
 
   int run(const Streams& streams) override {
@@ -73,7 +70,7 @@ class Map final : public Command {
 
  private:
   Result<std::uint64_t> draw(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     const std::string path = clean_path(array_);
     ZARRFS_TRY(const SourceArray array, find_array(source, path));
     const auto reader = source.reader(path, array.node);
@@ -131,7 +128,7 @@ class Map final : public Command {
     down_.chunks = counts_.size() >= 2 ? counts_[axes_[0]] : 1;
     right_.chunks = counts_.empty() ? 1 : counts_[counts_.size() >= 2 ? axes_[1] : 0];
     const bool terminal = output_.empty();
-    const std::uint64_t most_right = terminal ? terminal_columns() : kMaxPictureEdge;
+    const std::uint64_t most_right = terminal ? terminal_size().columns : kMaxPictureEdge;
     const std::uint64_t most_down = terminal ? kMaxTerminalRows : kMaxPictureEdge;
     down_.cells = std::min(down_.chunks, most_down);
     right_.cells = std::min(right_.chunks, most_right);
@@ -235,7 +232,8 @@ class Map final : public Command {
     if (show_ == "dead") measure = Measure::kDead;
     const auto colours = map_.colours(measure);
     if (output_.empty()) {
-      console.out << terminal_picture(colours, map_.rows, map_.columns);
+      console.out << terminal_picture(colours, map_.rows, map_.columns,
+                                      colour_depth(console, colours_));
       return {};
     }
     if (colours.empty()) return fail(Fault::kInvalid, "the array has no chunks to draw");
@@ -255,11 +253,14 @@ class Map final : public Command {
   }
 
   std::string source_;
+
+  std::string remote_;
   std::string array_;
   std::string show_ = "presence";
   std::vector<std::uint64_t> axes_;
   std::vector<std::string> at_;
   std::string output_;
+  std::string colours_ = "auto";
   unsigned square_ = 0;
   bool decode_ = false;
   unsigned threads_ = default_threads();

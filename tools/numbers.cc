@@ -1,9 +1,11 @@
 #include "tools/numbers.h"
 
 #include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/cli/lengths.h"
 
 namespace zarrfs {
 namespace {
@@ -23,7 +25,64 @@ bool is_unit(std::string_view rest) {
   return true;
 }
 
+// The parts of "1,2"; one more than there are commas.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+template <class Number>
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<Number>& numbers,
+                      std::size_t count, const std::string& help) {
+  const auto parse = [&numbers, name, count](const std::string& text) {
+    numbers.clear();
+    for (const std::string& part : parts_of(text)) {
+      Number number{};
+      const char* end = part.data() + part.size();
+      const auto read = std::from_chars(part.data(), end, number);
+      if (read.ec != std::errc() || read.ptr != end || begins_with_zero(part) ||
+          !std::isfinite(static_cast<double>(number))) {
+        throw CLI::ValidationError(name, quoted(part) + " is not a number");
+      }
+      numbers.push_back(number);
+    }
+    if (numbers.size() != count) {
+      throw CLI::ValidationError(name, quoted(text) + " is not " + std::to_string(count) +
+                                           " numbers with commas between them");
+    }
+  };
+  return app.add_option_function<std::string>(name, parse, help);
+}
+
 }  // namespace
+
+CLI::Option* add_lengths(CLI::App& app, const std::string& name,
+                         std::vector<std::uint64_t>& lengths, const std::string& help) {
+  const auto parse = [&lengths, name](const std::string& text) {
+    auto parsed = parse_lengths(text);
+    if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+    lengths = std::move(*parsed);
+  };
+  return app.add_option_function<std::string>(name, parse, help)->type_name("LENGTHS");
+}
+
+CLI::Option* add_numbers(CLI::App& app, const std::string& name,
+                         std::vector<std::uint64_t>& numbers, std::size_t count,
+                         const std::string& help) {
+  return add_list(app, name, numbers, count, help)->type_name("A,B");
+}
+
+CLI::Option* add_numbers(CLI::App& app, const std::string& name, std::vector<double>& numbers,
+                         std::size_t count, const std::string& help) {
+  return add_list(app, name, numbers, count, help)->type_name("A,B");
+}
 
 CLI::Validator number_from(std::uint64_t least) {
   const auto complaint = [least](const std::string& text) -> std::string {

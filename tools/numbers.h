@@ -18,4 +18,15 @@ CLI::Validator whole_number_between(std::uint64_t least, std::uint64_t most);
 /// what is not a number.
 CLI::Validator number_between(double least, double most);
 
+/// An option whose one value is a shape: "64x64x64", "64,64,64" or "64".
+CLI::Option* add_lengths(CLI::App& app, const std::string& name,
+                         std::vector<std::uint64_t>& lengths, const std::string& help);
+
+/// An option whose one value is `count` numbers with commas between them.
+CLI::Option* add_numbers(CLI::App& app, const std::string& name,
+                         std::vector<std::uint64_t>& numbers, std::size_t count,
+                         const std::string& help);
+CLI::Option* add_numbers(CLI::App& app, const std::string& name, std::vector<double>& numbers,
+                         std::size_t count, const std::string& help);
+
 }  // namespace zarrfs

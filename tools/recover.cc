@@ -1,5 +1,6 @@
 // zarrfs recover: puts the writes that an earlier mount left behind into their shards.
-#include "core/view/view.h"
+#include "core/base/file_limit.h"
+#include "core/vfs/view.h"
 #include "core/write/write_buffer.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -20,6 +21,7 @@ class Recover final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
+    raise_file_limit();  // as the mount had it
     const auto left = recover(console);
     if (!left) return console.failed(left.error());
     for (const Unpublished& one : *left) {

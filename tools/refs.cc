@@ -5,17 +5,24 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/base64.h"
+#include "core/store/open_store.h"
+#include "core/store/zip/zip_store.h"
 #include "core/zarr/grid.h"
 #include "tools/cells.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/shown.h"
 #include "tools/source.h"
+#include "tools/stored_place.h"
 
 namespace zarrfs {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The most bytes of one array's chunks that are written into the references themselves.
+constexpr std::uint64_t kMaxInlined = std::uint64_t{64} << 20U;
 
 // Whether JSON can hold `text`: it is UTF-8.
 bool fits_json(const std::string& text) {
@@ -38,6 +45,12 @@ class ReferenceWriter {
   void range(const std::string& key, const std::string& url, ByteRange range) {
     begin(key);
     out_ << '[' << dump_json(Json(url)) << ", " << range.offset << ", " << range.length << ']';
+    note_failure();
+  }
+  /// The contents of a file that lies nowhere as it is.
+  void inlined(const std::string& key, ByteView bytes) {
+    begin(key);
+    out_ << dump_json(Json("base64:" + to_base64(bytes)));
     note_failure();
   }
   /// Everything is handed on. The error, of `name`, where anything could not be written.
@@ -71,7 +84,7 @@ class Refs final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    declare_source(app, source_, remote_);
     app.add_option("-o,--output", output_, "File to write; standard output where not given");
     app.add_option(
         "--base", base_,
@@ -117,9 +130,19 @@ class Refs final : public Command {
 
   Result<void> write(const Console& console, std::ostream& out) {
     ZARRFS_TRY(const ShownAs as, ShownAs::choose(view_, profile_));
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     if (base_.empty()) {
-      ZARRFS_TRY(base_, local_path(source_));
+      if (is_local(source_)) {
+        ZARRFS_TRY(base_, local_path(source_));
+      } else {
+        base_ = source_.substr(0, source_.find('?'));
+      }
+      if (has_zip_name(base_)) {
+        return fail(Fault::kUnsupported,
+                    base_ +
+                        ": references into an archive would need a name for its entries; give "
+                        "--base the URL of the unpacked store, or mount it");
+      }
     }
     base_.erase(base_.find_last_not_of('/') + 1);
     if (!fits_json(base_)) {
@@ -183,6 +206,11 @@ class Refs final : public Command {
                     [](const ShardLevel& level) { return !level.around.steps().empty(); })) {
       return leave_out(console, found.path, "its shards are compressed as a whole");
     }
+    ZARRFS_TRY(const std::uint64_t made, made_bytes(source, found));
+    if (made > kMaxInlined) {
+      return leave_out(console, found.path,
+                       std::to_string(made) + " bytes of its chunks are stored in another form");
+    }
     writer.document(join_path(found.path, v2 ? ".zarray" : "zarr.json"), shown.document);
     if (v2) writer.document(join_path(found.path, ".zattrs"), shown.attributes);
     return write_chunks(source, found, shown, writer);
@@ -195,6 +223,25 @@ class Refs final : public Command {
     return {};
   }
 
+  // Bytes of the chunks that are made of others when they are read, as those are that the edge of a
+  // volume cuts: references cannot point at them.
+  static Result<std::uint64_t> made_bytes(const Source& source, const SourceArray& found) {
+    const auto reader = source.reader(found.path, found.node);
+    std::uint64_t bytes = 0;
+    if (reader->layout().sharded()) return bytes;
+    ZARRFS_TRY(const StoredCells stored,
+               list_cells(*source.store, found.path, *found.node.node.array));
+    const auto counts = reader->layout().grid().counts();
+    for (const std::uint64_t linear : stored.cells) {
+      if (interrupted()) return fail(interruption());
+      ZARRFS_TRY(const auto place,
+                 place_of_object(*source.store, reader->cell_path(coordinates_of(linear, counts))));
+      if (place && !place->in_place) bytes += place->range.length;
+      if (bytes > kMaxInlined) break;
+    }
+    return bytes;
+  }
+
   Result<void> write_chunks(const Source& source, const SourceArray& found,
                             const Presentation& shown, ReferenceWriter& writer) {
     const auto reader = source.reader(found.path, found.node);
@@ -204,7 +251,7 @@ class Refs final : public Command {
     for (const std::uint64_t linear : stored.cells) {
       if (interrupted()) return fail(interruption());
       const auto cell = coordinates_of(linear, counts);
-      const std::string url = base_ + "/" + reader->cell_path(cell);
+      std::string url = base_ + "/" + reader->cell_path(cell);
       const auto write_one = [&](std::span<const std::uint64_t> chunk, ByteRange range) {
         const std::uint64_t trimmed = std::uint64_t{shown.trim_front} + shown.trim_back;
         if (range.length < trimmed) return false;
@@ -213,9 +260,15 @@ class Refs final : public Command {
         return true;
       };
       if (!reader->layout().sharded()) {
-        ZARRFS_TRY(const auto status, reader->cell_status(cell));
-        if (!status) continue;
-        if (write_one(cell, {0, static_cast<std::uint64_t>(status->st_size)})) continue;
+        ZARRFS_TRY(const auto place, place_of_object(*source.store, reader->cell_path(cell)));
+        if (!place) continue;
+        if (!place->in_place) {
+          ZARRFS_CHECK(write_inlined(*reader, cell, join_path(found.path, shown.keys.key(cell)),
+                                     shown, writer));
+          continue;
+        }
+        url = base_ + "/" + place->path;
+        if (write_one(cell, place->range)) continue;
         return fail(Fault::kDamaged, url + ": it is too short");
       }
       std::string damage;
@@ -230,7 +283,20 @@ class Refs final : public Command {
     return {};
   }
 
+  static Result<void> write_inlined(ArrayReader& reader, std::span<const std::uint64_t> cell,
+                                    const std::string& key, const Presentation& shown,
+                                    ReferenceWriter& writer) {
+    ZARRFS_TRY(const auto found, reader.find_chunk(cell));
+    if (!found) return {};
+    ZARRFS_TRY(const Bytes stored, found->read());
+    ZARRFS_TRY(const Bytes bytes, shown.show(stored));
+    writer.inlined(key, bytes);
+    return {};
+  }
+
   std::string source_;
+
+  std::string remote_;
   std::string output_;
   std::string base_;
   std::string view_ = "v2";

@@ -87,6 +87,28 @@ RegionReader::RegionReader(ArrayReader& reader)
       counts_(grid_.counts()),
       element_size_(widened(reader.metadata().type).size) {}
 
+void RegionReader::add_touched(const Box& box, std::uint64_t most,
+                               std::vector<std::uint64_t>& numbers) const {
+  std::vector<std::uint64_t> first;
+  std::vector<std::uint64_t> last;
+  for (std::size_t axis = 0; axis < box.begin.size(); ++axis) {
+    if (box.begin[axis] >= box.end[axis]) return;
+    first.push_back(grid_.axes[axis].find(box.begin[axis]));
+    last.push_back(grid_.axes[axis].find(box.end[axis] - 1));
+  }
+  std::vector<std::uint64_t> chunk = first;
+  while (numbers.size() <= most) {
+    numbers.push_back(linear_of(chunk, counts_));
+    std::size_t axis = chunk.size();
+    while (axis > 0 && chunk[axis - 1] == last[axis - 1]) {
+      --axis;
+      chunk[axis] = first[axis];
+    }
+    if (axis == 0) return;
+    ++chunk[axis - 1];
+  }
+}
+
 std::uint64_t RegionReader::largest_chunk() const {
   std::uint64_t elements = 1;
   for (const AxisGrid& axis : grid_.axes) {
@@ -182,8 +204,7 @@ Result<void> RegionReader::copy_part(const ChunkPart& part, const Box& box, Valu
     });
     return {};
   }
-  if (widened(reader_.metadata().type).size != reader_.metadata().type.size ||
-      widened(reader_.metadata().type).name != reader_.metadata().type.name) {
+  if (widened(reader_.metadata().type).spelled != reader_.metadata().type.spelled) {
     elements = widen(reader_.metadata().type, elements);
   }
   if (elements.size() != expected * element_size_) return wrong_size();

@@ -32,11 +32,16 @@ class RegionReader {
 
   /// Chunks along each axis.
   [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
+  /// The grid of the chunks.
+  [[nodiscard]] const Grid& grid() const { return grid_; }
   /// Elements of the largest chunk.
   [[nodiscard]] std::uint64_t largest_chunk() const;
   /// The elements of the array that chunk `chunk` holds: clipped to the array's shape.
   [[nodiscard]] Box box_of(std::span<const std::uint64_t> chunk) const;
   [[nodiscard]] ArrayReader& reader() const { return reader_; }
+  /// Adds the linear numbers of the chunks that touch `box` to `numbers`, until there are more than
+  /// `most`.
+  void add_touched(const Box& box, std::uint64_t most, std::vector<std::uint64_t>& numbers) const;
 
   /// Whether all chunks that touch `box` are missing.
   [[nodiscard]] Result<bool> missing(const Box& box) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/view/zstd_frames.h"
+#include "core/chunks/zstd_frames.h"
 #include "core/zarr/grid.h"
 #include "tools/cells.h"
 
@@ -20,7 +20,10 @@ Result<bool> lies_in_image(const Source& source, const std::string& path) {
 Result<bool> names_conflict(const Source& source, const std::string& path) {
   if (path.empty()) return false;
   const std::string parent = parent_path(path);
-  ZARRFS_TRY(const auto entries, source.store->list(parent));
+  const auto listed = source.store->list(parent);
+  if (!listed && listed.error().fault == Fault::kUnsupported) return false;  // nothing tells names
+  if (!listed) return fail(listed.error());
+  const auto& entries = *listed;
   if (!entries) return false;
   std::map<std::string, std::uint64_t> sizes;
   for (const Entry& entry : *entries) {

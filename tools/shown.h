@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/view/presentation.h"
+#include "core/present/presentation.h"
 #include "tools/source.h"
 
 namespace zarrfs {

@@ -1,9 +1,14 @@
 #include "tools/source.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <climits>
 
+#include "core/formats/format_store.h"
+#include "core/store/open_store.h"
+#include "core/zarr/named_store.h"
 #include "core/zarr/v2_metadata.h"
+#include "core/zarr/ways.h"
 #include "tools/cells.h"
 
 namespace zarrfs {
@@ -69,10 +74,17 @@ bool has_children(Node::Kind kind) {
   return kind == Node::Kind::kGroup || kind == Node::Kind::kPlain;
 }
 
+/// A directory to which too many ways lead is visited as a damaged node.
 Result<void> walk_from(
-    Store& store, const std::string& path, int depth,
+    Store& store, const std::string& path, int depth, Ways& ways,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
-  ZARRFS_TRY(const SourceNode node, load_source_node(store, path));
+  ZARRFS_TRY(SourceNode node, load_source_node(store, path));
+  if (has_children(node.node.kind)) {
+    ZARRFS_TRY(const auto status, store.status(path));
+    if (auto entered = status ? ways.enter(*status, path) : Result<void>{}; !entered) {
+      set_error(node.node, entered.error());
+    }
+  }
   if (!visit(path, node) || !has_children(node.node.kind) || depth >= kMaxDepth) return {};
   ZARRFS_TRY(auto entries, store.list(path));
   if (!entries) return {};
@@ -80,7 +92,7 @@ Result<void> walk_from(
             [](const Entry& a, const Entry& b) { return a.name < b.name; });
   for (const Entry& entry : *entries) {
     if (entry.kind != EntryKind::kDirectory || is_own_name(entry.name)) continue;
-    ZARRFS_CHECK(walk_from(store, join_path(path, entry.name), depth + 1, visit));
+    ZARRFS_CHECK(walk_from(store, join_path(path, entry.name), depth + 1, ways, visit));
   }
   return {};
 }
@@ -108,13 +120,31 @@ Result<SourceNode> load_source_node(Store& store, const std::string& path) {
 Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
-  return walk_from(store, path, 0, visit);
+  Ways ways;
+  return walk_from(store, path, 0, ways, visit);
 }
 
-Result<Source> Source::open(const std::string& name) {
+void declare_source(CLI::App& app, std::string& source, std::string& options) {
+  app.add_option("SOURCE", source,
+                 "The store: a directory, a .zip file, or a URL (file, http, https, s3, gs)")
+      ->required();
+  declare_remote_options(app, options);
+}
+
+void declare_remote_options(CLI::App& app, std::string& options) {
+  app.add_option("--remote", options,
+                 "Options of a store at a server, as those of mount, separated by commas")
+      ->type_name("OPTIONS");
+}
+
+Result<Source> Source::open(const std::string& name, const std::string& options) {
+  RemoteOptions remote;
+  ZARRFS_CHECK(apply_remote_options(remote, options));
   Source source;
   source.name = name;
-  ZARRFS_TRY(source.store, open_store(name, LinkPolicy::kFollow));
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_source(name, {LinkPolicy::kFollow, 0, remote}));
+  const bool is_directory = dynamic_cast<const ObjectStore*>(store.get()) == nullptr;
+  source.store = is_directory ? with_formats(std::move(store)) : with_names(std::move(store));
   source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
   source.counters = std::make_shared<ReadCounters>();
   return source;

@@ -11,6 +11,10 @@
 #include "core/zarr/array_reader.h"
 #include "core/zarr/tree.h"
 
+namespace CLI {
+class App;
+}
+
 namespace zarrfs {
 
 /// A node of either format. A v2 array is held as the v3 metadata that say the same: its chunk keys
@@ -34,6 +38,10 @@ Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit);
 
+/// Declares the argument SOURCE, and the options of a store at a server.
+void declare_source(CLI::App& app, std::string& source, std::string& options);
+void declare_remote_options(CLI::App& app, std::string& options);
+
 /// A store opened by a command, with what its readers share. Thread-safe.
 struct Source {
   std::string name;
@@ -41,7 +49,8 @@ struct Source {
   std::shared_ptr<IndexCache> cache;
   std::shared_ptr<ReadCounters> counters;
 
-  static Result<Source> open(const std::string& name);
+  /// `options` of a store at a server: see remote_options().
+  static Result<Source> open(const std::string& name, const std::string& options = "");
   /// Null where the node has no layout.
   [[nodiscard]] std::unique_ptr<ArrayReader> reader(const std::string& path,
                                                     const SourceNode& node) const;

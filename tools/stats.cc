@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/numbers.h"
+#include "tools/prometheus.h"
 
 namespace zarrfs {
 namespace {
@@ -36,7 +37,10 @@ class Stats final : public Command {
 
   void declare(CLI::App& app) override {
     app.add_option("MOUNT", mount_, "The directory of the mount, or one within it")->required();
-    app.add_flag("--json", json_, "The document as the mount gives it");
+    auto* json = app.add_flag("--json", json_, "The document as the mount gives it");
+    app.add_flag("--prometheus", prometheus_,
+                 "Prometheus's text format, for its textfile collector")
+        ->excludes(json);
     app.add_option("--every", every_, "Again and again, after this many seconds, until Ctrl-C")
         ->check(number_between(0.1, 86400));
   }
@@ -65,6 +69,10 @@ class Stats final : public Command {
       return {};
     }
     ZARRFS_TRY(const Json statistics, parse_json(document, kStatistics));
+    if (prometheus_) {
+      console.out << prometheus_text(statistics, found_.string()) << std::flush;
+      return {};
+    }
     tell_members(console.out, statistics, "");
     console.out << std::flush;
     return {};
@@ -88,6 +96,7 @@ class Stats final : public Command {
                                  : system_error(errno, name));
         }
         text.resize(static_cast<std::size_t>(file.gcount()));
+        found_ = directory;
         return text;
       }
       if (directory == directory.root_path()) {
@@ -98,7 +107,9 @@ class Stats final : public Command {
   }
 
   std::string mount_;
+  std::filesystem::path found_;  // the root of the mount
   bool json_ = false;
+  bool prometheus_ = false;
   double every_ = 0;
 };
 

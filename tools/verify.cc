@@ -17,7 +17,7 @@ class Verify final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    declare_source(app, source_, remote_);
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     app.add_flag("--decode", decode_, "Also decode every chunk (reads the whole store)");
     app.add_flag("--json", json_, "One JSON document, for programs");
@@ -62,7 +62,7 @@ class Verify final : public Command {
   };
 
   Result<void> check(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     const auto complain = [&](const std::string& path, const Error& error) {
       if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
       if (error.fault == Fault::kDenied) return tell_unread(console, path, error);
@@ -120,6 +120,8 @@ class Verify final : public Command {
   }
 
   std::string source_;
+
+  std::string remote_;
   std::string path_;
   bool decode_ = false;
   bool json_ = false;

@@ -1,13 +1,15 @@
 // Chains of codecs, and what is common to all codecs.
+#include <algorithm>
 #include <limits>
 
 #include "core/codec/codec.h"
+#include "core/codec/decoding_room.h"
 
 namespace zarrfs {
 namespace {
 
 /// What a chunk may decode to where nothing else tells its size: chunks of variable-length
-/// elements, and shards with codecs around them.
+/// elements, and shards with codecs around them. Less where there is less memory for decoding.
 constexpr std::uint64_t kMaxUnknown = std::uint64_t{2} << 30U;
 /// No chunk of fixed-length elements is larger than this.
 constexpr std::uint64_t kMaxChunk = std::uint64_t{1} << 48U;
@@ -78,7 +80,8 @@ class ChainBuilder {
 /// Limits of what each step may decode to, in the order of the steps.
 std::vector<std::uint64_t> decode_limits(const std::vector<CodecChain::Step>& steps) {
   std::vector<std::uint64_t> limits(steps.size());
-  std::uint64_t encoded = kMaxUnknown;
+  const std::uint64_t unknown = std::min(kMaxUnknown, decoding_memory() / 8);
+  std::uint64_t encoded = unknown;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].stage == CodecStage::kBytesToBytes) {
       limits[i] = encoded;
@@ -86,11 +89,23 @@ std::vector<std::uint64_t> decode_limits(const std::vector<CodecChain::Step>& st
       continue;
     }
     const Elements& decoded = steps[i].decoded;
-    limits[i] = decoded.type.variable_length() ? kMaxUnknown : decoded.bytes();
+    limits[i] = decoded.type.variable_length() ? unknown : decoded.bytes();
     // One byte more for the padding that packbits notes.
-    encoded = decoded.type.variable_length() ? kMaxUnknown : decoded.bytes() + 1;
+    encoded = decoded.type.variable_length() ? unknown : decoded.bytes() + 1;
   }
   return limits;
+}
+
+/// Bytes of memory that decoding within `limits` takes: a step's input is there as long as its
+/// output is made.
+std::uint64_t bytes_to_decode(const std::vector<std::uint64_t>& limits) {
+  std::uint64_t most = 0;
+  std::uint64_t before = 0;
+  for (const std::uint64_t limit : limits) {
+    most = std::max(most, checked_add(before, limit).value_or(~std::uint64_t{0}));
+    before = limit;
+  }
+  return most;
 }
 
 }  // namespace
@@ -137,6 +152,7 @@ Result<CodecChain> CodecChain::make_bytes_only(const std::vector<CodecSpec>& spe
 
 Result<Bytes> CodecChain::decode(ByteView stored) const {
   const std::vector<std::uint64_t> limits = decode_limits(steps_);
+  ZARRFS_TRY(const DecodingRoom room, DecodingRoom::take(bytes_to_decode(limits)));
   Bytes bytes;
   ByteView view = stored;
   for (std::size_t i = steps_.size(); i-- > 0;) {

@@ -82,7 +82,7 @@ Bytes widen(const DataType& type, ByteView elements);
 Result<Bytes> narrow(const DataType& type, ByteView widened_elements);
 
 /// A numpy typestr with '<', '>' or '|': "<i4", "|b1", "<M8[10us]", "|V7", "<U3", "|O".
-/// Not for structs (see v2_dtype in core/view) and not for types that numpy lacks.
+/// Not for structs (see v2_dtype in core/present) and not for types that numpy lacks.
 std::string numpy_typestr(const DataType& type, bool big_endian);
 
 /// The type of a numpy typestr or bare name ("<i4", "int32", "|u1"), with its byte order.

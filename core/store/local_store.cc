@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "core/base/recently_used.h"
+#include "core/store/access_list.h"
 #include "core/store/local_file.h"
+#include "core/store/store_users.h"
 
 namespace zarrfs {
 namespace {
@@ -21,6 +24,7 @@ namespace {
 // openat2 answers EAGAIN where a rename elsewhere made it unsure that the path stayed inside.
 constexpr int kResolveAttempts = 64;
 constexpr std::uint64_t kStayInside = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+constexpr mode_t kPermissionBits = 0777;
 constexpr int kPlainFlags =
     O_ACCMODE | O_APPEND | O_CREAT | O_EXCL | O_TRUNC | O_DSYNC | O_SYNC | O_DIRECTORY;
 
@@ -28,7 +32,7 @@ constexpr int kPlainFlags =
 int resolve(int root, const std::string& path, int flags, mode_t mode, std::uint64_t how_to) {
   struct open_how how {};
   how.flags = static_cast<std::uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
-  how.mode = (flags & O_CREAT) != 0 ? mode & 07777U : 0;
+  how.mode = (flags & O_CREAT) != 0 ? mode & kPermissionBits : 0;
   how.resolve = how_to;
   const char* name = path.empty() ? "." : path.c_str();
   int fd = -1;
@@ -58,10 +62,18 @@ bool well_formed(std::string_view path) {
   }
 }
 
+/// Where the file behind a descriptor lies.
+Result<std::string> path_behind(int fd, const std::string& path) {
+  std::error_code problem;
+  const auto found = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), problem);
+  if (!problem) return found.string();
+  return fail(system_error(problem.value(), path + ": looking where a link leads"));
+}
+
 /// Whether this errno of an open says that the name may not exist.
 bool says_absent(int error_number) { return error_number == ENOENT || error_number == ENOTDIR; }
 
-class LocalStore final : public Store {
+class LocalStore final : public Store, public StoreUsers {
  public:
   LocalStore(Fd root, std::string name, LinkPolicy links, std::size_t keep_open)
       : root_(std::move(root)), name_(std::move(name)), links_(links), kept_open_(keep_open) {}
@@ -116,7 +128,8 @@ class LocalStore final : public Store {
 
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
     ZARRFS_CHECK(check_path(path));
-    Fd fd(resolve(root_.get(), path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, kStayInside));
+    Fd fd(
+        resolve(root_.get(), path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, writing_policy()));
     if (!fd.valid()) return fail(error_of(errno, path, "creating"));
     return make_local_new_file(std::move(fd), full_name(path));
   }
@@ -137,7 +150,7 @@ class LocalStore final : public Store {
 
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
-    Fd fd(resolve(root_.get(), path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0, kStayInside));
+    Fd fd(resolve(root_.get(), path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0, writing_policy()));
     if (!fd.valid() && says_absent(errno)) return nullptr;
     if (!fd.valid()) return fail(error_of(errno, path, "opening for writing"));
     ZARRFS_TRY(const struct stat status, status_of(fd, path));
@@ -170,7 +183,9 @@ class LocalStore final : public Store {
   Result<void> make_directory(const std::string& path, mode_t mode) override {
     ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
     if (!directory.valid()) return fail(error_of(ENOENT, path, "making a directory in it"));
-    if (::mkdirat(directory.get(), split(path).second.c_str(), mode) == 0) return {};
+    if (::mkdirat(directory.get(), split(path).second.c_str(), mode & kPermissionBits) == 0) {
+      return {};
+    }
     return fail(error_of(errno, path, "making this directory"));
   }
 
@@ -180,7 +195,7 @@ class LocalStore final : public Store {
 
   Result<void> sync_directory(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
-    const Fd fd(resolve(root_.get(), path, O_RDONLY | O_DIRECTORY, 0, kStayInside));
+    const Fd fd(resolve(root_.get(), path, O_RDONLY | O_DIRECTORY, 0, writing_policy()));
     if (!fd.valid()) return fail(error_of(errno, path, "opening to sync it"));
     // EINVAL: a file system without directories to sync, where a rename needs none.
     if (::fsync(fd.get()) == 0 || errno == EINVAL) return {};
@@ -195,7 +210,7 @@ class LocalStore final : public Store {
       ZARRFS_TRY(Fd fd, look(path, allowed));
       return check_plain(std::move(fd), path, flags);
     }
-    Fd fd(resolve(root_.get(), path, allowed, mode, kStayInside));
+    Fd fd(resolve(root_.get(), path, allowed, mode, writing_policy()));
     if (!fd.valid() && !says_absent(errno)) return fail(error_of(errno, path, "opening"));
     return check_plain(std::move(fd), path, flags);
   }
@@ -206,6 +221,34 @@ class LocalStore final : public Store {
     }
     if (::faccessat(root_.get(), ".", W_OK | X_OK, AT_EACCESS) == 0) return std::nullopt;
     return system_error(errno, name_ + " cannot be written").message;
+  }
+
+  void serve_others() override { guarded_ = true; }
+  [[nodiscard]] bool serves_others() const override { return guarded_; }
+
+  Result<void> may_write(const std::string& path) override {
+    ZARRFS_CHECK(check_path(path));
+    for (std::string at = path;; at = split(at).first) {
+      const Fd fd(resolve(root_.get(), at, O_PATH | O_NOFOLLOW, 0, writing_policy()));
+      if (!fd.valid() && (!says_absent(errno) || at.empty())) {
+        return fail(error_of(errno, at, "looking at it"));
+      }
+      if (!fd.valid()) continue;
+      ZARRFS_TRY(const struct stat status, status_of(fd, at));
+      if (S_ISLNK(status.st_mode)) return fail(error_of(ELOOP, at, "changing it"));
+      const int wanted = S_ISDIR(status.st_mode) ? W_OK | X_OK : W_OK;
+      if (::syscall(SYS_faccessat2, fd.get(), "", wanted, AT_EACCESS | AT_EMPTY_PATH) == 0)
+        return {};
+      return fail(error_of(errno, at, "changing it"));
+    }
+  }
+
+  Result<std::optional<struct stat>> permissions(const std::string& path) override {
+    ZARRFS_TRY(const Fd fd, look(path, O_PATH));
+    if (!fd.valid()) return std::nullopt;
+    ZARRFS_TRY(struct stat status, status_of(fd, path));
+    ZARRFS_TRY(status.st_mode, mode_with_access_list(fd.get(), status.st_mode, full_name(path)));
+    return status;
   }
 
  private:
@@ -223,12 +266,18 @@ class LocalStore final : public Store {
     const std::string name = full_name(path);
     switch (error_number) {
       case EXDEV: return {Fault::kDenied, name + ": a link in this path leaves the store"};
+      case ELOOP:
+        if (!guarded_) break;
+        return {Fault::kDenied, name + ": " + action +
+                                    ": there is a link in this path, and a mount "
+                                    "for other users changes nothing behind one"};
       case EISDIR: return {Fault::kInvalid, name + ": " + action + ": it is a directory"};
       case ENOTDIR: return {Fault::kInvalid, name + ": " + action + ": it is not a directory"};
       case ENXIO:
       case ENODEV: return {Fault::kUnsupported, name + ": is not a regular file"};
-      default: return system_error(error_number, name + ": " + action);
+      default: break;
     }
+    return system_error(error_number, name + ": " + action);
   }
 
   Result<struct stat> status_of(const Fd& fd, const std::string& path) const {
@@ -254,7 +303,12 @@ class LocalStore final : public Store {
   /// Opens for reading, as the link policy says; an Fd that is not valid where the name is absent.
   Result<Fd> look(const std::string& path, int flags) {
     ZARRFS_CHECK(check_path(path));
+    if (guarded_) {
+      Fd fd(resolve(root_.get(), path, flags, 0, reading_policy() | RESOLVE_NO_SYMLINKS));
+      if (fd.valid()) return fd;
+    }
     Fd fd(resolve(root_.get(), path, flags, 0, reading_policy()));
+    if (fd.valid() && guarded_) ZARRFS_CHECK(check_open_to_all(fd, path));
     if (fd.valid()) return fd;
     if (!says_absent(errno)) return fail(error_of(errno, path, "opening"));
     if (errno == ENOENT) {
@@ -265,6 +319,30 @@ class LocalStore final : public Store {
 
   [[nodiscard]] std::uint64_t reading_policy() const {
     return links_ == LinkPolicy::kInside ? kStayInside : RESOLVE_NO_MAGICLINKS;
+  }
+
+  [[nodiscard]] std::uint64_t writing_policy() const {
+    return guarded_ ? kStayInside | RESOLVE_NO_SYMLINKS : kStayInside;
+  }
+
+  /// Whether everybody may search the directories, from the store's root on, in which the file
+  /// behind `fd` lies: a link led to it, and who looks it up is not asked at each of them.
+  Result<void> check_open_to_all(const Fd& fd, const std::string& path) const {
+    ZARRFS_TRY(const std::string file, path_behind(fd.get(), path));
+    ZARRFS_TRY(const std::string root, path_behind(root_.get(), ""));
+    const std::string top = root == "/" ? root : root + "/";
+    std::size_t from = file.starts_with(top) ? top.size() : 1;
+    for (from = file.find('/', from); from != std::string::npos; from = file.find('/', from + 1)) {
+      struct stat status {};
+      const std::string directory = file.substr(0, from);
+      if (::lstat(directory.c_str(), &status) != 0) {
+        return fail(error_of(errno, path, "looking at " + directory));
+      }
+      if (S_ISDIR(status.st_mode) && (status.st_mode & S_IXOTH) != 0) continue;
+      return fail(Fault::kDenied, full_name(path) + ": a link leads through " + directory +
+                                      ", which not everybody may search");
+    }
+    return {};
   }
 
   /// ENOENT also comes of a link that leads nowhere and of a store that was deleted as a whole.
@@ -287,7 +365,7 @@ class LocalStore final : public Store {
   Result<Fd> directory_for_writing(const std::string& path, const std::string& parent) {
     ZARRFS_CHECK(check_path(path));
     if (path.empty()) return fail(Fault::kInvalid, name_ + ": the store's root cannot be changed");
-    Fd fd(resolve(root_.get(), parent, O_PATH | O_DIRECTORY, 0, kStayInside));
+    Fd fd(resolve(root_.get(), parent, O_PATH | O_DIRECTORY, 0, writing_policy()));
     if (!fd.valid() && !says_absent(errno)) return fail(error_of(errno, parent, "opening"));
     return fd;
   }
@@ -314,6 +392,7 @@ class LocalStore final : public Store {
   Fd root_;
   std::string name_;
   LinkPolicy links_;
+  bool guarded_ = false;  ///< See serve_others.
   RecentlyUsed<std::string, std::shared_ptr<File>> kept_open_;
   std::atomic<bool> has_clones_{true};  ///< Until the file system says that it has none.
 };

@@ -1,14 +1,24 @@
 // SOURCE, as users write it: which kind of store it names (one table of kinds), and where.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <array>
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
 #include <cctype>
 #include <exception>
 #include <string_view>
+#include <utility>
 
+#include "core/store/local_file.h"
 #include "core/store/local_store.h"
+#include "core/store/open_store.h"
+#include "core/store/remote/remote_store.h"
+#include "core/store/remote/url.h"
 #include "core/store/store.h"
+#include "core/store/zip/zip_directory.h"
+#include "core/store/zip/zip_store.h"
 
 namespace zarrfs {
 namespace {
@@ -28,29 +38,14 @@ std::string_view scheme_of(std::string_view source) {
   return url ? scheme : std::string_view{};
 }
 
-int hex_digit(char letter) {
-  if (letter >= '0' && letter <= '9') return letter - '0';
-  const int lower = std::tolower(static_cast<unsigned char>(letter));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 Result<std::string> decode_percent(std::string_view text, const std::string& source) {
-  std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) {
-      return fail(Fault::kInvalid, source + ": '%' at character " + std::to_string(i) +
-                                       " of the path is not followed by two hexadecimal digits");
-    }
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
+    if (text[i] != '%') continue;
+    if (percent_decode(text.substr(i, 3))) continue;
+    return fail(Fault::kInvalid, source + ": '%' at character " + std::to_string(i) +
+                                     " of the path is not followed by two hexadecimal digits");
   }
-  return decoded;
+  return percent_decode(text).value_or("");
 }
 
 Result<std::string> path_of_file_url(const std::string& source) {
@@ -86,27 +81,53 @@ std::string absolute_path(const std::string& path) {
 }
 
 tl::unexpected<Error> not_supported(const std::string& source, std::string_view scheme) {
-  return fail(Fault::kUnsupported, source + ": stores behind " + std::string(scheme) +
-                                       ":// are not supported; give a directory");
+  return fail(Fault::kUnsupported,
+              source + ": " + std::string(scheme) +
+                  ":// names no local directory, which is what is needed here");
 }
 
-Result<std::unique_ptr<Store>> open_directory(const std::string& source, LinkPolicy links,
-                                              std::size_t keep_open) {
+/// A local archive where `path` is a file with such a name.
+Result<std::unique_ptr<Store>> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
-  return open_local_store(path, source, links, keep_open);
+  boost::system::error_code error;
+  if (!has_zip_name(path) || !boost::filesystem::is_regular_file(path, error)) {
+    return open_local_store(path, source, options.links, options.keep_open);
+  }
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) return fail(system_error(errno, source));
+  return open_zip_store(make_local_file(std::move(fd), status, source), source, nullptr);
+}
+
+/// The URL of the directory that `url` lies in, and its last name.
+std::pair<std::string, std::string> parent_of(const std::string& url) {
+  const std::string path = url.substr(0, url.find('?'));
+  const std::size_t slash = path.rfind('/');
+  return {path.substr(0, slash) + url.substr(path.size()), path.substr(slash + 1)};
+}
+
+Result<std::unique_ptr<Store>> open_server(const std::string& source, const StoreOptions& options) {
+  if (!has_zip_name(source)) return open_remote_store(source, options.remote);
+  const auto [parent, encoded] = parent_of(source);
+  const bool key_is_encoded = source.starts_with("http");
+  const auto name = key_is_encoded ? percent_decode(encoded) : encoded;
+  if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
+  ZARRFS_TRY(std::shared_ptr<ObjectStore> server, open_remote_store(parent, options.remote));
+  ZARRFS_TRY(auto archive, server->open_for(*name, {OpenHint::Part::kEnd, kZipTail}));
+  if (archive == nullptr) return fail(Fault::kInvalid, source + ": there is no such object");
+  return open_zip_store(std::move(archive), source.substr(0, source.find('?')), server);
 }
 
 /// The kinds of stores: how users write one (the scheme of its URL; none: a path), and what opens
 /// it.
 struct Kind {
   std::string_view scheme;
-  Result<std::unique_ptr<Store>> (*open)(const std::string& source, LinkPolicy links,
-                                         std::size_t keep_open);
+  Result<std::unique_ptr<Store>> (*open)(const std::string& source, const StoreOptions& options);
 };
 
 constexpr std::array kKinds = {
-    Kind{"", open_directory},
-    Kind{"file", open_directory},
+    Kind{"", open_path},        Kind{"file", open_path}, Kind{"http", open_server},
+    Kind{"https", open_server}, Kind{"s3", open_server}, Kind{"gs", open_server},
 };
 
 }  // namespace
@@ -134,13 +155,25 @@ Result<std::string> local_path(const std::string& source) {
   }
 }
 
+Result<std::unique_ptr<Store>> open_source(const std::string& source, const StoreOptions& options) {
+  const std::string_view scheme = scheme_of(source);
+  std::string known = "a directory, a .zip file";
+  for (const Kind& kind : kKinds) {
+    if (kind.scheme == scheme) return kind.open(source, options);
+    if (!kind.scheme.empty()) known += ", " + std::string(kind.scheme) + "://";
+  }
+  return fail(Fault::kUnsupported, source + ": stores behind " + std::string(scheme) +
+                                       ":// are not supported; give one of " + known);
+}
+
 Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links,
                                           std::size_t keep_open) {
+  return open_source(source, {links, keep_open, {}});
+}
+
+bool is_local(const std::string& source) {
   const std::string_view scheme = scheme_of(source);
-  for (const Kind& kind : kKinds) {
-    if (kind.scheme == scheme) return kind.open(source, links, keep_open);
-  }
-  return not_supported(source, scheme);
+  return scheme.empty() || scheme == "file";
 }
 
 }  // namespace zarrfs

@@ -1,9 +1,8 @@
 #include "core/write/commit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "core/write/ownership.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
 
@@ -85,7 +84,7 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
 
 /// Whether the successor itself can become the shard: its layout is flat, and it has no dead space.
 bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
-  if (!shard.file) return false;
+  if (shard.stage != ShardStage::kAppending) return false;
   const Layout& layout = shard.array->layout();
   const std::lock_guard lock(shard.state_mutex);
   if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
@@ -136,6 +135,7 @@ struct Next {
   std::unique_ptr<NewFile> own;  // null: the successor
   NewFile* file = nullptr;
   std::uint64_t bytes_written = 0;
+  bool cloned = false;
 };
 
 /// Whether a clone of the present shard, with the drafts behind it, is the cheapest next one: more
@@ -187,6 +187,7 @@ Result<Next> make_clone(Store& store, const DirtyShard& shard, const Drafts& dra
     return fail(written.error());
   }
   next.bytes_written = *written;
+  next.cloned = true;
   return next;
 }
 
@@ -221,14 +222,13 @@ Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, co
   return next;
 }
 
-/// Gives the new file the mode and owner of the one it replaces, as far as we may.
-void keep_ownership(const NewFile& file, const Base& base) {
-  if (!base.status || file.descriptor() < 0) return;
-  const bool moded = ::fchmod(file.descriptor(), base.status->st_mode & 07777U) == 0;
-  if (moded && ::geteuid() == 0 &&
-      ::fchown(file.descriptor(), base.status->st_uid, base.status->st_gid) != 0) {
-    return;  // a file system without owners: the new file is as good as the old one was
-  }
+/// The new file is whose the present shard is, or whose the first draft was: see make_successor.
+Result<void> take_ownership(Store& store, const DirtyShard& shard, const Next& next) {
+  ZARRFS_TRY(const auto before, store.open(shard.shard_path));
+  if (before != nullptr) return keep_ownership(*next.file, *before);
+  if (!next.own) return {};
+  ZARRFS_TRY(const auto successor, store.open(shard.successor_path));
+  return successor == nullptr ? Result<void>{} : keep_ownership(*next.file, *successor);
 }
 
 /// The chunks that appear and disappear, in coordinates of the array.
@@ -262,13 +262,13 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   Next next;
   if (anything) {
     ZARRFS_TRY(next, make_next(store, shard, drafts, base));
-    keep_ownership(*next.file, base);
   }
   const auto discard = [&](Error error) -> Result<CommitOutcome> {
     if (next.own) static_cast<void>(store.remove(next.path));
     return fail(std::move(error));
   };
   if (anything) {
+    if (auto owned = take_ownership(store, shard, next); !owned) return discard(owned.error());
     if (auto synced = next.file->sync(); !synced) {  // 1 its bytes are on disk
       shard.sync_failed = shard.sync_failed || !next.own;
       return discard(synced.error());
@@ -291,13 +291,14 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   if (anything) {
     if (auto moved = store.rename(next.path, shard.shard_path); !moved)
       return discard(moved.error());  // 4 the name moves
-    if (!next.own) shard.file.reset();
+    if (!next.own) shard.stage = ShardStage::kRenamed;
     ZARRFS_CHECK(store.sync_directory(parent_path(shard.shard_path)));  // 5 the name is on disk
   } else if (base.status) {
     ZARRFS_CHECK(store.remove(shard.shard_path));  // no chunk is left
     ZARRFS_CHECK(store.sync_directory(parent_path(shard.shard_path)));
   }
   outcome.bytes_written = next.bytes_written;
+  outcome.cloned = next.cloned;
   for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
   ZARRFS_CHECK(tell(shard, drafts, hooks, true));
   return outcome;
@@ -319,7 +320,7 @@ Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const Commit
   for (int round = 1;; ++round) {
     auto outcome = publish(store, shard, drafts, hooks);
     const bool again = !outcome && outcome.error().fault == Fault::kStale && round < kMaxRounds;
-    if (!outcome && shard.file) {
+    if (!outcome && shard.stage == ShardStage::kAppending) {
       static_cast<void>(shard.file->truncate(shard.end));  // what was copied behind the drafts
     }
     if (!again) return outcome;

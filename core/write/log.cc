@@ -10,6 +10,9 @@ namespace {
 // A record: magic, payload length, CRC-32C of all after these 12 bytes up to the payload's end;
 // then durable size, sequence, and the payload, padded to 8 bytes.
 constexpr std::uint32_t kMagic = 0x3146525A;  // "ZRF1"
+constexpr std::uint32_t kMagicOfAnyVersion = 0x0046525A;
+constexpr std::uint32_t kMagicMask = 0x00FFFFFF;
+constexpr std::uint8_t kLastKind = 5;
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kPrefix = 12;
 constexpr std::size_t kHeader = kPrefix + 4 + 8 + 8;
@@ -65,6 +68,7 @@ std::optional<LogRecord> decode_payload(ByteView payload) {
   Cursor cursor{payload};
   LogRecord record;
   const auto kind = cursor.take<std::uint8_t>();
+  if (kind < 1 || kind > kLastKind) return std::nullopt;
   record.held = cursor.take<std::uint8_t>() != 0;
   record.successor = cursor.take<std::uint64_t>();
   record.number = cursor.take<std::uint64_t>();
@@ -76,7 +80,7 @@ std::optional<LogRecord> decode_payload(ByteView payload) {
   const auto rank = cursor.take<std::uint32_t>();
   if (rank > cursor.rest.size() / 8) return std::nullopt;
   for (std::uint32_t i = 0; i < rank; ++i) record.cell.push_back(cursor.take<std::uint64_t>());
-  if (!cursor.ok || kind < 1 || kind > 5) return std::nullopt;
+  if (!cursor.ok) return std::nullopt;
   record.kind = static_cast<LogRecord::Kind>(kind);
   return record;
 }
@@ -103,20 +107,45 @@ Bytes encode_frame(const LogRecord& record, std::uint64_t durable_size) {
   return out;
 }
 
-std::optional<Frame> decode_frame(ByteView bytes) {
+/// The part of a record that its checksum covers; nothing where it is no whole record of this
+/// format.
+std::optional<ByteView> checked_body(ByteView bytes) {
   if (bytes.size() < kHeader || load_little<std::uint32_t>(bytes) != kMagic) return std::nullopt;
   const auto payload = load_little<std::uint32_t>(bytes.subspan(4));
   if (payload > kMaxPayload || bytes.size() - kHeader < payload) return std::nullopt;
   const ByteView body = bytes.subspan(kPrefix, kHeader - kPrefix + payload);
   if (crc32c(body) != load_little<std::uint32_t>(bytes.subspan(8))) return std::nullopt;
+  return body;
+}
+
+std::optional<Frame> decode_frame(ByteView bytes) {
+  const auto body = checked_body(bytes);
+  if (!body) return std::nullopt;
+  const ByteView payload = body->subspan(kHeader - kPrefix);
   Frame frame;
   frame.durable_size = load_little<std::uint64_t>(bytes.subspan(16));
-  auto record = decode_payload(bytes.subspan(kHeader, payload));
+  auto record = decode_payload(payload);
   if (!record) return std::nullopt;
   frame.record = std::move(*record);
   frame.record.sequence = load_little<std::uint64_t>(bytes.subspan(24));
-  frame.length = divide_up(kHeader + payload, kAlignment) * kAlignment;
+  frame.length = divide_up(kHeader + payload.size(), kAlignment) * kAlignment;
   return frame;
+}
+
+/// What a newer zarrfs has written here; empty where it is nothing of this kind.
+std::string of_newer_version(ByteView bytes) {
+  if (bytes.size() < kPrefix) return {};
+  const auto magic = load_little<std::uint32_t>(bytes);
+  const auto digit = static_cast<char>(magic >> 24U);
+  if ((magic & kMagicMask) == kMagicOfAnyVersion && digit > '1' && digit <= '9') {
+    return std::string("it has format ZRF") + digit + ", and this version knows ZRF1";
+  }
+  const auto body = checked_body(bytes);
+  if (!body || body->size() <= kHeader - kPrefix) return {};
+  const std::uint8_t kind = (*body)[kHeader - kPrefix];
+  if (kind <= kLastKind) return {};
+  return "it has a record of kind " + std::to_string(kind) +
+         ", and this version knows kinds 1 to " + std::to_string(kLastKind);
 }
 
 /// Whether a later record tells that `offset` had been durable before it was written.
@@ -134,6 +163,11 @@ Result<LogContents> decode_log(ByteView log, const Store& store) {
   while (at < log.size()) {
     auto frame = decode_frame(log.subspan(at));
     if (!frame || frame->length > log.size() - at) {  // a cut in the padding is one as well
+      if (const std::string newer = of_newer_version(log.subspan(at)); !newer.empty()) {
+        return fail(Fault::kUnsupported,
+                    "log " + std::string(kLogPath) + " of " + store.name() +
+                        " was left by a newer zarrfs, which has to recover it: " + newer);
+      }
       if (was_durable(log, at)) {
         return fail(Fault::kDamaged, "log " + std::string(kLogPath) + " of " + store.name() +
                                          ": the record at byte " + std::to_string(at) +
@@ -149,7 +183,7 @@ Result<LogContents> decode_log(ByteView log, const Store& store) {
   return contents;
 }
 
-/// Where a log is written that is to take the place of one whose sync failed.
+/// Where a log is written that is to take the place of the present one.
 std::string next_log_path() { return std::string(kLogPath) + ".next"; }
 
 }  // namespace
@@ -171,6 +205,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
   writer->size_ = writer->reserved_ = earlier->bytes;
   for (const LogRecord& record : earlier->records) {
     writer->next_sequence_ = std::max(writer->next_sequence_, record.sequence + 1);
+    writer->count(record);
   }
   return writer;
 }
@@ -181,7 +216,22 @@ Result<void> LogWriter::create_locked() {
   size_ = reserved_ = durable_size_ = 0;
   directory_durable_ = false;
   sync_failed_ = false;
+  records_of_.clear();
+  live_records_ = dead_records_ = 0;
   return {};
+}
+
+/// Keeps account of which records are still needed.
+void LogWriter::count(const LogRecord& record) {
+  const bool opens = record.kind == LogRecord::Kind::kOpen;
+  const std::uint64_t successor = opens ? record.sequence : record.successor;
+  ++records_of_[successor];
+  ++live_records_;
+  if (record.kind != LogRecord::Kind::kDone) return;
+  const std::uint64_t done = records_of_[successor];
+  live_records_ -= done;
+  dead_records_ += done;
+  records_of_.erase(successor);
 }
 
 /// Zeros up to `size` and beyond: records that are written over them change nothing but data, so
@@ -194,25 +244,51 @@ Result<void> LogWriter::reserve_locked(std::uint64_t size) {
   return {};
 }
 
-/// Writes all records into a new file, which takes the log's name.
-Result<void> LogWriter::replace_locked() {
-  Bytes records(size_);
-  ZARRFS_TRY(const std::size_t got, file_->read_at(0, records));
-  ZARRFS_TRY(const LogContents contents, decode_log(records, *store_));
-  if (got < size_ || contents.torn_bytes > 0) {
-    return fail(Fault::kIo, "log " + std::string(kLogPath) + " of " + store_->name() +
-                                ": the storage lost a part of it when syncing it failed");
+Result<LogContents> LogWriter::contents_locked() {
+  Bytes bytes(size_);
+  ZARRFS_TRY(const std::size_t got, file_->read_at(0, bytes));
+  ZARRFS_TRY(LogContents contents, decode_log(bytes, *store_));
+  if (got == size_ && contents.torn_bytes == 0) return contents;
+  return fail(Fault::kIo, "log " + std::string(kLogPath) + " of " + store_->name() +
+                              ": the storage lost a part of it");
+}
+
+/// Writes `records` into a new file, which takes the log's name.
+Result<void> LogWriter::replace_locked(const std::vector<LogRecord>& records) {
+  Bytes bytes;
+  for (const LogRecord& record : records) {
+    const Bytes frame = encode_frame(record, 0);  // the file is durable before it is the log
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
   }
   ZARRFS_CHECK(store_->remove(next_log_path()));
   ZARRFS_TRY(std::unique_ptr<NewFile> next, store_->create(next_log_path(), 0600));
-  ZARRFS_CHECK(next->write_at(0, records));
+  ZARRFS_CHECK(next->write_at(0, bytes));
   ZARRFS_CHECK(next->sync());
   ZARRFS_CHECK(store_->rename(next_log_path(), kLogPath));
   file_ = std::move(next);
-  reserved_ = durable_size_ = size_;
+  size_ = reserved_ = durable_size_ = bytes.size();
   directory_durable_ = false;
   sync_failed_ = false;
+  records_of_.clear();
+  live_records_ = dead_records_ = 0;
+  for (const LogRecord& record : records) count(record);
   return {};
+}
+
+bool LogWriter::mostly_done() const {
+  const std::lock_guard lock(mutex_);
+  return dead_records_ > live_records_;
+}
+
+Result<void> LogWriter::shorten() {
+  const std::lock_guard lock(mutex_);
+  if (!file_) return {};
+  ZARRFS_TRY(LogContents contents, contents_locked());
+  std::erase_if(contents.records, [&](const LogRecord& record) {
+    const bool opens = record.kind == LogRecord::Kind::kOpen;
+    return !records_of_.contains(opens ? record.sequence : record.successor);
+  });
+  return replace_locked(contents.records);
 }
 
 Result<std::uint64_t> LogWriter::append(LogRecord record) {
@@ -224,6 +300,7 @@ Result<std::uint64_t> LogWriter::append(LogRecord record) {
   ZARRFS_CHECK(reserve_locked(size_ + frame.size()));
   ZARRFS_CHECK(file_->write_at(size_, frame));
   size_ += frame.size();
+  count(record);
   return next_sequence_++;
 }
 
@@ -234,7 +311,10 @@ Result<void> LogWriter::sync() {
   {
     const std::lock_guard lock(mutex_);
     if (!file_ || (durable_size_ == size_ && directory_durable_)) return {};
-    if (sync_failed_) ZARRFS_CHECK(replace_locked());
+    if (sync_failed_) {
+      ZARRFS_TRY(const LogContents contents, contents_locked());
+      ZARRFS_CHECK(replace_locked(contents.records));
+    }
     file = file_;
     size = size_;
     directory_durable = directory_durable_;

@@ -62,7 +62,7 @@ struct LoggedSuccessor {
 };
 
 /// Reads the log of `store`; nothing where there is none. kDamaged where records that had been
-/// durable are broken.
+/// durable are broken, kUnsupported where a newer zarrfs wrote it.
 Result<std::optional<LogContents>> read_log(Store& store);
 
 class LogWriter {
@@ -78,6 +78,11 @@ class LogWriter {
   /// Makes all records that were appended before the call durable. After a failure the next call
   /// writes them into a new file.
   Result<void> sync();
+  /// Whether more records are of successors that are done than of others.
+  [[nodiscard]] bool mostly_done() const;
+  /// Writes the records of successors that are not done into a new file, which takes the log's
+  /// name.
+  Result<void> shorten();
   /// Forgets all records: for when none is needed any more.
   Result<void> clear();
   /// Removes the log's file and directory.
@@ -87,7 +92,9 @@ class LogWriter {
  private:
   explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   Result<void> create_locked();
-  Result<void> replace_locked();
+  Result<LogContents> contents_locked();
+  Result<void> replace_locked(const std::vector<LogRecord>& records);
+  void count(const LogRecord& record);
   Result<void> reserve_locked(std::uint64_t size);
 
   std::shared_ptr<Store> store_;
@@ -99,6 +106,9 @@ class LogWriter {
   std::uint64_t durable_size_ = 0;
   bool directory_durable_ = false;
   bool sync_failed_ = false;  ///< The file may have lost records: see fsync(2).
+  std::map<std::uint64_t, std::uint64_t> records_of_;  ///< Of successors that are not done.
+  std::uint64_t live_records_ = 0;
+  std::uint64_t dead_records_ = 0;
 };
 
 }  // namespace zarrfs

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "core/write/shard_builder.h"
+#include "core/write/commit.h"
 #include "core/write/write_buffer.h"
 #include "core/zarr/tree.h"
 
@@ -26,77 +26,279 @@ std::map<std::uint64_t, LoggedSuccessor> sort_records(const std::vector<LogRecor
   return logged;
 }
 
-bool is_whole(const File& successor, const LogRecord& record) {
-  if (!lies_within(record.range, successor.size())) return false;
-  const auto bytes = successor.read_range(record.range);
+/// What becomes of the writes that the log has of one successor.
+enum class Verdict {
+  kFinished,       ///< They are in the shard, or there are none.
+  kLost,           ///< The successor was never durable.
+  kArrayGone,      ///< Another program has removed the array, and them with it.
+  kArrayReplaced,  ///< Another program has put another array in its place.
+  kUnreadable,     ///< They are there, and it cannot be told what they belong to: they wait.
+  kTakeUp,         ///< They are published.
+};
+
+struct Classified {
+  Verdict verdict = Verdict::kUnreadable;
+  std::string reason{};  ///< Of kUnreadable.
+  Node node{};           ///< The array, of kTakeUp.
+};
+
+Classified classify(Store& store, const LoggedSuccessor& logged) {
+  if (logged.done || logged.writes.empty()) return {Verdict::kFinished};
+  const auto successor = store.status(logged.open.successor_path);
+  if (!successor) return {Verdict::kUnreadable, successor.error().message};
+  if (!*successor && logged.publishing) return {Verdict::kFinished};
+  auto node = load_node(store, logged.open.array_path);
+  if (!node) return {Verdict::kUnreadable, node.error().message};
+  if (!node->layout) {
+    const bool unclear =
+        node->kind == Node::Kind::kDamaged || node->kind == Node::Kind::kUnsupported;
+    if (!*successor && !unclear) return {Verdict::kArrayGone};
+    return {Verdict::kUnreadable,
+            node->error.message.empty() ? "there is no such array" : node->error.message};
+  }
+  if (logged.open.checksum != node->array->form) return {Verdict::kArrayReplaced};
+  const bool removals_only = std::all_of(
+      logged.writes.begin(), logged.writes.end(),
+      [](const auto& item) { return item.second.back().kind == LogRecord::Kind::kRemove; });
+  if (!*successor && !removals_only) return {Verdict::kLost};
+  return {Verdict::kTakeUp, {}, std::move(*node)};
+}
+
+/// A successor that an earlier writer left.
+struct LeftSuccessor {
+  std::shared_ptr<const File> bytes;
+  struct stat status {};
+};
+
+Result<std::optional<LeftSuccessor>> look_into(const std::shared_ptr<NewFile>& file) {
+  if (file == nullptr) return std::nullopt;
+  LeftSuccessor left;
+  ZARRFS_TRY(left.status, file->status());
+  left.bytes = std::make_shared<GrowingFile>(file, left.status);
+  return left;
+}
+
+/// Whether the bytes of a put are all there.
+bool is_whole(const std::optional<LeftSuccessor>& successor, const LogRecord& record) {
+  if (record.kind == LogRecord::Kind::kRemove) return true;
+  if (!successor) return false;
+  if (record.range.length == 0) return record.checksum == crc32c({});
+  if (!lies_within(record.range, static_cast<std::uint64_t>(successor->status.st_size))) {
+    return false;
+  }
+  const auto bytes = successor->bytes->read_range(record.range);
   return bytes && crc32c(*bytes) == record.checksum;
 }
 
-struct Recovered {
-  std::uint64_t chunks = 0;
-  std::uint64_t lost = 0;  // writes that had not been made durable before a power cut
-};
-
-/// Puts the latest whole write of each chunk into `shard`.
-Recovered collect_drafts(const LoggedSuccessor& logged, const File* successor, DirtyShard& shard) {
-  Recovered recovered;
-  const std::lock_guard lock(shard.state_mutex);
-  for (const auto& [number, records] : logged.writes) {
-    for (const LogRecord& record : records) {
-      shard.end = std::max(shard.end, record.range.offset + record.range.length);
-      const bool removed = record.kind == LogRecord::Kind::kRemove;
-      if (!removed && (successor == nullptr || !is_whole(*successor, record))) {
-        ++recovered.lost;
-        continue;
-      }
-      Draft draft{.removed = removed,
-                  .held = record.held,
-                  .range = record.range,
-                  .checksum = record.checksum,
-                  .sequence = record.sequence};
-      if (successor != nullptr) draft.written = successor->status().st_mtim;
-      shard.set_draft(number, draft);
-    }
-  }
-  recovered.chunks = shard.drafts.size();
-  return recovered;
+/// The latest write of a chunk whose bytes are all there; null where there is none.
+const LogRecord* latest_whole(const std::optional<LeftSuccessor>& successor,
+                              const std::vector<LogRecord>& records) {
+  const auto found = std::find_if(records.rbegin(), records.rend(), [&](const LogRecord& record) {
+    return is_whole(successor, record);
+  });
+  return found == records.rend() ? nullptr : &*found;
 }
 
 }  // namespace
 
-/// Puts the latest whole write of each chunk again, into whatever successor the shard has now.
-Result<std::uint64_t> WriteBuffer::put_again(const ArrayPointer& array,
-                                             const LoggedSuccessor& logged, const File* successor) {
+/// What one run of recovery knows and counts.
+struct WriteBuffer::Recovery {
+  std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(std::size_t{16} << 20U);
+  /// Of each shard, the records that its drafts come from: chunk number -> sequence.
+  std::map<std::string, std::map<std::uint64_t, std::uint64_t>> taken{};
   std::uint64_t chunks = 0;
-  for (const auto& [number, records] : logged.writes) {
-    const LogRecord& last = records.back();
-    if (last.kind == LogRecord::Kind::kRemove) {
-      ZARRFS_CHECK(remove(array, logged.open.cell, number));
-    } else if (successor != nullptr && is_whole(*successor, last)) {
-      ZARRFS_TRY(const Bytes bytes, successor->read_range(last.range));
-      ZARRFS_CHECK(put(array, logged.open.cell, number, bytes, last.held));
-    }
-    ++chunks;
+  std::uint64_t lost = 0;  ///< Writes that had not been made durable before a power cut.
+};
+
+/// The successor becomes the shard's again.
+Result<void> WriteBuffer::resume(const Pointer& shard, const LoggedSuccessor& logged,
+                                 std::shared_ptr<NewFile> successor, Recovery& recovery) {
+  ZARRFS_TRY(const auto left, look_into(successor));
+  ZARRFS_TRY(shard->end, reserved_at_start(*shard->array, shard->cell));
+  if (const auto base = store_->status(shard->shard_path); base && *base) {
+    shard->base_bytes = static_cast<std::uint64_t>((*base)->st_size);
   }
-  auto done = log_->append({.kind = LogRecord::Kind::kDone, .successor = logged.open.sequence});
-  if (!done) return fail(done.error());
-  return chunks;
+  shard->successor_path = logged.open.successor_path;
+  if (successor) {
+    ZARRFS_CHECK(shard->attach(std::move(successor)));
+    ++open_;
+  }
+  shard->id = logged.open.sequence;
+  if (shard->stage == ShardStage::kNew) shard->stage = ShardStage::kLogged;
+  auto& taken = recovery.taken[shard->shard_path];
+  const std::lock_guard lock(shard->state_mutex);
+  for (const auto& [number, records] : logged.writes) {
+    for (const LogRecord& record : records) {
+      shard->end = std::max(shard->end, record.range.offset + record.range.length);
+      if (!is_whole(left, record)) {
+        ++recovery.lost;
+        continue;
+      }
+      Draft draft{.removed = record.kind == LogRecord::Kind::kRemove,
+                  .held = record.held,
+                  .range = record.range,
+                  .checksum = record.checksum,
+                  .sequence = record.sequence};
+      if (left) draft.written = left->status.st_mtim;
+      shard->set_draft(number, draft);
+      taken[number] = record.sequence;
+    }
+  }
+  shard->unsynced = true;
+  recovery.chunks += shard->drafts.size();
+  return {};
+}
+
+/// Drafts were moving from that successor to the shard's present one, or back: the later write of
+/// each chunk counts. Durable when it returns.
+Result<void> WriteBuffer::put_again(const Pointer& shard, const LoggedSuccessor& logged,
+                                    const std::shared_ptr<NewFile>& successor, Recovery& recovery) {
+  ZARRFS_TRY(const auto left, look_into(successor));
+  auto& taken = recovery.taken[shard->shard_path];
+  for (const auto& [number, records] : logged.writes) {
+    const LogRecord* record = latest_whole(left, records);
+    if (record == nullptr) continue;
+    if (!taken.contains(number)) {
+      const std::lock_guard lock(shard->state_mutex);
+      const auto draft = shard->drafts.find(number);
+      if (draft != shard->drafts.end()) taken[number] = draft->second.sequence;
+    }
+    if (taken.contains(number) && taken[number] > record->sequence) continue;
+    if (record->kind == LogRecord::Kind::kRemove) {
+      ZARRFS_CHECK(write_draft(*shard, number, nullptr, false));
+    } else {
+      ZARRFS_TRY(const Bytes bytes, left->bytes->read_range(record->range));
+      const ByteView view = bytes;
+      ZARRFS_CHECK(write_draft(*shard, number, &view, record->held));
+    }
+    taken[number] = record->sequence;
+    ++recovery.chunks;
+  }
+  if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(sync_successor(*store_, *shard));
+  return log_->sync();
+}
+
+Result<void> WriteBuffer::take_up(const ArrayPointer& array, const LoggedSuccessor& logged,
+                                  Recovery& recovery) {
+  ZARRFS_TRY(const std::shared_ptr<NewFile> successor, store_->reopen(logged.open.successor_path));
+  close_some(nullptr, most_open_);
+  for (;;) {
+    ZARRFS_TRY(const Pointer shard, dirty_shard(array, logged.open.cell));
+    const std::lock_guard lock(shard->commit_mutex);
+    if (shard->stage == ShardStage::kClosed) continue;
+    if (shard->stage == ShardStage::kRenamed) {
+      ZARRFS_CHECK(commit_pointer(shard));
+      continue;
+    }
+    const bool first = shard->stage == ShardStage::kNew;
+    auto taken = first ? resume(shard, logged, successor, recovery)
+                       : put_again(shard, logged, successor, recovery);
+    if (!taken && first) forget(shard);
+    ZARRFS_CHECK(taken);
+    if (!first) dispose(logged);
+    if (!shard->drafts.empty()) return {};
+    auto retired = retire(*shard);  // nothing was durable
+    forget(shard);
+    return retired;
+  }
+}
+
+/// Nothing of it is needed any more. What cannot be removed is told, and stays.
+void WriteBuffer::dispose(const LoggedSuccessor& logged) {
+  auto removed = store_->remove(logged.open.successor_path);
+  if (!removed) options_.log(true, removed.error().message);
+  // Where the record cannot be written, the next recovery comes to the same end.
+  static_cast<void>(
+      log_->append({.kind = LogRecord::Kind::kDone, .successor = logged.open.sequence}));
+}
+
+void WriteBuffer::park(const LoggedSuccessor& logged, const std::string& reason) {
+  options_.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
+                         logged.open.array_path + " that had not been published wait: " + reason);
+  const std::lock_guard lock(parked_mutex_);
+  parked_.push_back({logged, reason});
+  parked_count_ = parked_.size();
+}
+
+std::vector<WriteBuffer::Parked> WriteBuffer::take_parked(
+    const std::function<bool(const LogRecord& open)>& wanted) {
+  std::vector<Parked> taken;
+  const std::lock_guard lock(parked_mutex_);
+  const auto others = std::stable_partition(
+      parked_.begin(), parked_.end(), [&](const Parked& one) { return !wanted(one.logged.open); });
+  std::move(others, parked_.end(), std::back_inserter(taken));
+  parked_.erase(others, parked_.end());
+  parked_count_ = parked_.size();
+  return taken;
+}
+
+/// The array can be read again, and its shard is about to be written: what waits comes first.
+Result<void> WriteBuffer::take_up_parked(const ArrayPointer& array, const Cell& cell) {
+  const auto parked = take_parked(
+      [&](const LogRecord& open) { return open.array_path == array->path() && open.cell == cell; });
+  Recovery recovery;
+  Result<void> first;
+  for (const Parked& one : parked) {
+    auto taken = first;
+    if (taken && one.logged.open.checksum != array->metadata().form) {
+      dispose(one.logged);
+    } else if (taken) {
+      taken = take_up(array, one.logged, recovery);
+    }
+    if (taken) continue;
+    park(one.logged, taken.error().message);
+    first = taken;
+  }
+  return first;
+}
+
+/// One successor of the log. What concerns one array holds up no other.
+void WriteBuffer::recover(const LoggedSuccessor& logged, Recovery& recovery) {
+  Classified classified = classify(*store_, logged);
+  const auto tell_dropped = [&](const char* why) {
+    options_.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
+                           logged.open.array_path + " are dropped: " + why);
+  };
+  switch (classified.verdict) {
+    case Verdict::kFinished: break;
+    case Verdict::kLost: recovery.lost += logged.writes.size(); break;
+    case Verdict::kArrayGone:
+      tell_dropped("another program has removed the array since they were written");
+      break;
+    case Verdict::kArrayReplaced:
+      tell_dropped("another program has replaced the array since they were written");
+      break;
+    case Verdict::kUnreadable: return park(logged, classified.reason);
+    case Verdict::kTakeUp: {
+      const auto array = std::make_shared<ArrayReader>(
+          store_, logged.open.array_path, classified.node.array, classified.node.layout,
+          recovery.cache, std::make_shared<ReadCounters>());
+      auto taken = take_up(array, logged, recovery);
+      if (!taken) park(logged, taken.error().message);
+      return;
+    }
+  }
+  dispose(logged);
 }
 
 /// Removes what was being written when it was killed, beside shards and in zarrfs's own directory:
 /// files that the log does not name.
-Result<void> WriteBuffer::remove_strays(const std::set<std::string>& directories) {
+void WriteBuffer::remove_strays(const std::set<std::string>& directories) {
   std::set<std::string> needed;
   for (const Pointer& shard : pointers_below("")) needed.insert(shard->successor_path);
+  for (const Parked& parked : parked_) needed.insert(parked.logged.open.successor_path);
   for (const std::string& directory : directories) {
-    ZARRFS_TRY(const auto entries, store_->list(directory));
-    for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    const auto entries = store_->list(directory);
+    if (!entries) options_.log(true, entries.error().message);
+    if (!entries || !*entries) continue;
+    for (const Entry& entry : **entries) {
       const std::string path = join_path(directory, entry.name);
       if (entry.kind != EntryKind::kFile || !is_successor_name(entry.name)) continue;
-      if (!needed.contains(path)) ZARRFS_CHECK(store_->remove(path));
+      if (needed.contains(path)) continue;
+      auto removed = store_->remove(path);
+      if (!removed) options_.log(true, removed.error().message);
     }
   }
-  return {};
 }
 
 Result<void> WriteBuffer::take_over() {
@@ -104,83 +306,28 @@ Result<void> WriteBuffer::take_over() {
   ZARRFS_TRY(log_, LogWriter::open(store_, contents));
   std::set<std::string> directories = {kLogDirectory};
   if (!contents) {
-    ZARRFS_CHECK(remove_strays(directories));
+    remove_strays(directories);
     return log_->remove();
   }
-  Recovered total;
-  std::vector<std::string> finished;
-  const auto cache = std::make_shared<IndexCache>(std::size_t{16} << 20U);
+  Recovery recovery;
   for (const auto& [id, logged] : sort_records(contents->records)) {
     if (logged.open.successor_path.empty()) continue;
     directories.insert(parent_path(logged.open.successor_path));
     directories.insert(logged.open.array_path);
-    ZARRFS_TRY(const std::shared_ptr<const File> successor,
-               store_->open(logged.open.successor_path));
-    const bool removals_only = std::all_of(
-        logged.writes.begin(), logged.writes.end(),
-        [](const auto& item) { return item.second.back().kind == LogRecord::Kind::kRemove; });
-    if (logged.done || logged.writes.empty() ||
-        (!successor && (logged.publishing || !removals_only))) {
-      if (!logged.done && !logged.publishing && !logged.writes.empty())
-        total.lost += logged.writes.size();
-      finished.push_back(logged.open.successor_path);
-      continue;
-    }
-    ZARRFS_TRY(Node node, load_node(*store_, logged.open.array_path));
-    if (!node.layout) {
-      return fail(Fault::kDamaged,
-                  "unpublished writes in " + std::string(kLogPath) + " belong to array " +
-                      logged.open.array_path + ", which cannot be opened: " +
-                      (node.error.message.empty() ? "there is no such array" : node.error.message));
-    }
-    if (logged.open.checksum != node.array->form) {
-      options_.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
-                             logged.open.array_path +
-                             " are dropped: another program has replaced the array since they were "
-                             "written");
-      finished.push_back(logged.open.successor_path);
-      continue;
-    }
-    auto array =
-        std::make_shared<ArrayReader>(store_, logged.open.array_path, node.array, node.layout,
-                                      cache, std::make_shared<ReadCounters>());
-    ZARRFS_TRY(const Pointer shard, dirty_shard(array, logged.open.cell));
-    if (shard->id != 0) {  // held drafts were moving from that successor to this one
-      ZARRFS_TRY(const std::uint64_t moved, put_again(array, logged, successor.get()));
-      total.chunks += moved;
-      finished.push_back(logged.open.successor_path);
-      continue;
-    }
-    const std::lock_guard lock(shard->commit_mutex);
-    shard->id = id;
-    shard->successor_path = logged.open.successor_path;
-    if (successor) {
-      ZARRFS_TRY(shard->file, store_->reopen(shard->successor_path));
-      shard->reader = std::make_shared<GrowingFile>(successor);
-    }
-    ZARRFS_TRY(shard->end, reserved_at_start(*array, shard->cell));
-    const Recovered recovered = collect_drafts(logged, successor.get(), *shard);
-    total.chunks += recovered.chunks;
-    total.lost += recovered.lost;
-    if (recovered.chunks == 0) {
-      finished.push_back(shard->successor_path);
-      forget(shard);
-    }
+    recover(logged, recovery);
   }
-  static_cast<void>(sync_all());  // what was put again must outlive the file it came from
-  for (const std::string& path : finished) ZARRFS_CHECK(store_->remove(path));
-  ZARRFS_CHECK(remove_strays(directories));
-  if (total.chunks > 0) {
-    options_.log(
-        false, "recovered " + std::to_string(total.chunks) + " chunks that had not been published");
+  remove_strays(directories);
+  if (recovery.chunks > 0) {
+    options_.log(false, "recovered " + std::to_string(recovery.chunks) +
+                            " chunks that had not been published");
   }
-  if (total.lost > 0) {
-    options_.log(true, std::to_string(total.lost) +
+  if (recovery.lost > 0) {
+    options_.log(true, std::to_string(recovery.lost) +
                            " writes had not been made durable before a power cut and are lost; "
                            "the chunks keep their earlier contents");
   }
   static_cast<void>(commit_below(""));  // what fails is logged, kept and retried
-  return clean() ? log_->remove() : Result<void>{};
+  return clean() && parked_count_ == 0 ? log_->remove() : Result<void>{};
 }
 
 }  // namespace zarrfs

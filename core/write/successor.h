@@ -31,18 +31,18 @@ struct Draft {
   struct timespec written {};  ///< Wall clock time, for st_mtime.
 };
 
-/// A successor opened for reading. It grows while it is open, so its size says nothing; a range
-/// that was written stays.
+/// A successor as readers see it. It grows while it is open, so its size says nothing; a range that
+/// was written stays.
 class GrowingFile final : public File {
  public:
-  explicit GrowingFile(std::shared_ptr<const File> file);
+  GrowingFile(std::shared_ptr<const NewFile> file, const struct stat& status);
   [[nodiscard]] const struct stat& status() const override { return status_; }
   [[nodiscard]] Result<struct stat> current_status() const override { return status_; }
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
   [[nodiscard]] int descriptor() const override { return file_->descriptor(); }
 
  private:
-  std::shared_ptr<const File> file_;
+  std::shared_ptr<const NewFile> file_;
   struct stat status_;
 };
 
@@ -55,46 +55,74 @@ std::string new_successor_path(const std::string& shard_path);
 /// Whether `name` (one path component) is one of ours.
 bool is_successor_name(std::string_view name);
 
+/// How far a dirty shard has come. Each stage follows the one before it; kClosed may follow any.
+enum class ShardStage {
+  kNew,        ///< Nothing was written.
+  kLogged,     ///< The log names its successor, of which there is no file: only removals.
+  kAppending,  ///< The successor's file is there, and chunks are appended to it.
+  kRenamed,    ///< The successor has taken the shard's name, which is not known to be durable.
+  kClosed,     ///< Published, dropped or carried on in another successor: look the shard up again.
+};
+
 struct DirtyShard {
-  // Fixed once made.
+  // Fixed before others see it.
   std::string array_path;
   std::vector<std::uint64_t> cell;
   std::string shard_path;
   std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
-  std::uint64_t id = 0;    ///< The sequence of its kOpen record.
   std::string successor_path;
 
   std::mutex commit_mutex;
-  std::shared_ptr<ArrayReader> array;  ///< The array as of the last write. Under commit_mutex.
-  std::unique_ptr<NewFile> file;       ///< Null once published. Under commit_mutex.
-  std::uint64_t end = 0;               ///< Where the next chunk goes. Under commit_mutex.
-  bool name_durable = false;  ///< The successor's directory has been synced. Under commit_mutex.
+  // Under commit_mutex:
+  ShardStage stage = ShardStage::kNew;
+  std::uint64_t id = 0;           ///< The sequence of its kOpen record; 0 while kNew.
+  std::shared_ptr<NewFile> file;  ///< While kAppending; null where it was closed for a while.
+  std::uint64_t end = 0;          ///< Where the next chunk goes.
+  std::uint64_t base_bytes = 0;   ///< Of the shard's file when its first chunk was written.
+  bool name_durable = false;      ///< The successor's directory has been synced.
   /// A sync of the successor failed: its pages may be lost though they still read well. It never
-  /// becomes the shard. Under commit_mutex.
+  /// becomes the shard.
   bool sync_failed = false;
-  bool base_damaged = false;  ///< The shard's index cannot be read. Under commit_mutex.
-  bool closed = false;  ///< Published or dropped: look the shard up again. Under commit_mutex.
-  int failures = 0;     ///< Commits that failed in a row. Under commit_mutex.
-  std::uint64_t expected =
-      0;  ///< Chunks of the shard that hold an element of the array. Under commit_mutex.
+  Clock::time_point renew_at;  ///< Not carried on in a new successor before, after a failure.
+  bool base_damaged = false;   ///< The shard's index cannot be read.
+  int failures = 0;            ///< Commits that failed in a row.
+  std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 
   mutable std::mutex state_mutex;
+  /// The array as of the last write. Changed under both mutexes, so read under either.
+  std::shared_ptr<ArrayReader> array;
+  // Under state_mutex:
   std::map<std::uint64_t, Draft> drafts;
-  std::shared_ptr<const File> reader;  ///< The successor, opened for reading.
+  std::shared_ptr<const File> reader;  ///< The successor; null where it is not open.
   std::uint64_t held = 0;              ///< Drafts that are held.
   std::uint64_t removed = 0;           ///< Drafts that remove a chunk.
+  std::uint64_t live_bytes = 0;        ///< In the successor, of drafts.
   std::uint64_t dead_bytes = 0;        ///< In the successor, of drafts that were written again.
+  std::uint64_t dead_records = 0;      ///< In the log, of drafts that were written again.
   bool unsynced = false;               ///< Bytes were appended since the last sync.
   Clock::time_point dirty_since;
   Clock::time_point changed;
   Clock::time_point retry_at;    ///< Not committed before, after a failure.
   std::optional<Error> failure;  ///< Of the last commit.
 
+  /// The caller holds commit_mutex.
+  void set_array(std::shared_ptr<ArrayReader> latest);
   /// Notes the latest write of chunk `number`. The caller holds state_mutex.
   void set_draft(std::uint64_t number, const Draft& draft);
   /// Forgets what is published. The caller holds state_mutex.
   void erase_draft(std::uint64_t number);
+  /// Chunks are appended to `successor` and read from it. The caller holds commit_mutex.
+  Result<void> attach(std::shared_ptr<NewFile> successor);
+  /// Closes the successor's file for a while. The caller holds commit_mutex.
+  void detach();
 };
+
+/// Whether the storage, or its owner's quota, is full.
+bool lacks_room(const Error& error);
+
+/// Opens the successor again where its file was closed. kStale where it is gone: its array was
+/// moved or removed by another program. The caller holds its commit_mutex.
+Result<void> open_successor(Store& store, DirtyShard& shard);
 
 /// Makes what the successor holds durable, and its name. The caller holds its commit_mutex.
 Result<void> sync_successor(Store& store, DirtyShard& shard);

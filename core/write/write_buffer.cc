@@ -1,9 +1,12 @@
 #include "core/write/write_buffer.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
+#include "core/base/request.h"
+#include "core/store/as_caller.h"
 #include "core/write/lock.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
@@ -11,12 +14,15 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kMakeRounds = 3;
+constexpr int kFindRounds = 8;
+constexpr int kSpareDescriptors = 8;
+constexpr std::size_t kFewDescriptors = 8;
 
-struct timespec wall_clock_now() {
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return now;
+/// A quarter of the descriptors that this process may have.
+std::size_t quarter_of_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewDescriptors;
+  return std::max<std::size_t>(kFewDescriptors, limit.rlim_cur / 4);
 }
 
 /// Chunks of the shard at `cell` that hold an element of the array.
@@ -35,30 +41,22 @@ std::uint64_t expected_chunks(const ArrayReader& array, std::span<const std::uin
   return expected;
 }
 
-/// Makes the directories from the array down to the shard's, and the successor's file.
-Result<std::unique_ptr<NewFile>> make_successor(Store& store, const DirtyShard& shard) {
-  for (int round = 1;; ++round) {
-    std::size_t at = shard.array_path.empty() ? 0 : shard.array_path.size() + 1;
-    for (at = shard.shard_path.find('/', at); at != std::string::npos;
-         at = shard.shard_path.find('/', at + 1)) {
-      auto made = store.make_directory(shard.shard_path.substr(0, at), 0777);
-      if (!made && made.error().fault != Fault::kExists) return fail(made.error());
-    }
-    auto file = store.create(shard.successor_path, 0666);
-    // A commit that deleted the last shard of a directory may have removed it meanwhile.
-    if (file || file.error().fault != Fault::kIo || round == kMakeRounds) return file;
-  }
-}
-
 }  // namespace
 
 WriteBuffer::WriteBuffer(std::shared_ptr<Store> store, WriteOptions options)
-    : store_(std::move(store)), options_(std::move(options)) {}
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      reserve_(store_, [this](const std::string& line) { options_.log(false, line); }),
+      most_open_(options_.open_successors != 0 ? options_.open_successors
+                                               : quarter_of_descriptors()) {}
 
 Result<std::unique_ptr<WriteBuffer>> WriteBuffer::open(std::shared_ptr<Store> store,
                                                        WriteOptions options) {
   std::unique_ptr<WriteBuffer> buffer(new WriteBuffer(std::move(store), std::move(options)));
   ZARRFS_TRY(buffer->lock_, lock_store(*buffer->store_));
+  for (int i = 0; i < kSpareDescriptors; ++i) {
+    buffer->spare_.emplace_back(::fcntl(buffer->lock_.get(), F_DUPFD_CLOEXEC, 0));
+  }
   ZARRFS_CHECK(buffer->take_over());
   if (buffer->options_.background) {
     buffer->background_ = std::thread([raw = buffer.get()] { raw->run_background(); });
@@ -113,11 +111,12 @@ WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cel
 }
 
 Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array, const Cell& cell) {
+  if (parked_count_ != 0) ZARRFS_CHECK(take_up_parked(array, cell));
   const std::string path = array->cell_path(cell);
   if (Pointer known = find_pointer(path)) {
     if (known->form == array->metadata().form) return known;
     const std::lock_guard lock(known->commit_mutex);
-    if (!known->closed) {
+    if (known->stage != ShardStage::kClosed) {
       options_.log(true, "shard " + path +
                              ": another program has replaced its array; chunks that "
                              "were written for the old one are dropped");
@@ -133,113 +132,35 @@ Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array,
   return shard;
 }
 
-/// Fails where the shard's present file cannot be read, so that the draft could never be published:
-/// unless, in the end, no chunk of it is left.
-Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
-  if (shard.id != 0 && !shard.base_damaged) return {};
-  auto read = shard.array->visit_cell(shard.cell, 0, [](const auto&) { return false; });
-  shard.base_damaged = !read && read.error().fault == Fault::kDamaged;
-  if (!shard.base_damaged) return read;
-  const std::lock_guard lock(shard.state_mutex);
-  const std::size_t drafts = shard.drafts.size() + (shard.drafts.contains(number) ? 0 : 1);
-  const bool all = drafts - shard.held == shard.expected;
-  return shard.array->layout().regular() && (removal || all) ? Result<void>{} : read;
-}
-
-Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
-                                      const ByteView* bytes, bool held) {
-  ZARRFS_CHECK(check_base(shard, number, bytes == nullptr));
-  if (shard.id == 0) {
-    ZARRFS_TRY(shard.end, reserved_at_start(*shard.array, shard.cell));
-    LogRecord record{.kind = LogRecord::Kind::kOpen};
-    record.array_path = shard.array_path;
-    record.cell = shard.cell;
-    record.successor_path = shard.successor_path;
-    record.checksum = shard.form;
-    ZARRFS_TRY(shard.id, log_->append(std::move(record)));
-  }
-  if (bytes != nullptr && !shard.file) {
-    if (shard.reader)
-      return fail(Fault::kBusy, "shard " + shard.shard_path + " is being published");
-    ZARRFS_TRY(shard.file, make_successor(*store_, shard));
-    ZARRFS_TRY(const std::shared_ptr<const File> reader, store_->open(shard.successor_path));
-    const std::lock_guard lock(shard.state_mutex);
-    shard.reader = std::make_shared<GrowingFile>(reader);
-  }
-  LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
-  if (bytes != nullptr) {
-    ZARRFS_CHECK(shard.file->write_at(shard.end, *bytes));  // 1 the bytes are in the successor
-    record.kind = LogRecord::Kind::kPut;
-    record.range = {shard.end, bytes->size()};
-    record.checksum = crc32c(*bytes);
-    record.held = held;
-  }
-  ZARRFS_TRY(const std::uint64_t sequence, log_->append(record));  // 2 the log says where
-  Draft draft{.removed = bytes == nullptr,
-              .held = record.held,
-              .range = record.range,
-              .checksum = record.checksum,
-              .sequence = sequence,
-              .written = wall_clock_now()};
-  const std::lock_guard lock(shard.state_mutex);
-  shard.set_draft(number, draft);  // 3 readers see it
-  shard.end += record.range.length;
-  shard.unsynced = true;
-  shard.changed = Clock::now();
-  return {};
-}
-
-bool WriteBuffer::complete(const DirtyShard& shard) {
-  const std::lock_guard lock(shard.state_mutex);
-  return shard.drafts.size() - shard.held - shard.removed == shard.expected;
-}
-
-/// A write failed: a shard that has no other drafts is clean again.
-Result<void> WriteBuffer::abandon(const Pointer& shard, Error error) {
-  if (shard->drafts.empty()) {
-    forget(shard);
-    if (shard->file)
-      static_cast<void>(store_->remove(shard->successor_path));  // `error` is what to tell
-  }
-  return fail(std::move(error));
-}
-
-/// The chunk is there again where this process dies before the commit.
-void WriteBuffer::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
-  const std::lock_guard lock(shard.state_mutex);
-  shard.set_draft(number, {.removed = true, .written = wall_clock_now()});
-  shard.changed = Clock::now();
-}
-
-std::vector<std::uint64_t> WriteBuffer::unlogged(const DirtyShard& shard) {
-  std::vector<std::uint64_t> numbers;
-  const std::lock_guard lock(shard.state_mutex);
-  for (const auto& [number, draft] : shard.drafts) {
-    if (draft.sequence == 0) numbers.push_back(number);
-  }
-  return numbers;
-}
-
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
                               ByteView bytes, bool held) {
-  for (;;) {
+  close_some(nullptr, most_open_);
+  for (bool tried = false;;) {
     ZARRFS_TRY(const Pointer shard, dirty_shard(array, cell));
-    const std::lock_guard lock(shard->commit_mutex);
-    if (shard->closed) continue;  // published meanwhile: begin its next version
-    if (shard->reader && !shard->file) {
-      ZARRFS_CHECK(
-          commit_pointer(shard));  // its name moved but was not made durable: finish that first
+    std::unique_lock lock(shard->commit_mutex);
+    if (shard->stage == ShardStage::kClosed) continue;  // begin its next version
+    if (shard->stage == ShardStage::kRenamed) {
+      ZARRFS_CHECK(commit_pointer(shard));  // not known to be durable: finish that first
       continue;
     }
-    shard->array = array;
-    auto written = write_draft(*shard, number, &bytes, held);
-    if (!written) return abandon(shard, written.error());
-    if (complete(*shard)) background_wake_.notify_one();
-    const std::lock_guard guard(statistics_mutex_);
-    ++statistics_.puts;
-    statistics_.bytes_put += bytes.size();
-    return written;
+    auto written = put_now(shard, array, number, bytes, held);
+    lock.unlock();
+    if (written || std::exchange(tried, true) || !make_way(written.error())) return written;
   }
+}
+
+Result<void> WriteBuffer::put_now(const Pointer& shard, const ArrayPointer& array,
+                                  std::uint64_t number, ByteView bytes, bool held) {
+  shard->set_array(array);
+  auto written = check_base(*shard, number, false);
+  if (written) written = write_draft(*shard, number, &bytes, held);
+  if (!written) return abandon(shard, written.error());
+  limit_waste(shard);
+  if (complete(*shard)) background_wake_.notify_one();
+  const std::lock_guard guard(statistics_mutex_);
+  ++statistics_.puts;
+  statistics_.bytes_put += bytes.size();
+  return written;
 }
 
 Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
@@ -247,27 +168,50 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
   for (;;) {
     ZARRFS_TRY(const Pointer shard, dirty_shard(array, cell));
     const std::lock_guard lock(shard->commit_mutex);
-    if (shard->closed) continue;
-    shard->array = array;
-    auto written = write_draft(*shard, number, nullptr, false);
-    if (!written && written.error().fault == Fault::kNoSpace) {
+    if (shard->stage == ShardStage::kClosed) continue;
+    if (shard->stage == ShardStage::kRenamed) {
+      ZARRFS_CHECK(commit_pointer(shard));
+      continue;
+    }
+    shard->set_array(array);
+    auto written = check_base(*shard, number, true);
+    if (written) written = write_draft(*shard, number, nullptr, false);
+    if (!written && lacks_room(written.error())) {
       // Removing must be possible where there is no room for the log: it is how room is made.
       remove_unlogged(*shard, number);
-      return {};
+      written = {};
     }
     if (!written) return abandon(shard, written.error());
+    limit_waste(shard);
     return written;
   }
 }
 
-std::optional<FoundDraft> WriteBuffer::find(const ArrayReader& array, const Cell& cell,
-                                            std::uint64_t number) const {
-  const Pointer shard = find_pointer(array, cell);
-  if (!shard) return std::nullopt;
-  const std::lock_guard lock(shard->state_mutex);
-  const auto found = shard->drafts.find(number);
-  if (found == shard->drafts.end()) return std::nullopt;
-  return FoundDraft{found->second, found->second.removed ? nullptr : shard->reader};
+Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, const Cell& cell,
+                                                    std::uint64_t number) const {
+  for (int round = 0; round < kFindRounds; ++round) {
+    const Pointer shard = find_pointer(array, cell);
+    if (!shard) return std::nullopt;
+    FoundDraft draft;
+    {
+      const std::lock_guard lock(shard->state_mutex);
+      const auto found = shard->drafts.find(number);
+      if (found == shard->drafts.end()) return std::nullopt;
+      draft.draft = found->second;
+      if (draft.draft.removed) return draft;
+      draft.file = shard->reader;
+    }
+    if (draft.file != nullptr) return draft;
+    // Its file was closed for a while. Where it is not there, it has just been published.
+    ZARRFS_TRY(const std::shared_ptr<NewFile> file, store_->reopen(shard->successor_path));
+    if (file == nullptr) continue;
+    ZARRFS_TRY(const struct stat status, file->status());
+    draft.file = std::make_shared<GrowingFile>(file, status);
+    return draft;
+  }
+  return fail(Fault::kStale, "shard " + array.cell_path(cell) +
+                                 ": the file of its new chunks is gone: another program has moved "
+                                 "or removed its array");
 }
 
 std::map<std::uint64_t, Draft> WriteBuffer::drafts(const ArrayReader& array,
@@ -292,8 +236,9 @@ std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const ArrayReader& array
 }
 
 Result<void> WriteBuffer::sync_pointer(DirtyShard& shard) {
+  close_some(nullptr, most_open_);
   const std::lock_guard lock(shard.commit_mutex);
-  if (shard.closed) return {};
+  if (shard.stage == ShardStage::kClosed) return {};
   for (const std::uint64_t number : unlogged(shard)) {
     ZARRFS_CHECK(write_draft(shard, number, nullptr, false));
   }
@@ -303,39 +248,41 @@ Result<void> WriteBuffer::sync_pointer(DirtyShard& shard) {
     unsynced = shard.unsynced;
     shard.unsynced = false;
   }
-  if (unsynced && shard.file) {
-    auto synced = sync_successor(*store_, shard);
-    if (!synced) {
-      const std::lock_guard state(shard.state_mutex);
-      shard.unsynced = true;
-      shard.failure = synced.error();
-      return synced;
-    }
-  }
+  if (!unsynced || shard.stage != ShardStage::kAppending) return {};
+  ZARRFS_CHECK(open_file_of(shard));
+  auto synced = sync_successor(*store_, shard);
+  if (synced) return synced;
   const std::lock_guard state(shard.state_mutex);
-  if (shard.failure) return fail(*shard.failure);
-  for (const auto& [number, draft] : shard.drafts) {
-    if (draft.held) {
-      return fail(Fault::kInvalid, "shard " + shard.shard_path + ": chunk " +
-                                       std::to_string(number) +
-                                       " holds bytes that cannot be a chunk of the array");
-    }
-  }
-  return {};
+  shard.unsynced = true;
+  shard.failure = synced.error();
+  return synced;
 }
 
-Result<void> WriteBuffer::sync(const std::string& shard_path) {
+Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t number) {
   const Pointer shard = find_pointer(shard_path);
   if (!shard) return {};
   auto synced = sync_pointer(*shard);
   ZARRFS_CHECK(log_->sync());
-  return synced;
+  ZARRFS_CHECK(synced);
+  const std::lock_guard state(shard->state_mutex);
+  const auto draft = shard->drafts.find(number);
+  if (draft == shard->drafts.end()) return {};
+  if (draft->second.held) {
+    return fail(Fault::kInvalid, "shard " + shard->shard_path + ": chunk " +
+                                     std::to_string(number) +
+                                     " holds bytes that cannot be a chunk of the array");
+  }
+  return shard->failure ? fail(*shard->failure) : Result<void>{};
 }
 
-Result<void> WriteBuffer::sync_all() {
+Result<void> WriteBuffer::sync_below(const std::string& prefix) {
   Result<void> first;
-  for (const Pointer& shard : pointers_below("")) {
+  for (const Pointer& shard : pointers_below(prefix)) {
     auto synced = sync_pointer(*shard);
+    if (synced) {
+      const std::lock_guard state(shard->state_mutex);
+      if (shard->failure) synced = fail(*shard->failure);
+    }
     if (!synced && first) first = std::move(synced);
   }
   ZARRFS_CHECK(log_->sync());
@@ -343,7 +290,9 @@ Result<void> WriteBuffer::sync_all() {
 }
 
 void WriteBuffer::forget(const Pointer& shard) {
-  shard->closed = true;
+  if (shard->file) --open_;
+  shard->file.reset();
+  shard->stage = ShardStage::kClosed;
   const std::unique_lock lock(map_mutex_);
   if (const auto found = shards_.find(shard->shard_path);
       found != shards_.end() && found->second == shard) {
@@ -357,14 +306,22 @@ std::vector<LeftDraft> WriteBuffer::left() const {
   for (const Pointer& shard : pointers_below("")) {
     const std::lock_guard state(shard->state_mutex);
     for (const auto& [number, draft] : shard->drafts) {
+      std::string reason = shard->failure ? shard->failure->message : "";
+      if (draft.sequence == 0)
+        reason = "there was no room to note that it was removed: it will be there again";
+      if (draft.held) reason = "its bytes cannot be a chunk of the array";
+      if (reason.empty()) continue;  // its time has not come
       const Layout& layout = shard->array->layout();
       const auto chunk = layout.chunk_at({shard->cell, entries_of(layout, shard->cell, number)});
-      left.push_back({shard->array_path, chunk.value_or(shard->cell),
-                      draft.held ? "its bytes cannot be a chunk of the array"
-                      : draft.sequence == 0
-                          ? "there was no room to note that it was removed: it will be there again"
-                          : (shard->failure ? shard->failure->message : "not written yet")});
+      left.push_back({shard->array_path, chunk.value_or(shard->cell), std::move(reason)});
     }
+  }
+  const std::lock_guard lock(parked_mutex_);
+  for (const Parked& parked : parked_) {
+    const LogRecord& open = parked.logged.open;
+    left.push_back({open.array_path, open.cell,
+                    std::to_string(parked.logged.writes.size()) +
+                        " writes to its shard wait: " + parked.reason});
   }
   return left;
 }
@@ -393,7 +350,11 @@ void WriteBuffer::run_background() {
     if (stopping_) continue;
     lock.unlock();
     options_.tick();
-    if (!clean()) commit_due(Clock::now());
+    if (clean()) {
+      reserve_.release();
+    } else {
+      commit_due(Clock::now());
+    }
     lock.lock();
   }
 }
@@ -406,10 +367,11 @@ Result<void> WriteBuffer::close() {
   background_wake_.notify_all();
   if (background_.joinable()) background_.join();
   auto committed = commit_below("");
-  if (clean()) {
+  reserve_.release();
+  if (clean() && parked_count_ == 0) {
     ZARRFS_CHECK(log_->remove());
   } else {
-    static_cast<void>(sync_all());  // reported by `left`
+    static_cast<void>(sync_below(""));  // reported by `left`
   }
   return committed;
 }

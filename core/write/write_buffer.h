@@ -23,6 +23,7 @@
 #include "core/base/fd.h"
 #include "core/write/commit.h"
 #include "core/write/log.h"
+#include "core/write/reserve.h"
 #include "core/write/successor.h"
 
 namespace zarrfs {
@@ -37,6 +38,12 @@ struct WriteOptions {
   /// Bytes from which on the log begins anew where nothing needs it. Each new one costs syncs of
   /// its directories.
   std::uint64_t long_log = std::uint64_t{64} << 10U;
+  /// Where more bytes of a successor than these, or more records of the log, are of writes that
+  /// were superseded, and more than are not, the rest goes on in a new successor.
+  std::uint64_t most_dead_bytes = std::uint64_t{16} << 20U;
+  std::uint64_t most_dead_records = 16384;
+  /// Successors that are open at a time; 0: a quarter of the descriptors that the process may have.
+  std::size_t open_successors = 0;
   bool background = true;  ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;
@@ -96,18 +103,22 @@ class WriteBuffer {
 
   // Drafts of an array that another program has replaced since are not found.
 
-  std::optional<FoundDraft> find(const ArrayReader& array, const Cell& cell,
-                                 std::uint64_t number) const;
+  /// kStale where there is a draft, and its bytes are gone: another program has moved or removed
+  /// the array.
+  Result<std::optional<FoundDraft>> find(const ArrayReader& array, const Cell& cell,
+                                         std::uint64_t number) const;
   /// All drafts of a shard by number; empty where it is clean.
   std::map<std::uint64_t, Draft> drafts(const ArrayReader& array, const Cell& cell) const;
   /// Cells of an array that have drafts, in C order.
   std::vector<Cell> dirty_cells(const ArrayReader& array) const;
   [[nodiscard]] bool clean() const { return dirty_count_.load() == 0; }
 
-  /// Makes what was put into one shard durable; without a path, into all. An error also where the
-  /// shard's last commit failed and has not been made good.
-  Result<void> sync(const std::string& shard_path);
-  Result<void> sync_all();
+  /// Makes the latest write of chunk `number` durable. An error also where it cannot be a chunk, or
+  /// where the last commit failed and has not been made good.
+  Result<void> sync(const std::string& shard_path, std::uint64_t number);
+  /// Makes all writes to arrays at or below `prefix` durable ("" for all). The first error, also of
+  /// a commit that failed and has not been made good; not of bytes that cannot be a chunk.
+  Result<void> sync_below(const std::string& prefix);
 
   Result<void> commit(const std::string& shard_path);
   /// Commits the shards of one array or of all arrays below `prefix` ("" for all). The first error,
@@ -118,7 +129,7 @@ class WriteBuffer {
   /// Drops all drafts of arrays at or below `path`: the array itself is being removed.
   Result<void> drop_below(const std::string& path);
 
-  /// Chunks that cannot be published as they are.
+  /// Chunks that could not be published; not those whose time has not come.
   std::vector<LeftDraft> left() const;
   WriteStatistics statistics() const;
 
@@ -129,30 +140,70 @@ class WriteBuffer {
  private:
   using Pointer = std::shared_ptr<DirtyShard>;
   WriteBuffer(std::shared_ptr<Store> store, WriteOptions options);
+
+  // Recovery (recovery.cc).
+  /// What an earlier writer left of one shard that cannot be taken over, because of its array.
+  struct Parked {
+    LoggedSuccessor logged;
+    std::string reason;
+  };
+  struct Recovery;
   Result<void> take_over();
-  Result<void> remove_strays(const std::set<std::string>& directories);
-  Result<std::uint64_t> put_again(const ArrayPointer& array, const LoggedSuccessor& logged,
-                                  const File* successor);
+  void recover(const LoggedSuccessor& logged, Recovery& recovery);
+  Result<void> take_up(const ArrayPointer& array, const LoggedSuccessor& logged,
+                       Recovery& recovery);
+  Result<void> resume(const Pointer& shard, const LoggedSuccessor& logged,
+                      std::shared_ptr<NewFile> successor, Recovery& recovery);
+  Result<void> put_again(const Pointer& shard, const LoggedSuccessor& logged,
+                         const std::shared_ptr<NewFile>& successor, Recovery& recovery);
+  void dispose(const LoggedSuccessor& logged);
+  Result<void> take_up_parked(const ArrayPointer& array, const Cell& cell);
+  std::vector<Parked> take_parked(const std::function<bool(const LogRecord& open)>& wanted);
+  void park(const LoggedSuccessor& logged, const std::string& reason);
+  void remove_strays(const std::set<std::string>& directories);
+
   static Pointer new_shard(const ArrayPointer& array, const Cell& cell);
   Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);
-  static Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
+  Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
   static void remove_unlogged(DirtyShard& shard, std::uint64_t number);
   static std::vector<std::uint64_t> unlogged(const DirtyShard& shard);
+
+  // Writing one draft. The caller holds the shard's commit_mutex.
+  Result<void> begin(DirtyShard& shard);
+  Result<void> begin_appending(DirtyShard& shard);
+  Result<void> hold_room(const DirtyShard& shard, std::uint64_t bytes);
   Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                            bool held);
+  Result<void> put_now(const Pointer& shard, const ArrayPointer& array, std::uint64_t number,
+                       ByteView bytes, bool held);
+  void limit_waste(const Pointer& shard);
+  Result<void> make_way(const Error& error);
+  Result<void> abandon(const Pointer& shard, Error error);
+
+  // Descriptors.
+  Result<void> open_file_of(DirtyShard& shard);
+  void close_some(const DirtyShard* but, std::size_t enough);
+  void close_unused(DirtyShard& shard);
+
+  // Committing (write_commits.cc).
   Result<void> commit_pointer(const Pointer& shard);
+  Result<CommitOutcome> commit_with(DirtyShard& shard, const CommitHooks& hooks);
+  CommitHooks hooks_of(const Pointer& shard);
   tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
   Result<void> carry_on(const Pointer& shard, const std::map<std::uint64_t, Draft>& drafts);
+  Result<void> copy_drafts(const DirtyShard& from, const std::map<std::uint64_t, Draft>& drafts,
+                           DirtyShard& to);
   Result<void> finish(const Pointer& shard, const CommitOutcome& outcome);
+  Result<void> retire(DirtyShard& shard);
   Result<void> sync_pointer(DirtyShard& shard);
   Pointer find_pointer(const std::string& shard_path) const;
   Pointer find_pointer(const ArrayReader& array, const Cell& cell) const;
+  Result<void> tidy_log();
   Result<void> clear_log();
   Result<void> drop(const Pointer& shard);
   std::vector<Pointer> pointers_below(const std::string& prefix) const;
   bool due(const DirtyShard& shard, Clock::time_point now) const;
   static bool complete(const DirtyShard& shard);
-  Result<void> abandon(const Pointer& shard, Error error);
   void forget(const Pointer& shard);
   void run_background();
 
@@ -160,10 +211,23 @@ class WriteBuffer {
   WriteOptions options_;
   Fd lock_;
   std::unique_ptr<LogWriter> log_;
+  Reserve reserve_;
+  /// Shared by who appends drafts, alone by a commit that uses the reserve.
+  std::shared_mutex room_mutex_;
+  std::atomic<bool> has_clones_{false};  ///< A commit shared the blocks of a shard.
+
+  std::size_t most_open_ = 0;
+  std::atomic<std::size_t> open_{0};  ///< Successors that are open.
+  std::mutex spare_mutex_;
+  std::vector<Fd> spare_;  ///< Descriptors kept for commits.
 
   mutable std::shared_mutex map_mutex_;
   std::unordered_map<std::string, Pointer> shards_;
   std::atomic<std::uint64_t> dirty_count_{0};
+
+  mutable std::mutex parked_mutex_;
+  std::vector<Parked> parked_;
+  std::atomic<std::size_t> parked_count_{0};
 
   mutable std::mutex statistics_mutex_;
   WriteStatistics statistics_;

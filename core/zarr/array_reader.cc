@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/store/object_store.h"
+#include "core/store/part_file.h"
+#include "core/zarr/open_hint.h"
 #include "core/zarr/shard_reader.h"
 #include "core/zarr/tree.h"
 
@@ -20,6 +23,7 @@ constexpr std::uint64_t kMaxElementBytes = std::uint64_t{4} << 30U;
 
 /// A file may not stand where a directory of stored objects belongs: they would be missing.
 Result<void> check_absent(Store& store, const std::string& path) {
+  if (!traits_of(store).directories) return {};
   for (std::string above = parent_path(path);; above = parent_path(above)) {
     ZARRFS_TRY(const auto status, store.status(above));
     if (status && S_ISDIR(status->st_mode)) return {};
@@ -31,8 +35,10 @@ Result<void> check_absent(Store& store, const std::string& path) {
 }
 
 /// The open file of a stored object; null where it is absent.
-Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path) {
-  auto file = store.open(path);
+Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path,
+                                              const Layout& layout) {
+  auto* const objects = dynamic_cast<ObjectStore*>(&store);
+  auto file = objects == nullptr ? store.open(path) : objects->open_for(path, hint_for(layout));
   if (file && *file == nullptr) ZARRFS_CHECK(check_absent(store, path));
   if (file) return std::shared_ptr<const File>(std::move(*file));
   if (file.error().fault != Fault::kInvalid) return fail(std::move(file.error()));
@@ -40,11 +46,11 @@ Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& p
 }
 
 Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path,
-                                              CellInHand* hand) {
-  if (hand == nullptr) return open_cell(store, path);
+                                              const Layout& layout, CellInHand* hand) {
+  if (hand == nullptr) return open_cell(store, path, layout);
   if (hand->path == path) return hand->file;
   hand->path.reset();
-  ZARRFS_TRY(hand->file, open_cell(store, path));
+  ZARRFS_TRY(hand->file, open_cell(store, path, layout));
   hand->path = path;
   return hand->file;
 }
@@ -127,9 +133,13 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::u
   const ChunkPlace place = layout_->place_of(chunk);
   const std::string path = cell_path(place.cell);
   const auto look = [&]() -> Result<std::optional<ChunkBytes>> {
-    ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, hand));
+    ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_, hand));
     if (!file) return std::nullopt;
     ChunkBytes bytes{file, {0, file->size()}, nullptr, file->identity(), file->status()};
+    if (const auto part = std::dynamic_pointer_cast<const PartFile>(file)) {
+      bytes.file = part->whole();
+      bytes.range = part->range();
+    }
     if (!layout_->sharded()) return bytes;
     ShardReader shard(file, path, *layout_, place.cell, *cache_, *counters_);
     ZARRFS_TRY(auto extent, shard.locate(place.entries));
@@ -156,7 +166,7 @@ Result<std::optional<struct stat>> ArrayReader::cell_status(std::span<const std:
 Result<void> ArrayReader::visit_cell(std::span<const std::uint64_t> cell, std::uint64_t first,
                                      const std::function<bool(const Visited&)>& visit) {
   const std::string path = cell_path(cell);
-  ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path));
+  ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_));
   if (!file) return {};
   if (layout_->sharded()) {
     ShardReader shard(file, path, *layout_, cell, *cache_, *counters_);

@@ -54,12 +54,11 @@ std::vector<std::uint64_t> fit_bytes(std::uint64_t bytes, std::span<const std::u
 }  // namespace
 
 std::string list_text(std::span<const std::uint64_t> numbers) {
-  std::string text = "(";
+  std::string text;
   for (const std::uint64_t number : numbers) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(number);
+    text += (text.empty() ? "" : "x") + std::to_string(number);
   }
-  return text + ")";
+  return text.empty() ? "scalar" : text;
 }
 
 Result<std::vector<std::uint64_t>> choose_shard_shape(const ShardForm& form,

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/request.h"
+#include "core/zarr/ways.h"
+
 namespace zarrfs {
 namespace {
 
@@ -64,7 +67,9 @@ Result<Node> without_document(Store& store, const std::string& path) {
 
 /// The node of a path whose zarr.json is there and cannot be read.
 Result<Node> unreadable(Store& store, const std::string& path, Error error) {
-  ZARRFS_TRY(const auto status, store.status(path));
+  const auto asked = store.status(path);
+  if (!asked) return fail(std::move(error));  // that of the document says more
+  const auto& status = *asked;
   if (error.fault == Fault::kInvalid || error.fault == Fault::kUnsupported) {
     error.fault = Fault::kDamaged;
   }
@@ -85,6 +90,7 @@ class Walker {
 
   /// Below a node that cannot be understood, plain directories hold chunks: they are left out.
   Result<void> walk(const std::string& path, bool with_plain) {
+    ZARRFS_CHECK(check_wanted());
     auto loaded = load_node(store_, path);
     if (!loaded && exhausted(loaded.error().fault)) return fail(std::move(loaded.error()));
     Node node = loaded ? std::move(*loaded) : damaged(std::move(loaded.error()));
@@ -128,6 +134,7 @@ class Walker {
     if (std::find(above_.begin(), above_.end(), directory) != above_.end()) {
       return fail(Fault::kLoop, path + ": a link that leads back to a directory above it");
     }
+    ZARRFS_CHECK(ways_.enter(*status, path));
     if (above_.size() > kMaxDepth) {
       return fail(Fault::kLoop, path + ": more than " + std::to_string(kMaxDepth) +
                                     " directories deep; not entered");
@@ -149,6 +156,7 @@ class Walker {
   Store& store_;
   const Visit& visit_;
   std::vector<Directory> above_;
+  Ways ways_;
 };
 
 }  // namespace

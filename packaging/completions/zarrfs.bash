@@ -1,35 +1,68 @@
 # bash completion of zarrfs
 _zarrfs() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags=''
-  if [[ $before == -o ]]; then
-    local done='' last=$word
-    [[ $word == *,* ]] && done=${word%,*}, last=${word##*,}
-    mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= nested_attributes= immutable timeout= index_cache= read_ahead= flush_after= flush= write_buffer= validate= deletes= shard_shape= shard_chunks= shard_bytes= threads= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
-    compopt -o nospace
+  # bash takes "=" for the end of a word: the words are taken from the line.
+  local line=${COMP_LINE:0:COMP_POINT} flags='' values=''
+  local word=${line##* } before=${line% *}
+  before=${before##* }
+  if [[ $before == -o && ${COMP_WORDS[1]} != @(show|map|refs) ]]; then
+    local done='' last=${word##*,}
+    [[ $word == *,* ]] && done=${word%,*},
+    if [[ $last == *=* ]]; then
+      case ${last%%=*} in
+      symlinks) values='inside follow' ;;
+      view) values='v2 v3' ;;
+      separator) values='. / dot slash' ;;
+      materialise) values='off lookup list' ;;
+      addressing) values='path host' ;;
+      absent) values='404 403' ;;
+      flush) values='close later' ;;
+      validate) values='cheap off' ;;
+      deletes) values='allow deny' ;;
+      log_level) values='error warning info debug' ;;
+      profile) values='auto generic xarray ome gdal netcdf' ;;
+      esac
+      mapfile -t COMPREPLY < <(compgen -W "$values" -- "${last#*=}")
+    else
+      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= numbered_levels= unique_dimensions= nested_attributes= immutable timeout= index_cache= memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= flush_after= flush= write_buffer= validate= deletes= shard_shape= shard_chunks= shard_bytes= threads= idle= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
+      compopt -o nospace
+    fi
     return
   fi
   case ${COMP_WORDS[1]} in
     mount) flags='-h --help -o --options -f --foreground -v --verbose' ;;
     umount) flags='-h --help' ;;
+    mounts) flags='-h --help --json' ;;
     sync) flags='-h --help' ;;
     doctor) flags='-h --help --json' ;;
-    info) flags='-h --help --json --view --profile -j --threads' ;;
-    ls) flags='-h --help -l --long --json' ;;
-    cat) flags='-h --help --view --profile -h --help --stored --shown --decoded' ;;
-    locate) flags='-h --help --json' ;;
-    verify) flags='-h --help --decode --json -j --threads' ;;
-    refs) flags='-h --help -o --output --base --view --profile' ;;
-    diff) flags='-h --help --limit --json -j --threads' ;;
-    shard) flags='-h --help --in-place --check --discard -j --threads -h --help --shard-shape --shard-chunks --shard-bytes' ;;
-    unshard) flags='-h --help --in-place --format --profile --check --discard -j --threads' ;;
-    reshard) flags='-h --help --in-place --check --discard -j --threads -h --help --shard-shape --shard-chunks --shard-bytes' ;;
-    compact) flags='-h --help --min-dead -n --dry-run -j --threads' ;;
+    info) flags='-h --help --remote --json --view --profile -j --threads' ;;
+    show) flags='-h --help --slice --axes --field --range --palette --colours -o --output' ;;
+    ls) flags='-h --help --remote -l --long --json' ;;
+    cat) flags='-h --help --remote --view --profile --stored --shown --decoded' ;;
+    locate) flags='-h --help --remote --json' ;;
+    verify) flags='-h --help --remote --decode --json -j --threads' ;;
+    refs) flags='-h --help --remote -o --output --base --view --profile' ;;
+    diff) flags='-h --help --remote --limit --json -j --threads' ;;
+    shard) flags='-h --help --remote --in-place --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
+    unshard) flags='-h --help --remote --in-place --format --profile --check --discard -j --threads' ;;
+    reshard) flags='-h --help --remote --in-place --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
+    compact) flags='-h --help --min-dead --foreign-bytes -n --dry-run -j --threads' ;;
     recover) flags='-h --help' ;;
-    map) flags='-h --help --show --axes --at -o --output --square --decode -j --threads' ;;
-    stats) flags='-h --help --json --every' ;;
+    map) flags='-h --help --remote --show --axes --at -o --output --square --colours --decode -j --threads' ;;
+    stats) flags='-h --help --json --prometheus --every' ;;
   esac
-  if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'mount umount sync doctor info ls cat locate verify refs diff shard unshard reshard compact recover map stats' -- "$word"; compgen -d -- "$word")
+  case $before in
+    --profile) values='auto generic xarray ome gdal netcdf' ;;
+    --view) values='v2 v3' ;;
+    --palette) values='viridis grey' ;;
+    --colours) values='auto none 256 24bit' ;;
+    --format) values='v2 v3' ;;
+    --foreign-bytes) values='keep drop' ;;
+    --show) values='presence size compression dead' ;;
+  esac
+  if [[ -n $values ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
+  elif [[ $COMP_CWORD -eq 1 ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'mount umount mounts sync doctor info show ls cat locate verify refs diff shard unshard reshard compact recover map stats' -- "$word"; compgen -d -- "$word")
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
   else

@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+from completions import bash, fish, zsh
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -116,79 +118,6 @@ def man_pages(reference):
              "\\fBzarrfs\\fR(1), \\fBmount\\fR(8)"]
     pages["mount.zarrfs.8"] = page("mount.zarrfs", 8, "System Administration", "mounts a sharded Zarr store", body, version)
     return pages
-
-
-def flags(command):
-    return [word for o in command["options"] if not o["positional"] for word in o["name"].split(",")]
-
-
-def bash(reference):
-    names = " ".join(c["name"] for c in reference["commands"])
-    options = " ".join(o["name"] + ("=" if o["argument"] else "") for o in reference["mount_options"])
-    cases = "\n".join(f"    {c['name']}) flags='{' '.join(flags(c))}' ;;" for c in reference["commands"])
-    return f"""# bash completion of zarrfs
-_zarrfs() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} flags=''
-  if [[ $before == -o ]]; then
-    local done='' last=$word
-    [[ $word == *,* ]] && done=${{word%,*}}, last=${{word##*,}}
-    mapfile -t COMPREPLY < <(compgen -P "$done" -W '{options}' -- "$last")
-    compopt -o nospace
-    return
-  fi
-  case ${{COMP_WORDS[1]}} in
-{cases}
-  esac
-  if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '{names}' -- "$word"; compgen -d -- "$word")
-  elif [[ $word == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
-  else
-    mapfile -t COMPREPLY < <(compgen -f -- "$word")
-  fi
-}}
-complete -o filenames -F _zarrfs zarrfs
-"""
-
-
-def quoted(text):
-    return text.replace("'", "'\\''")
-
-
-def zsh(reference):
-    commands = "\n".join(f"    '{c['name']}:{quoted(c['summary']).replace(':', chr(92) + ':')}'" for c in reference["commands"])
-    cases = "\n".join(f"    {c['name']}) compadd -- {' '.join(flags(c))}; _files ;;" for c in reference["commands"])
-    return f"""#compdef zarrfs
-# zsh completion of zarrfs
-_zarrfs() {{
-  local -a commands
-  commands=(
-{commands}
-  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    _files -/
-    return
-  fi
-  case $words[2] in
-{cases}
-  esac
-}}
-_zarrfs "$@"
-"""
-
-
-def fish(reference):
-    out = ["# fish completion of zarrfs"]
-    for command in reference["commands"]:
-        out.append(f"complete -c zarrfs -n __fish_use_subcommand -a {command['name']} -d '{quoted(command['summary'])}'")
-        for option in command["options"]:
-            if option["positional"]:
-                continue
-            words = "".join(f" -l {w[2:]}" if w.startswith("--") else f" -s {w[1:]}" for w in option["name"].split(","))
-            needs = " -r" if option["argument"] else ""
-            out.append(f"complete -c zarrfs -n '__fish_seen_subcommand_from {command['name']}'{words}{needs} -d '{quoted(option['help'])}'")
-    return "\n".join(out) + "\n"
 
 
 def main():

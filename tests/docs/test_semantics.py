@@ -1,12 +1,14 @@
-"""Each paragraph of docs/semantics.md names tests that hold it, and these exist: FILE::TEST, or FILE::SUITE.TEST of GoogleTest."""
+"""Each paragraph of docs/semantics.md, docs/security.md and docs/administration.md names tests that hold it, and these exist: FILE::TEST, or FILE::SUITE.TEST of GoogleTest."""
 import os
 import re
 
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-with open(os.path.join(ROOT, "docs", "semantics.md")) as text:
-    PARAGRAPHS = [one.strip() for one in text.read().split("\n\n") if one.startswith("**")]
+PARAGRAPHS = []
+for page in ("semantics.md", "security.md", "administration.md"):
+    with open(os.path.join(ROOT, "docs", page)) as text:
+        PARAGRAPHS += [one.strip() for one in text.read().split("\n\n") if one.startswith("**")]
 
 
 def exists(file, name):

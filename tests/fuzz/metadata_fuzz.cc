@@ -1,5 +1,5 @@
 // zarr.json of any text, as far as what would be shown of it.
-#include "core/view/presentation.h"
+#include "core/present/presentation.h"
 #include "core/zarr/metadata.h"
 #include "tests/fuzz/input.h"
 

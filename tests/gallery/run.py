@@ -98,6 +98,33 @@ def ncview(zarrfs, folder, picture):
         return run(os.path.join(HERE, "show_ncview"), f"file://{path}#mode=nczarr,file", picture)
 
 
+def sea(zarrfs, folder, picture):
+    """A field with nothing on land: white in ncview. And GDAL and xarray's own reading count the same missing cells."""
+    for name in ("ncview", "Xvfb", "xwd", "convert", "xdotool"):
+        program(name)
+    store = os.path.join(folder, "sea.zarr")
+    land = int(run(python_of("zarr3"), os.path.join(HERE, "make_sea.py"), store))
+    with Mounted(zarrfs, store, "profile=gdal") as path:
+        valid = run("/usr/bin/python3", "-c", "import sys; from osgeo import gdal; d = gdal.Open(sys.argv[1]); v = d.GetRasterBand(1); a = v.ReadAsArray(); "
+                    "print(int((a == v.GetNoDataValue()).sum()))", f'ZARR:"{path}":/sst')
+    assert int(valid) == land, f"GDAL sees {valid} cells without data, there are {land}"
+    with Mounted(zarrfs, store, "profile=netcdf") as path:
+        return run(os.path.join(HERE, "show_ncview"), f"file://{path}#mode=nczarr,file", picture) + f"; {land} cells of land"
+
+
+def napari(zarrfs, folder, picture):
+    python = python_of("napari")
+    program("Xvfb")
+    plate = os.path.join(folder, "plate.zarr")
+    run(python_of("zarr3"), os.path.join(HERE, "make_plate.py"), plate)
+    with Mounted(zarrfs, plate, "profile=ome") as path:
+        said = run("xvfb-run", "-a", "-s", "-screen 0 1280x900x24", python, os.path.join(HERE, "show_napari.py"), path, picture)
+    wanted = run(python_of("zarr3"), "-c", "import sys,glob,zarr; print(sum(int(zarr.open(p, mode='r')[...].astype('int64').sum()) for p in glob.glob(sys.argv[1] + '/*/*/0/s0')))", plate)
+    assert f"sum {wanted.strip()}" in said, f"napari shows {said}, the plate holds {wanted}"
+    run(program("convert"), picture, "-colors", "128", picture)
+    return said
+
+
 def neuroglancer(zarrfs, folder, picture):
     program("chromium")
     python = python_of("neuroglancer")
@@ -109,7 +136,7 @@ def neuroglancer(zarrfs, folder, picture):
     return run("/usr/bin/python3", os.path.join(HERE, "same_picture.py"), picture, direct)
 
 
-SHOWS = {"ome-zarr": ome_zarr, "geotiff": geotiff, "ncview": ncview, "neuroglancer": neuroglancer}
+SHOWS = {"ome-zarr": ome_zarr, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer}
 
 
 def main():

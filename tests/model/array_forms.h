@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/view/view_options.h"
+#include "core/present/view_options.h"
 #include "core/zarr/layout.h"
 
 namespace zarrfs::testing {

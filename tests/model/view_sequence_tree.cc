@@ -226,7 +226,7 @@ void ViewSequence::move_directory() {
 }
 
 void ViewSequence::sync() {
-  const auto synced = view().sync();
+  const auto synced = view().sync(kRootNode);
   if (model_.chunks_held_back() == 0) must(synced, "syncing");
 }
 

@@ -72,15 +72,17 @@ def read_all(reader, directory, truth=None):
 
 
 class Mount:
-    """A mounted store. `damaged=True` where the test expects error lines in the log."""
+    """A mounted store. `damaged=True` where the test expects error lines in the log; `prefix`: a command that starts the daemon."""
 
-    def __init__(self, source, mountpoint, log, options="", damaged=False):
+    def __init__(self, source, mountpoint, log, options="", damaged=False, prefix=()):
         self.source, self.path, self.log, self.damaged = str(source), str(mountpoint), str(log), damaged
         os.makedirs(self.path, exist_ok=True)
         # Mounts write where they may; what only reads can be mounted many times.
         access = "" if "rw" in options.split(",") or "ro" in options.split(",") else "ro"
-        every = ",".join(part for part in (f"log={self.log}", access, options) if part)
-        self.command = [DAEMON, "mount", self.source, self.path, "-o", every]
+        # What is tested here is how chunks get through, whatever the store was made for: test_default_profile.py is about that.
+        profile = "" if "profile=" in options else "profile=generic"
+        every = ",".join(part for part in (f"log={self.log}", access, profile, options) if part)
+        self.command = [*prefix, DAEMON, "mount", self.source, self.path, "-o", every]
         sanitizers = {f"{name}_OPTIONS": f"log_path={self.log}.sanitizer:print_stacktrace=1" for name in ("ASAN", "UBSAN", "TSAN", "LSAN")}
         sanitizers["LSAN_OPTIONS"] += f":suppressions={os.path.join(HERE, 'leaks')}:print_suppressions=0"
         done = subprocess.run(self.command, capture_output=True, text=True, timeout=60, env={**os.environ, **sanitizers})

@@ -1,8 +1,11 @@
 """Mounting and unmounting: what is refused and with which words, signals, and how a mount ends."""
 import errno
+import json
 import os
+import re
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import DAEMON, kill, within
@@ -117,6 +120,84 @@ def test_a_busy_mount_is_not_unmounted(mount, store):
         done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
         assert done.returncode == 3, done.stderr
         assert os.path.ismount(mounted.path)
+
+
+def test_a_busy_umount_names_who_holds_it(mount, store):
+    mounted = mount(store.path)
+    with subprocess.Popen(["sleep", "1000"], cwd=mounted / "a") as sleeper:
+        done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 3 and f"it is in use by sleep ({sleeper.pid}): working directory" in done.stderr
+        sleeper.kill()
+
+
+def test_mounts_are_listed(mount, store):
+    mounted = mount(store.path)
+    listed = json.loads(subprocess.run([DAEMON, "mounts", "--json"], capture_output=True, check=True).stdout)["mounts"]
+    assert {"source": store.path, "mountpoint": mounted.path, "read_only": True} in listed
+    assert f"{store.path} on {mounted.path} (read-only)\n" in subprocess.run([DAEMON, "mounts"], capture_output=True, text=True, check=True).stdout
+
+
+def mount_here(folder, *arguments, program="mount"):
+    done = subprocess.run([DAEMON, *([program] if program else []), *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    return done.stderr
+
+
+def test_a_mount_without_a_place_makes_one_and_umount_removes_it(store, tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    name = os.path.basename(store.path).removesuffix(".zarr") + ".zarr"
+    for program in ("mount", ""):
+        said = mount_here(here, store.path, program=program)
+        assert said.count("\n") == 1 and f"mounted on {name}, read and write" in said
+        assert read(here / name / "a/1.0") == store.chunk(1, 0)
+        again = subprocess.run([DAEMON, "mount", store.path, "-o", "ro"], cwd=here, capture_output=True, text=True, timeout=60)
+        assert again.returncode == 3 and f"zarrfs is mounted on {here / name} already" in again.stderr
+        assert subprocess.run([DAEMON, "umount", name], cwd=here, timeout=60).returncode == 0
+        assert not os.listdir(here)
+    # Beside the store itself its name is taken.
+    beside = os.path.dirname(store.path)
+    os.rename(store.path, os.path.join(beside, "own.zarr"))
+    assert "mounted on own.mount.zarr" in mount_here(beside, "own.zarr", "-o", "ro")
+    assert subprocess.run([DAEMON, "umount", "own.mount.zarr"], cwd=beside, timeout=60).returncode == 0
+    assert os.listdir(os.path.join(beside, "own.zarr")) and not os.path.exists(os.path.join(beside, "own.mount.zarr"))
+
+
+def test_what_was_asked_for_is_not_told(store, mountpoint):
+    assert mount_here("/", store.path, str(mountpoint), "-o", "ro,profile=generic") == ""
+    assert subprocess.run([DAEMON, "umount", str(mountpoint)]).returncode == 0
+
+
+def test_a_place_that_was_made_is_removed_if_the_mount_fails(tmp_path):
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "file.txt").write_text("hello")
+    done = subprocess.run([DAEMON, "mount", "plain"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and os.listdir(tmp_path) == ["plain"], done.stderr
+    done = subprocess.run([DAEMON, "plan"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "neither a command nor a store" in done.stderr
+
+
+def test_an_idle_mount_unmounts_itself_but_not_while_it_is_in_use(mount, store):
+    mounted = mount(store.path, "idle=0.3")
+    process = mounted.statistics_process()
+    with open(mounted / "a/0.0", "rb"):
+        for _ in range(10):
+            time.sleep(0.1)
+            os.statvfs(mounted.path)  # monitors ask, too
+        assert os.path.ismount(mounted.path), "a file is open"
+    within(60, lambda: not running(process))
+    assert not os.path.ismount(mounted.path) and "nobody used it" in mounted.log_text()
+
+
+def test_statistics_for_prometheus(mount, store):
+    mounted = mount(store.path)
+    read(mounted / "a/0.0")
+    done = subprocess.run([DAEMON, "stats", "--prometheus", mounted / "a"], capture_output=True, text=True, timeout=60)
+    lines = done.stdout.splitlines()
+    assert f'zarrfs_index_reads_total{{mount="{mounted.path}"}} 1' in lines
+    samples = [line for line in lines if not line.startswith("#")]
+    assert len(samples) > 20 and all(re.fullmatch(r'zarrfs_\w+\{mount="[^"]+"(,operation="\w+")?\} \d+', line) for line in samples)
 
 
 def test_a_dead_mount_fails_and_can_be_mounted_again(mount, store, tmp_path):

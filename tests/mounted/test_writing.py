@@ -342,7 +342,8 @@ def test_flushing_at_close_rewrites_the_shard_before_close_returns(mount, store)
     mounted = mount(store.path, "rw,flush=close")
     write(mounted / "a/1.0", other(store))
     assert mounted.statistics()["shards_rewritten"] == 1
-    assert left_behind(store) == [".zarrfs"] or left_behind(store) == [".zarrfs", "log"]
+    # No successor is left; in .zarrfs there may be a log, and room that is kept for later commits.
+    assert [name for name in left_behind(store) if name != ".zarrfs" and not os.path.exists(os.path.join(store.path, ".zarrfs", name))] == []
 
 
 def test_a_quiet_shard_is_rewritten(mount, store):

@@ -175,8 +175,49 @@ def read_ome(path):
     return np.asarray(node.data[datasets.index(name)])
 
 
+def read_z5(path):
+    import z5py
+
+    group, name = os.path.split(path)
+    with z5py.File(group, mode="r", use_zarr_format=True) as data:
+        return data[name][...]
+
+
+def read_ngff_zarr(path):
+    import ngff_zarr
+
+    check_image(path)
+    return np.asarray(ngff_zarr.from_ngff_zarr(os.path.dirname(path)).images[0].data)
+
+
+def read_bioio(path):
+    from bioio_ome_zarr import Reader
+
+    check_image(path)
+    return np.asarray(Reader(os.path.dirname(path)).data)
+
+
+def read_iohub(path):
+    from iohub import open_ome_zarr
+
+    check_image(path)
+    image, name = os.path.split(path)
+    with open_ome_zarr(image, layout="fov", mode="r") as data:
+        return np.asarray(data[name][...])
+
+
+def check_image(path):
+    with open(os.path.join(os.path.dirname(path), ".zattrs")) as text:
+        if "multiscales" not in json.load(text):
+            raise ValueError("no image: not read by this test")
+
+
 READERS = {
     **programs.READERS,
+    "z5": (read_z5, ".zarray"),
+    "ngff": (read_ngff_zarr, ".zarray"),
+    "bioio": (read_bioio, ".zarray"),
+    "iohub": (read_iohub, ".zarray"),
     "zarr2": (read_zarr2, ".zarray"),
     "xarray": (read_xarray, ".zarray"),
     "gdal": (read_gdal, ".zarray"),

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/view/view.h"
+#include "core/vfs/view.h"
 
 namespace zarrfs {
 

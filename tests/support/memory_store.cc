@@ -131,6 +131,10 @@ class MemoryNewFile final : public NewFile {
     const std::lock_guard lock(store_.mutex_);
     return status_of(*inode_);
   }
+  [[nodiscard]] int descriptor() const override {
+    const std::lock_guard lock(store_.mutex_);
+    return descriptor_of(*inode_);
+  }
 
  private:
   Result<void> apply(const std::string& call, const std::function<void(Bytes&)>& act) {
@@ -198,6 +202,7 @@ Result<std::optional<struct stat>> MemoryStore::status(const std::string& path) 
 }
 
 Result<std::shared_ptr<File>> MemoryStore::open(const std::string& path) {
+  if (opening) opening(path);
   const std::lock_guard lock(mutex_);
   const Pointer inode = find(path);
   if (!inode) return std::shared_ptr<File>();

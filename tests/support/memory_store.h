@@ -41,6 +41,8 @@ class MemoryStore final : public Store {
   std::function<int(const std::string& call, const std::string& path)> fault;
   /// Called after each changing call that succeeded.
   std::function<void(const std::string& call, const std::string& path)> after;
+  /// Called before a file is opened for reading.
+  std::function<void(const std::string& path)> opening;
   /// Mutants: syncs that only pretend.
   bool pretend_file_sync = false;
   bool pretend_directory_sync = false;

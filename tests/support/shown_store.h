@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/view/view.h"
+#include "core/vfs/view.h"
 
 namespace zarrfs::test {
 

@@ -100,7 +100,7 @@ Result<void> Writer::put(std::uint64_t chunk, ByteView bytes, bool held) {
 bool Writer::is_logged(std::uint64_t chunk) const {
   const std::uint64_t n = per_shard(*array_);
   const auto found = buffer_->find(*array_, {chunk / n}, chunk % n);
-  return found && found->draft.sequence != 0;
+  return found && *found && (*found)->draft.sequence != 0;
 }
 
 Result<void> Writer::remove(std::uint64_t chunk) {
@@ -110,7 +110,7 @@ Result<void> Writer::remove(std::uint64_t chunk) {
 
 Result<void> Writer::sync(std::uint64_t chunk) {
   const std::uint64_t cell[] = {chunk / per_shard(*array_)};
-  return buffer_->sync(array_->cell_path(cell));
+  return buffer_->sync(array_->cell_path(cell), chunk % per_shard(*array_));
 }
 
 Result<void> Writer::commit(std::uint64_t chunk) {
@@ -121,7 +121,8 @@ Result<void> Writer::commit(std::uint64_t chunk) {
 Result<std::optional<Bytes>> Writer::read(std::uint64_t chunk) {
   const std::uint64_t n = per_shard(*array_);
   const WriteBuffer::Cell cell = {chunk / n};
-  if (const auto draft = buffer_->find(*array_, cell, chunk % n)) {
+  ZARRFS_TRY(const auto draft, buffer_->find(*array_, cell, chunk % n));
+  if (draft) {
     if (draft->draft.removed) return std::nullopt;
     return draft->file->read_range(draft->draft.range);
   }

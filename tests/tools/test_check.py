@@ -1,4 +1,5 @@
 """verify, diff, compact: damage is found, differences are found, dead space goes."""
+import json
 import os
 import shutil
 import subprocess
@@ -208,3 +209,17 @@ def test_compact_leaves_damaged_shards_alone(store):
     before = store.joinpath(*SHARD).read_bytes()
     assert "/".join(SHARD) in run("compact", store, status=1).stderr_text
     assert store.joinpath(*SHARD).read_bytes() == before
+
+
+def test_diff_of_an_array_of_10_to_the_12_without_chunks_takes_no_time(tmp_path):
+    grid = {"name": "regular", "configuration": {"chunk_shape": [1, 1]}}
+    document = {"zarr_format": 3, "node_type": "array", "shape": [1000000, 1000000], "data_type": "uint8", "chunk_grid": grid, "fill_value": 7,
+                "chunk_key_encoding": {"name": "default"}, "codecs": ["bytes"], "attributes": {}}
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "zarr.json").write_text(json.dumps(document))
+    assert run_json("diff", tmp_path / "one", tmp_path / "two")["differences"] == 0
+    (tmp_path / "two/c/5").mkdir(parents=True)
+    (tmp_path / "two/c/5/6").write_bytes(b"\x08")
+    found = run_json("diff", tmp_path / "one", tmp_path / "two", status=1)
+    assert found["differences"] == 1 and found["listed"][0]["element"] == "5.6"

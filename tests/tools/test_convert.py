@@ -90,7 +90,7 @@ def test_an_array_that_does_not_get_the_form_asked_for_is_told_by_the_status(tmp
     convert("shard", "--shard-shape", "6,4", status=1)
     assert "/line: is left as it is: is not sharded" in convert("reshard", "--shard-chunks", "1", status=1).stdout_text
     assert shards() == {"line": False, "line2": False, "plane": [3, 2]}
-    assert "/plane: is left as it is: is sharded already, but not in shards of (6, 4)" in convert("shard", "--shard-shape", "6,4", status=1).stdout_text
+    assert "/plane: is left as it is: is sharded already, but not in shards of 6x4" in convert("shard", "--shard-shape", "6,4", status=1).stdout_text
     assert "/plane: is left as it is" in convert("shard", "--shard-chunks", "2", status=1).stdout_text
     assert shards() == {"line": [6], "line2": [6], "plane": [3, 2]}
     convert("shard", status=0)

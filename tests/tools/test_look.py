@@ -21,7 +21,7 @@ def test_info_counts_shards_chunks_and_bytes(store):
     assert facts["stored_bytes"] == sum(map(os.path.getsize, files))
     assert facts["dead_bytes"] == 0 and facts["index_bytes"] == 6 * (16 * ENTRIES + 4)
     text = run("info", store).stdout_text
-    assert "shards   (8, 15) of chunks (4, 5)" in text and "/a  int16 (20, 30)" in text
+    assert "shards   8x15 of chunks 4x5" in text and "/a  int16 20x30" in text
 
 
 def test_info_finds_dead_space(store):
@@ -42,6 +42,12 @@ def test_cat_gives_the_bytes_that_locate_points_at(store):
         with open(store / place["shard"], "rb") as file:
             file.seek(place["offset"])
             assert run("cat", store, chunk).stdout == file.read(place["length"])
+
+
+@pytest.mark.parametrize("chunk", ["a/1/4", "a/c/1/4", "a/c.1.4", "/a/1.4"])
+def test_a_chunk_is_named_as_a_mount_or_the_store_names_it(store, chunk):
+    assert run("locate", store, chunk).stdout == run("locate", store, "a/1.4").stdout
+    assert run("cat", store / "a", chunk.strip("/")[2:]).stdout == run("cat", store, "a/1.4").stdout
 
 
 def test_cat_decodes(store):
@@ -70,7 +76,9 @@ def test_map_draws_missing_and_damaged_chunks(store, tmp_path):
     assert pixels[0, 0] == pixels[2, 1] == (48, 48, 48)
     assert pixels[3, 4] == pixels[5, 4] == (230, 30, 30)
     assert pixels[0, 4] == pixels[3, 0] not in (pixels[0, 0], pixels[3, 4])
-    assert "\u2580" in run("map", store, "a", status=1).stdout_text
+    assert "\u2580" in run("map", store, "a", "--colours", "24bit", status=1).stdout_text
+    drawn = run("map", store, "a", status=1).stdout
+    assert b"X" in drawn and b"\x1b" not in drawn  # no colours into a pipe
 
 
 @pytest.mark.parametrize("environment,view", [("zarr2", "v2"), ("zarr3", "v2"), ("zarr3", "v3")])

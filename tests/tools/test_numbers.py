@@ -6,9 +6,20 @@ WRONG = ["nan", "-nan", "inf", "-inf", "-1", "50%", "1e99", "ten", "5_", "999999
 WHOLE = ["0x10", "010", "1.5", "+4", "4 4"]
 PLACES = {"diff": ["A", "A"], "shard": ["A", "B"], "unshard": ["A", "B"], "reshard": ["A", "B"]}
 OPTIONS = [("compact", "--min-dead", ["100.001", "101"]), ("stats", "--every", ["0", "0.09", "86401"]), ("diff", "--limit", WHOLE), ("map", "--square", ["257", *WHOLE]),
-           ("map", "--axes", WHOLE)]
+           ("map", "--axes", WHOLE), ("show", "--axes", WHOLE)]
 OPTIONS += [(command, option, ["0", *WHOLE]) for command in ("shard", "reshard") for option in ("--shard-shape", "--shard-chunks", "--shard-bytes")]
 OPTIONS += [(command, "--threads", ["0", "1025", *WHOLE]) for command in ("info", "verify", "diff", "compact", "map", "shard", "unshard", "reshard")]
+
+
+def test_a_shape_is_one_word_and_swallows_nothing(tmp_path):
+    for spelled in ("64x64x64", "64,64,64", "64"):
+        told = run("shard", "--shard-shape", spelled, tmp_path / "no", tmp_path / "new", status=2).stderr_text
+        assert "no: " in told and "--shard-shape" not in told, told
+    told = run("map", "--axes", "0,1", "--at", "2=0", tmp_path / "no", "a", status=2).stderr_text
+    assert "no: " in told, told
+    assert "3 numbers" not in run("show", "--range", "1,2", "--axes", "1,0", tmp_path / "no", status=2).stderr_text
+    assert "--range" in run("show", tmp_path, "--range", "1", status=2).stderr_text
+    assert "--axes" in run("show", tmp_path, "--axes", "1,2,3", status=2).stderr_text
 
 
 @pytest.mark.parametrize("command,option,more", OPTIONS, ids=lambda one: one if isinstance(one, str) else "")

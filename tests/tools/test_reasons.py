@@ -70,7 +70,7 @@ def test_what_may_not_be_read_is_named(open_directory):
     add_array(store)
     (store / ".zarrfs").mkdir(0o700)
     status, told = run_as_nobody("shard", store, open_directory / "new")
-    assert (status, told) == (3, f"zarrfs: {store}/.zarrfs/log: Permission denied\n")
+    assert (status, told) == (3, f"zarrfs: {store}/.zarrfs/log: opening: Permission denied\n")
     assert os.listdir(open_directory) == ["store"]
 
 

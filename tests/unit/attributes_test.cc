@@ -1,4 +1,4 @@
-#include "core/view/attributes.h"
+#include "core/present/attributes.h"
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(Attributes, WhatNetcdfCannotOpenIsShownAsText) {
     "text": "ä", "number": 1.5, "yes": true, "numbers": [1, 2.5], "names": "[\"a\",\"b\"]",
     "none": "null", "empty": "[]", "nested": "[[1,2]]", "object": "{\"a\":[1,\"\\u00fc\"]}",
     "_ARRAY_DIMENSIONS": ["y", "x"]})"));
-  EXPECT_EQ(ungroup_attributes(shown, group), group.attributes);
+  EXPECT_EQ(ungroup_attributes(shown, group, profile_of("netcdf")), group.attributes);
   EXPECT_EQ(group_attributes(group, profile_of("generic")), group.attributes);
 }
 
@@ -77,7 +77,7 @@ TEST(Attributes, NumbersOfAListGetOneTypeForNetcdf) {
             R"({"small":[1,-1,127],"mixed":[1.0,2.5],"growing":[1.0,300.0],"large":[300.0,1.0],)"
             R"("equal":[300,300],"floats":[1.5,2.0],"huge":"[1,18446744073709551615]",)"
             R"("one":[70000],"number":70000})");
-  EXPECT_EQ(ungroup_attributes(shown, group).dump(), group.attributes.dump());
+  EXPECT_EQ(ungroup_attributes(shown, group, profile_of("netcdf")).dump(), group.attributes.dump());
 }
 
 TEST(Attributes, TextThatAProgramChangedIsKeptAsText) {
@@ -85,14 +85,14 @@ TEST(Attributes, TextThatAProgramChangedIsKeptAsText) {
   Json written = group_attributes(group, profile_of("netcdf"));
   EXPECT_EQ(written["plain"], "[1]");
   written["names"] = "[\"a\"]";
-  EXPECT_EQ(ungroup_attributes(written, group), written);
+  EXPECT_EQ(ungroup_attributes(written, group, profile_of("netcdf")), written);
 }
 
 TEST(Attributes, OmeShownAsTextComesBack) {
   const GroupMetadata old = group_with(kImage05);
   const Json shown = group_attributes(old, profile_of("netcdf"));
   EXPECT_TRUE(shown["multiscales"].is_string());
-  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+  EXPECT_EQ(ungroup_attributes(shown, old, profile_of("netcdf")), old.attributes);
 }
 
 TEST(Attributes, OmeStaysAsItIsWhereTheProfileDoesNotAskFor04) {
@@ -108,14 +108,14 @@ TEST(Attributes, AttributesOfOtherGroupsAreNotTouched) {
     EXPECT_FALSE(is_ome(group.attributes)) << text;
     EXPECT_EQ(group_attributes(group, profile_of("ome")), group.attributes) << text;
     const Json written = Json::parse(R"({"multiscales": []})");
-    EXPECT_EQ(ungroup_attributes(written, group), written) << text;
+    EXPECT_EQ(ungroup_attributes(written, group, profile_of("ome")), written) << text;
   }
 }
 
 TEST(Attributes, UntouchedOmeAttributesComeBackAsTheyWere) {
   const GroupMetadata old = group_with(kImage05);
   const Json shown = group_attributes(old, profile_of("generic"));
-  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+  EXPECT_EQ(ungroup_attributes(shown, old, profile_of("generic")), old.attributes);
 }
 
 TEST(Attributes, ChangedOmeAttributesAreWrappedWithoutTheirVersions) {
@@ -125,7 +125,7 @@ TEST(Attributes, ChangedOmeAttributesAreWrappedWithoutTheirVersions) {
   written["series"] = Json::array({"0"});
   written["note"] = 1;
   written.erase("labels");
-  const Json stored = ungroup_attributes(written, old);
+  const Json stored = ungroup_attributes(written, old, profile_of("generic"));
   EXPECT_EQ(stored["ome"]["version"], "0.5");
   EXPECT_EQ(stored["ome"]["multiscales"][0]["name"], "renamed");
   EXPECT_FALSE(stored["ome"]["multiscales"][0].contains("version"));
@@ -158,7 +158,7 @@ TEST(Attributes, SpatialdataVersionsGoDownAndComeBack) {
   const Json shown = group_attributes(old, profile_of("generic"));
   EXPECT_EQ(shown["multiscales"][0]["version"], "0.4-dev-spatialdata");
   EXPECT_EQ(shown["spatialdata_attrs"]["version"], "0.2");
-  EXPECT_EQ(ungroup_attributes(shown, old), old.attributes);
+  EXPECT_EQ(ungroup_attributes(shown, old, profile_of("generic")), old.attributes);
 }
 
 ArrayMetadata array_with(std::vector<std::uint64_t> shape,
@@ -195,6 +195,22 @@ TEST(Attributes, DimensionNamesFollowTheProfileAndNeverHoldNull) {
     EXPECT_EQ(shown.value("units", ""), "m");
     EXPECT_EQ(shown.value(kDimensionsAttribute, Json()), row.expected) << row.profile;
   }
+}
+
+TEST(Attributes, WhatAViewChangesOrHidesComesBackAsItWasStored) {
+  const Json stored = Json::parse(R"({"_FillValue": "AAAAAAA4j8A=", "units": "m", "tags": ["a"]})");
+  const Json netcdf = Json::parse(R"({"_FillValue": -999.0, "units": "m", "tags": "[\"a\"]",
+      "_NCZARR_ATTR": {"types": {"_FillValue": "<f4"}}})");
+  EXPECT_EQ(restored(stored, netcdf, netcdf), stored);
+  Json changed = netcdf;
+  changed["units"] = "km";
+  changed["_FillValue"] = -1.0;
+  changed.erase("tags");
+  EXPECT_EQ(restored(stored, netcdf, changed),
+            Json::parse(R"({"_FillValue": -1.0, "units": "km"})"));
+  const Json masked = Json::parse(R"({"units": "m", "tags": ["a"]})");
+  EXPECT_EQ(restored(stored, masked, Json::parse(R"({"units": "km"})")),
+            Json::parse(R"({"_FillValue": "AAAAAAA4j8A=", "units": "km"})"));
 }
 
 TEST(Attributes, ExistingDimensionsAttributeIsKept) {

@@ -1,5 +1,5 @@
 // Which stored objects exist, found by listing.
-#include "core/view/cell_directory.h"
+#include "core/chunks/cell_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Names of chunks in an array's directory. Needs core/zarr for coordinates.
-#include "core/view/chunk_names.h"
+#include "core/chunks/chunk_names.h"
 
 #include <gtest/gtest.h>
 

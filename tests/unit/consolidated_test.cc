@@ -1,4 +1,4 @@
-#include "core/view/consolidated.h"
+#include "core/present/consolidated.h"
 
 #include <gtest/gtest.h>
 

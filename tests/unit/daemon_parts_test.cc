@@ -5,9 +5,12 @@
 #include <fstream>
 
 #include "core/base/recently_used.h"
+#include "fs/holders.h"
+#include "fs/idle.h"
 #include "fs/log.h"
 #include "fs/mount_table.h"
 #include "fs/mountpoint.h"
+#include "fs/statistics.h"
 #include "tests/support/temp_dir.h"
 
 namespace zarrfs {
@@ -27,12 +30,79 @@ TEST(MountTable, ReadsTheKernelsLines) {
   EXPECT_EQ(entries[1].device, "0:55");
   EXPECT_EQ(entries[1].type, kOwnType);
   EXPECT_EQ(entries[1].source, "/data/x\\y");
+  EXPECT_TRUE(entries[1].read_only);
+  EXPECT_FALSE(entries[0].read_only);
 }
 
 TEST(MountTable, FindsTheRootsMount) {
   const auto root = mount_at("/");
   ASSERT_TRUE(root) << root.error().message;
   EXPECT_TRUE(root->has_value());
+}
+
+TEST(IdleWatch, WaitsForTheLimitAfterTheLastRequest) {
+  using std::chrono::seconds;
+  const IdleWatch::Clock::time_point begin{};
+  IdleWatch watch(seconds(8), begin);
+  EXPECT_EQ(watch.pause(), 1000);
+  EXPECT_FALSE(watch.look(0, begin + seconds(7)));
+  EXPECT_FALSE(watch.look(3, begin + seconds(9))) << "something was asked";
+  EXPECT_FALSE(watch.look(3, begin + seconds(16)));
+  EXPECT_TRUE(watch.look(3, begin + seconds(17)));
+  EXPECT_FALSE(watch.look(3, begin + seconds(18))) << "it is asked again only after the limit";
+  EXPECT_TRUE(watch.look(3, begin + seconds(25)));
+  IdleWatch never(seconds(0), begin);
+  EXPECT_EQ(never.pause(), -1);
+  EXPECT_FALSE(never.look(0, begin + seconds(100000)));
+  EXPECT_EQ(IdleWatch(std::chrono::duration<double>(0.1), begin).pause(), 25);
+}
+
+TEST(Statistics, LeavesOutWhatComesByItself) {
+  Statistics statistics;
+  for (const Operation one : {Operation::kForget, Operation::kStatfs, Operation::kRead}) {
+    statistics.count_request(one);
+  }
+  EXPECT_EQ(statistics.wanted_requests(), 1U);
+}
+
+TEST(Holders, AreNamedByWhatTheyHold) {
+  const TempDir proc;
+  const auto process = [&](const std::string& number, const std::string& name) {
+    std::filesystem::create_directories(proc / number / "fd");
+    std::ofstream(proc / number / "comm") << name << "\n";
+    return proc / number;
+  };
+  std::filesystem::create_symlink("/mnt/a", process("7", "bash") / "cwd");
+  const auto python = process("12", "py\tthon");
+  std::filesystem::create_symlink("/", python / "cwd");
+  std::filesystem::create_symlink("/mnt/a/0/0.0", python / "fd" / "3");
+  std::filesystem::create_symlink("/mnt/ab/c", process("13", "other") / "cwd");
+  std::filesystem::create_directories(proc / "self");
+  EXPECT_EQ(holders_text(holders_of("/mnt/a", proc.path())),
+            "bash (7): working directory, py\\x09thon (12): open file 0/0.0");
+  EXPECT_EQ(holders_text(holders_of("/mnt/abc", proc.path())), "");
+  EXPECT_EQ(holders_text(std::vector<Holder>(7, {1, "a", "b"})),
+            "a (1): b, a (1): b, a (1): b, a (1): b, a (1): b and 2 more");
+}
+
+TEST(Mountpoint, IsMadeInTheWorkingDirectoryIfNobodyNamesOne) {
+  const TempDir folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto path_of = [](const std::string& source) { return own_mountpoint(source)->path; };
+  EXPECT_EQ(path_of("/data/brain.ome.zarr/"), "brain.ome.zarr");
+  EXPECT_TRUE(std::filesystem::is_directory("brain.ome.zarr"));
+  EXPECT_FALSE(own_mountpoint("/data/brain.ome.zarr")->made) << "it is empty, and was there";
+  EXPECT_EQ(path_of("s3://bucket/plain?x=1"), "plain.zarr");
+  std::filesystem::create_directory("taken.zarr");
+  std::ofstream("taken.zarr/zarr.json") << "{}";
+  EXPECT_EQ(path_of("taken.zarr"), "taken.mount.zarr");
+  std::ofstream("taken.mount.zarr/file") << "";
+  const auto refused = own_mountpoint("taken.zarr");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kExists);
+  EXPECT_EQ(path_of("."), folder.path().substr(folder.path().rfind('/') + 1) + ".zarr");
+  std::filesystem::current_path(before);
 }
 
 TEST(Mountpoint, MustBeADirectoryThatExists) {

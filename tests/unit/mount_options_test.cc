@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/cli/lengths.h"
 #include "fs/option_values.h"
 #include "fs/options.h"
 
@@ -37,7 +38,7 @@ TEST(MountOptions, ChangeWhatTheyName) {
   EXPECT_EQ(settings.threads, 3U);
   EXPECT_EQ(settings.view.uid, 5U);
   EXPECT_EQ(settings.view.gid, 6U);
-  EXPECT_EQ(settings.view.umask, 077U);
+  EXPECT_EQ(settings.umask, 077U);
   EXPECT_TRUE(settings.allow_other);
   EXPECT_EQ(settings.log_level, LogLevel::kDebug);
   EXPECT_EQ(settings.log_file, "/tmp/x");
@@ -55,13 +56,15 @@ TEST(MountOptions, DefaultsInTheTableAreThoseOfTheSettings) {
     ASSERT_TRUE(option.set(settings, option.default_value)) << option.name;
   }
   EXPECT_EQ(settings.links, untouched.links);
-  EXPECT_EQ(settings.view.umask, untouched.view.umask);
+  constexpr std::uint32_t kUsualMask = 022;  // where nothing is said and no others are served
+  EXPECT_EQ(settings.umask, untouched.umask.value_or(kUsualMask));
   EXPECT_EQ(settings.view.format, untouched.view.format);
   EXPECT_EQ(settings.view.profile, untouched.view.profile);
   EXPECT_EQ(settings.view.index_cache, untouched.view.index_cache);
   EXPECT_EQ(settings.view.read_ahead, untouched.view.read_ahead);
   EXPECT_EQ(settings.timeout, untouched.timeout);
-  EXPECT_EQ(settings.threads, untouched.threads);
+  constexpr unsigned kUsualThreads = 8;  // where nothing is said and the store is near
+  EXPECT_EQ(settings.threads, untouched.threads.value_or(kUsualThreads));
   EXPECT_EQ(settings.log_level, untouched.log_level);
 }
 
@@ -112,7 +115,8 @@ TEST(OptionValues, SizesTakeBinaryUnits) {
 TEST(OptionValues, LengthsAreSeparatedByX) {
   EXPECT_THAT(*parse_lengths("64"), ElementsAre(64));
   EXPECT_THAT(*parse_lengths("1x2x3"), ElementsAre(1, 2, 3));
-  for (const char* wrong : {"", "x", "1x", "0x1", "1,2", "-1"}) {
+  EXPECT_THAT(*parse_lengths("1,2,3"), ElementsAre(1, 2, 3));
+  for (const char* wrong : {"", "x", "1x", "0x1", "1,", "-1"}) {
     EXPECT_FALSE(parse_lengths(wrong)) << wrong;
   }
 }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "core/view/presentation.h"
-#include "core/view/view_options.h"
+#include "core/present/presentation.h"
+#include "core/present/view_options.h"
 
 namespace zarrfs::present_test {
 

@@ -1,5 +1,5 @@
 // Presentations as a whole: grids, keys, bytes shown and stored again, the v3 view.
-#include "core/view/presentation.h"
+#include "core/present/presentation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/view/profile.h"
+#include "core/present/profile.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ TEST(Profile, UnknownProfileNamesTheValueAndTheChoices) {
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().fault, Fault::kInvalid);
   EXPECT_EQ(chosen.error().message,
-            "option profile: \"fiji\" is not one of generic, xarray, ome, gdal, netcdf");
+            "option profile: \"fiji\" is not one of auto, generic, xarray, ome, gdal, netcdf");
 }
 
 TEST(Profile, ColumnsReplaceWhatTheRowSays) {

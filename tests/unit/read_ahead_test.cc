@@ -1,5 +1,5 @@
 // What is asked of the kernel in advance when the chunks of a shard are opened.
-#include "core/view/read_ahead.h"
+#include "core/chunks/read_ahead.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -45,6 +45,10 @@ class FileOfSize final : public File {
     return 0;
   }
   [[nodiscard]] int descriptor() const override { return descriptor_; }
+  void fetch(ByteRange range) const override {
+    static_cast<void>(::posix_fadvise(descriptor_, static_cast<off_t>(range.offset),
+                                      static_cast<off_t>(range.length), POSIX_FADV_WILLNEED));
+  }
 
  private:
   struct stat status_ {};
@@ -207,12 +211,11 @@ TEST_F(ReadAheadBlocks, LargeChunksAreNotFetchedInAdvance) {
   EXPECT_TRUE(advice_.empty());
 }
 
-TEST_F(ReadAheadTest, NothingIsAskedForWithoutWindowFileOrDescriptor) {
+TEST_F(ReadAheadTest, NothingIsAskedForWithoutWindowOrFile) {
   ReadAhead none(0);
   walk(none, 0, 10);
   ReadAhead ahead(1000);
   for (std::uint64_t offset = 0; offset < 1000; offset += 100) {
-    ahead.opened(chunk(offset, 100, 1, -1));
     ChunkBytes in_memory = chunk(offset);
     in_memory.file = nullptr;
     ahead.opened(in_memory);

@@ -1,4 +1,4 @@
-#include "core/view/recontain.h"
+#include "core/present/recontain.h"
 
 #include <gtest/gtest.h>
 

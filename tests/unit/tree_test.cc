@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/zarr/ways.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/shard_bytes.h"
 #include "tests/support/temp_dir.h"
@@ -142,6 +143,23 @@ TEST_F(TreeTest, ALinkThatLeadsBackIsNotEntered) {
   EXPECT_THAT(walk(), ElementsAre(":group", "a:group", "a/up:damaged"));
   EXPECT_EQ(last_error.fault, Fault::kLoop);
   EXPECT_THAT(last_error.message, HasSubstr("a/up: "));
+}
+
+TEST_F(TreeTest, LevelsOfLinksAreNotWalkedByEveryWay) {
+  // 10 links on each of 8 levels: 10^8 ways to the last directory.
+  for (int level = 0; level < 8; ++level) {
+    const std::string group = "level" + std::to_string(level);
+    directory.write(group + "/zarr.json", kGroup);
+    for (int link = 0; link < 10; ++link) {
+      std::filesystem::create_directory_symlink("../level" + std::to_string(level + 1),
+                                                directory / group / std::to_string(link));
+    }
+  }
+  directory.write("level8/zarr.json", kGroup);
+  const auto seen = walk("level0");
+  EXPECT_LT(seen.size(), 8U * 10U * (Ways::kMost + 1));
+  EXPECT_EQ(last_error.fault, Fault::kLoop);
+  EXPECT_THAT(last_error.message, HasSubstr("ways lead to this directory"));
 }
 
 TEST_F(TreeTest, TheDepthIsBounded) {

@@ -1,5 +1,5 @@
 // Data types and fill values as Zarr v2 says them.
-#include "core/view/v2_types.h"
+#include "core/present/v2_types.h"
 
 #include <gtest/gtest.h>
 
@@ -121,7 +121,7 @@ TEST(V2Types, VariableLengthTypesAreObjects) {
 }
 
 TEST(V2Types, ProfilesHideTypesTheirReadersDoNotKnow) {
-  for (const char* type : {R"("bool")", R"("float16")", R"("complex64")", R"("r16")"}) {
+  for (const char* type : {R"("bool")", R"("complex64")", R"("r16")"}) {
     const std::string name = type;
     const char* fill = name == R"("complex64")" ? "[0, 0]" : name == R"("r16")" ? "[0, 0]" : "0";
     if (name == R"("bool")") fill = "false";
@@ -173,6 +173,90 @@ TEST(V2Types, MaskingReadersGetTheFillAttribute) {
   }
 }
 
+TEST(V2Types, GdalTakesMissingValueWhereThereIsNoFillAttribute) {
+  struct MaskRow {
+    const char* type;
+    const char* attributes;
+    const char* shown_fill;
+    const char* shown_attributes;
+  };
+  for (const MaskRow& row : {
+           MaskRow{"int16", R"({"_FillValue": -9})", "-9", "{}"},
+           MaskRow{"int16", R"({"_FillValue": [-9]})", "-9", "{}"},
+           MaskRow{"float32", R"({"_FillValue": "AAAAAAA4j8A="})", "-999.0", "{}"},
+           MaskRow{"int16", R"({"missing_value": -9})", "-9", R"({"missing_value": -9})"},
+           MaskRow{"int16", R"({"_FillValue": -9, "missing_value": 8})", "-9",
+                   R"({"missing_value": 8})"},
+           MaskRow{"uint64", R"({"_FillValue": 9223372036854775808})", "null", "{}"},
+       }) {
+    SCOPED_TRACE(row.attributes);
+    Json document = sharded(row.type, 0, json(kLittle));
+    document["attributes"] = json(row.attributes);
+    const Presentation p = present(document, with_profile("gdal"));
+    EXPECT_EQ(p.document["fill_value"], json(row.shown_fill));
+    EXPECT_EQ(p.attributes, json(row.shown_attributes));
+  }
+}
+
+TEST(V2Types, NetcdfGetsTheFillAttributeAsANumberOfTheArraysType) {
+  struct DeclaredRow {
+    const char* type;
+    const char* attributes;
+    const char* shown_fill;
+    const char* shown_attributes;
+  };
+  for (const DeclaredRow& row : {
+           DeclaredRow{
+               "float32", R"({"_FillValue": "AAAAAAA4j8A="})", "-999.0",
+               R"({"_FillValue": -999.0, "_NCZARR_ATTR": {"types": {"_FillValue": "<f4"}}})"},
+           DeclaredRow{
+               "float64", R"({"_FillValue": "AAAAAAAA+H8="})", R"("NaN")",
+               R"({"_FillValue": "NaN", "_NCZARR_ATTR": {"types": {"_FillValue": "<f8"}}})"},
+           DeclaredRow{"int16", R"({"_FillValue": -9, "scale_factor": 0.5})", "-9",
+                       R"({"_FillValue": -9, "scale_factor": 0.5,
+                           "_NCZARR_ATTR": {"types": {"_FillValue": "<i2"}}})"},
+           DeclaredRow{"int16", R"({"missing_value": -9.0})", "-9",
+                       R"({"_FillValue": -9, "missing_value": -9, "_NCZARR_ATTR":
+                   {"types": {"_FillValue": "<i2", "missing_value": "<i2"}}})"},
+           DeclaredRow{"int16", R"({"_FillValue": "soon"})", "null", R"({"_FillValue": "soon"})"},
+       }) {
+    SCOPED_TRACE(row.attributes);
+    Json document = sharded(row.type, 0, json(kLittle));
+    document["attributes"] = json(row.attributes);
+    document["dimension_names"] = json(R"(["y", "x"])");
+    const Presentation p = present(document, with_profile("netcdf"));
+    EXPECT_EQ(p.document["fill_value"], json(row.shown_fill));
+    Json shown = json(row.shown_attributes);
+    shown["_ARRAY_DIMENSIONS"] = json(R"(["y", "x"])");
+    EXPECT_TRUE(same_json(p.attributes, shown)) << p.attributes;
+    EXPECT_NE(p.materialise, Materialise::kOff) << "missing chunks hold 0, which is no marker";
+  }
+}
+
+TEST(V2Types, HalfFloatsAreShownAsFloatsToReadersThatKnowOnlyThose) {
+  // To netCDF-C the fill value is what is missing, and 1.5 is not.
+  for (const auto& [profile, fill] :
+       {std::pair("ome", Json(1.5)), std::pair("netcdf", Json("NaN"))}) {
+    SCOPED_TRACE(profile);
+    const Presentation p = present(sharded("float16", 1.5, json(kLittle)), with_profile(profile));
+    ASSERT_FALSE(p.hidden) << p.reason;
+    EXPECT_EQ(p.document["dtype"], "<f4");
+    EXPECT_EQ(p.document["fill_value"], fill);
+    EXPECT_EQ(p.fixed_size, 24U);
+    const Bytes stored = {0x00, 0x3E, 0x00, 0xBC, 0, 0, 0, 0, 0, 0, 0, 0};  // 1.5, -1
+    const auto shown = p.show(stored);
+    ASSERT_TRUE(shown) << shown.error().message;
+    EXPECT_EQ(load_little<float>(*shown), 1.5F);
+    EXPECT_EQ(load_little<float>(ByteView(*shown).subspan(4)), -1.0F);
+    const auto written = p.unshow(*shown);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().fault, Fault::kReadOnly);
+  }
+  EXPECT_EQ(
+      present(sharded("float16", 1.5, json(kLittle)), with_profile("generic")).document["dtype"],
+      "<f2");
+}
+
 TEST(V2Types, AttributesThatFitNoElementStay) {
   Json document = sharded("int16", 0, json(kLittle));
   document["attributes"] = json(R"({"_FillValue": "soon"})");
@@ -183,9 +267,11 @@ TEST(V2Types, AttributesThatFitNoElementStay) {
 
 TEST(V2Types, NumericReadersNeverGetNullNorFlags) {
   for (const Row& row : {
-           Row{R"("bool")", "true", R"("|b1")", "1"},
-           Row{R"("int16")", "-4", R"("<i2")", "-4"},
-           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
+           Row{R"("bool")", "true", R"("|b1")", "1", true},
+           Row{R"("int16")", "-4", R"("<i2")", "-4", true},
+           Row{R"("int16")", "0", R"("<i2")", "0"},
+           Row{R"("uint64")", "0", R"("<u8")", "0"},
+           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")", true},
            Row{R"("uint64")", "9223372036854775808", R"("<u8")", "9223372036854775808", true},
        }) {
     expect_row(row, with_profile("ome"), kLittle);
@@ -196,8 +282,11 @@ TEST(V2Types, ScalarReadersGetNullForWhatTheyRefuse) {
   for (const Row& row : {
            Row{R"("complex64")", "[1, 1]", R"("<c8")", "null", true},
            Row{R"("uint64")", "9223372036854775808", R"("<u8")", "null", true},
-           Row{R"("uint64")", "9223372036854775807", R"("<u8")", "9223372036854775807"},
-           Row{R"("bool")", "true", R"("|b1")", "true"},
+           Row{R"("uint64")", "9223372036854775807", R"("<u8")", "null", true},
+           Row{R"("bool")", "true", R"("|b1")", "null", true},
+           Row{R"("int16")", "0", R"("<i2")", "null"},
+           Row{R"("int16")", "7", R"("<i2")", "null", true},
+           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
            Row{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
                R"("bm8=")", R"("|S3")", "null", true},
            Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})", R"("no")",

@@ -1,9 +1,9 @@
 // Node numbers, versions of shards, and the table of named nodes.
 #include <gtest/gtest.h>
 
-#include "core/view/node_id.h"
-#include "core/view/node_table.h"
-#include "core/view/shard_versions.h"
+#include "core/chunks/shard_versions.h"
+#include "core/nodes/node_id.h"
+#include "core/vfs/node_table.h"
 
 namespace zarrfs {
 namespace {

@@ -44,6 +44,16 @@ void store(StoreMaker& maker, const std::string& key, const std::string& bytes) 
   maker.text("c/" + key, bytes);
 }
 
+/// One shown chunk over 2^26 stored ones, of which none is there.
+TEST(ViewRectilinear, AChunkOfTooManyStoredOnesIsRefused) {
+  StoreMaker maker;
+  maker.array("", edges({1U << 13U, 1U << 13U}, "[[[1, 8192]], [[1, 8192]]]"));
+  ShownStore shown(maker.root(), with_chunks({1U << 13U, 1U << 13U}));
+  const auto answer = shown.read("0.0");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().fault, Fault::kUnsupported) << answer.error().message;
+}
+
 /// 7 elements in chunks of 3, 1, 1, 2; the second is missing. `spelled`: these edges.
 void expect_seven(const std::string& spelled) {
   SCOPED_TRACE(spelled);

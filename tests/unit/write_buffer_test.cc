@@ -203,6 +203,33 @@ TEST(WriteBuffer, ASecondChangeDuringTheCommitIsMergedToo) {
   EXPECT_EQ(*published(store), (Chunks{{0, chunk_of(1)}, {3, chunk_of(9)}}));
 }
 
+TEST(WriteBuffer, AShardThatIsAnotherFileAsWellIsNotWrittenTo) {
+  constexpr std::size_t kIndex = 64;  // four entries, and a checksum behind them
+  const auto store = make_store(Sharding::kIndexAtStart);
+  ASSERT_TRUE(Writer::open(store, quiet_options())->put(5, chunk_of(3)));
+  // An HDF5 file in the bytes that belong to nobody: its signature stands at 512.
+  Bytes shard;
+  append_little(shard, std::uint64_t{kIndex + 4});
+  append_little(shard, std::uint64_t{chunk_of(1).size()});
+  shard.resize(kIndex, 0xff);
+  append_little(shard, crc32c(shard));
+  const std::string hdf5("\x89HDF\r\n\x1a\n");
+  for (const std::uint8_t byte : chunk_of(1)) shard.push_back(byte);
+  shard.resize(512);
+  shard.insert(shard.end(), hdf5.begin(), hdf5.end());
+  store->write_file("a/c/0", std::string(shard.begin(), shard.end()));
+  ASSERT_EQ((*published(store))[0], chunk_of(1));
+  {
+    const auto writer = Writer::open(store, quiet_options());
+    for (const auto& refused : {writer->put(1, chunk_of(2)), writer->remove(0)}) {
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().fault, Fault::kReadOnly);
+      EXPECT_THAT(refused.error().message, ::testing::HasSubstr("shard a/c/0 is a file of HDF5"));
+    }
+  }
+  EXPECT_EQ((*published(store))[0], chunk_of(1));
+}
+
 TEST(WriteBuffer, ChangesAreToldAdditionsFirst) {
   const auto store = make_store(Sharding::kIndexAtEnd);
   std::vector<std::string> told;

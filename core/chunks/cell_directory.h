@@ -1,0 +1,94 @@
+// Which stored objects (shards, or chunks of arrays without sharding) of an array exist: found by
+// listing the store's directories, so that an empty part of a large grid costs nothing.
+//
+// Memory is bounded by the names in one directory of the store; recent listings are kept for a
+// while. Thread-safe. No lock is held across I/O.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/chunks/chunk_names.h"
+#include "core/store/store.h"
+#include "core/zarr/metadata.h"
+
+namespace zarrfs {
+
+/// Coordinates first to last along one axis, both included.
+struct AxisRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  [[nodiscard]] bool holds(std::uint64_t coordinate) const {
+    return first <= coordinate && coordinate <= last;
+  }
+};
+
+/// Recent listings of directories that hold stored objects, shared by all arrays of a mount.
+class CellListings {
+ public:
+  /// With `immutable`, a listing is good for ever.
+  explicit CellListings(bool immutable) : immutable_(immutable) {}
+
+  using Numbers = std::shared_ptr<const std::vector<std::uint64_t>>;
+  /// The names in `directory` for which `parse` gives a number, as sorted numbers. Empty where
+  /// there is no such directory. One directory is always listed with the same `parse`.
+  Result<Numbers> list(
+      Store& store, const std::string& directory,
+      const std::function<std::optional<std::uint64_t>(const std::string&)>& parse);
+
+ private:
+  struct Kept {
+    std::string directory;
+    FileIdentity identity;
+    Numbers numbers;
+  };
+  Numbers kept(const std::string& directory, const FileIdentity* identity);
+  void keep(Kept listing);
+
+  const bool immutable_;
+  std::mutex mutex_;
+  std::list<Kept> recent_;  // most recent first
+  std::size_t numbers_kept_ = 0;
+};
+
+class CellDirectory {
+ public:
+  CellDirectory(std::shared_ptr<Store> store, std::string array_path, ChunkKeyEncoding keys,
+                std::vector<std::uint64_t> counts, std::shared_ptr<CellListings> listings);
+
+  /// Coordinates along the axis after `fixed` at which a stored object (or, below the store's own
+  /// directories, a directory for such) exists whose first coordinates lie in `fixed`. Sorted.
+  /// fixed.size() < rank.
+  Result<std::vector<std::uint64_t>> along_next_axis(std::span<const AxisRange> fixed);
+
+  /// Calls `visit` for each existing cell, in C order, from the `first`-th cell of the grid on,
+  /// until it returns false.
+  Result<void> visit(std::uint64_t first, const std::function<bool(const Coordinates&)>& visit);
+
+ private:
+  [[nodiscard]] bool nested() const { return keys_.separator == '/' && !counts_.empty(); }
+  /// The directory whose names are the coordinates that follow `prefix`.
+  [[nodiscard]] std::string directory_of(std::span<const std::uint64_t> prefix) const;
+  /// Those beyond the grid too.
+  Result<CellListings::Numbers> next_coordinates(std::span<const std::uint64_t> prefix);
+  /// Linear numbers of all cells, where all lie in one directory.
+  Result<CellListings::Numbers> flat_cells();
+  Result<void> collect(std::span<const AxisRange> fixed, Coordinates& prefix,
+                       std::vector<std::uint64_t>& found);
+  Result<bool> visit_below(Coordinates& prefix, const Coordinates& start, bool at_start,
+                           const std::function<bool(const Coordinates&)>& visit);
+
+  std::shared_ptr<Store> store_;
+  std::string array_path_;
+  ChunkKeyEncoding keys_;
+  std::vector<std::uint64_t> counts_;
+  std::shared_ptr<CellListings> listings_;
+};
+
+}  // namespace zarrfs

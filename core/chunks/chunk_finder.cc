@@ -1,0 +1,211 @@
+#include "core/chunks/chunk_finder.h"
+
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/chunks/rechunk.h"
+#include "core/chunks/zstd_frames.h"
+#include "core/write/shard_builder.h"
+
+namespace zarrfs {
+
+std::uint64_t digest_of(const FileIdentity& identity) {
+  if (identity == FileIdentity{}) return 0;
+  return mix_numbers(mix_numbers(identity.device, identity.inode),
+                     mix_numbers(identity.size, static_cast<std::uint64_t>(identity.mtime_ns)));
+}
+
+namespace {
+/// The state of the stored object at `cell`.
+Result<ObjectState> cell_state(const ArrayView& array, const Coordinates& cell) {
+  ZARRFS_TRY(const auto status, array.reader->cell_status(cell));
+  if (!status) return ObjectState{};
+  return ObjectState{digest_of(identity_of(*status)), status->st_mtim};
+}
+
+/// A chunk of more bytes is read in the parts that are asked for.
+constexpr std::uint64_t kReadInParts = std::uint64_t{32} << 20U;
+
+bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
+}  // namespace
+
+Result<std::optional<ShownChunk>> ChunkFinder::find(const ArrayView& array,
+                                                    const Coordinates& chunk) {
+  auto found = array.presentation.rule == ByteRule::kRechunk ? find_rechunked(array, chunk)
+                                                             : find_stored(array, chunk);
+  if (!found || !*found || array.versions == nullptr) return found;
+  ZARRFS_TRY(const ChunkVersion version, version_of(array, chunk, **found));
+  (*found)->version = version.version;
+  if (!(*found)->is_fill) (*found)->stored.st_mtim = version.modified;
+  return found;
+}
+
+Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(
+    const ArrayView& array, const Coordinates& chunk) const {
+  if (context_.writes == nullptr || context_.writes->clean()) return std::nullopt;
+  const Layout& layout = array.reader->layout();
+  const ChunkPlace place = layout.place_of(chunk);
+  ZARRFS_TRY(const auto draft, context_.writes->find(*array.reader, place.cell,
+                                                     number_of(layout, place.cell, place.entries)));
+  if (!draft) return std::nullopt;
+  if (draft->draft.removed) return std::optional(fill_or_absent(array));
+  ShownChunk found;
+  found.is_draft = true;
+  found.is_held = draft->draft.held;
+  found.stored = array.status;
+  found.stored.st_mtim = draft->draft.written;
+  ChunkBytes bytes;
+  bytes.file = draft->file;
+  bytes.range = draft->draft.range;
+  bytes.shard_status = found.stored;
+  found.size = bytes.range.length;  // what is held is shown as it was written
+  if (!found.is_held) {
+    ZARRFS_TRY(found.size, size_shown(array, chunk, bytes.range.length));
+  }
+  found.bytes = std::move(bytes);
+  return std::optional(std::optional(std::move(found)));
+}
+
+Result<std::uint64_t> ChunkFinder::size_shown(const ArrayView& array, const Coordinates& chunk,
+                                              std::uint64_t stored) {
+  if (array.presentation.rule == ByteRule::kDecode) return array.presentation.fixed_size;
+  auto size = array.presentation.shown_size(stored);
+  if (size) return size;
+  return fail(size.error().fault, describe(array, chunk) + ": " + size.error().message);
+}
+
+Result<std::optional<ShownChunk>> ChunkFinder::find_stored(const ArrayView& array,
+                                                           const Coordinates& chunk) {
+  ZARRFS_TRY(auto draft, find_draft(array, chunk));
+  if (draft) return std::move(*draft);
+  ZARRFS_TRY(auto stored, array.reader->find_chunk(chunk));
+  if (!stored) return fill_or_absent(array);
+  ShownChunk found;
+  found.stored = stored->shard_status;
+  ZARRFS_TRY(found.size, size_shown(array, chunk, stored->range.length));
+  found.bytes = std::move(*stored);
+  return found;
+}
+
+Result<std::optional<ShownChunk>> ChunkFinder::find_rechunked(const ArrayView& array,
+                                                              const Coordinates& chunk) {
+  ZARRFS_TRY(auto stored, find_overlapped(array, chunk));
+  if (!stored) return fill_or_absent(array);
+  ShownChunk found;
+  found.stored = stored->shard_status;
+  found.size = array.presentation.fixed_size;
+  return found;
+}
+
+std::optional<ShownChunk> ChunkFinder::fill_or_absent(const ArrayView& array) const {
+  const Presentation& shown = array.presentation;
+  if (shown.materialise == Materialise::kOff || shown.fill_chunk == nullptr) return std::nullopt;
+  ShownChunk fill;
+  fill.is_fill = true;
+  fill.size = shown.fill_chunk->size();
+  fill.stored = array.status;
+  return fill;
+}
+
+Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coordinates& chunk,
+                                             const ShownChunk& found) {
+  const Layout& layout = array.reader->layout();
+  const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
+  if (array.presentation.rule == ByteRule::kRechunk) {
+    ObjectState all;
+    all.modified = found.stored.st_mtim;
+    ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
+      ZARRFS_TRY(const ObjectState one, cell_state(array, cell));
+      all.digest = mix_numbers(all.digest, one.digest);
+      return {};
+    }));
+    return array.versions->version_of(chunk_number, chunk_number, all);
+  }
+  const Coordinates cell = layout.place_of(chunk).cell;
+  const std::uint64_t object = linear_of(cell, layout.grid().counts());
+  if (found.is_draft) {
+    return array.versions->version_of_draft(object, chunk_number, found.stored.st_mtim);
+  }
+  if (found.bytes) {
+    const ChunkBytes& bytes = *found.bytes;
+    return array.versions->version_of(object, chunk_number,
+                                      {digest_of(bytes.shard), bytes.shard_status.st_mtim});
+  }
+  ZARRFS_TRY(const ObjectState state, cell_state(array, cell));
+  return array.versions->version_of(object, chunk_number, state);
+}
+
+bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,
+                            CellInHand* hand) {
+  if (!stored_only && array.presentation.materialise == Materialise::kList) return true;
+  if (array.presentation.rule == ByteRule::kRechunk) {
+    const auto stored = find_overlapped(array, chunk);
+    return !stored || *stored;
+  }
+  const auto draft = find_draft(array, chunk);
+  if (!draft) return true;
+  if (*draft) return (*draft)->has_value() && !(**draft)->is_fill;
+  const auto stored = array.reader->find_chunk(chunk, hand);
+  return !stored || *stored;
+}
+
+Result<ChunkContent> ChunkFinder::content_of(const ArrayView& array, const Coordinates& chunk,
+                                             const ShownChunk& found) {
+  const Presentation& shown = array.presentation;
+  if (found.is_held) return ChunkContent{found.bytes->file, found.bytes->range, nullptr};
+  if (found.bytes && passes_bytes(shown.rule)) {
+    if (context_.options.format == ViewFormat::kV2 && !found.is_draft) {
+      ZARRFS_CHECK(check_frame(array, chunk, *found.bytes));
+    }
+    const ChunkBytes& stored = *found.bytes;
+    // A chunk that is not near is read as a whole, with one request.
+    if (stored.file != nullptr && (stored.file->descriptor() >= 0 || found.size > kReadInParts)) {
+      return ChunkContent{
+          stored.file, {stored.range.offset + shown.trim_front, found.size}, nullptr};
+    }
+  }
+  ZARRFS_TRY(auto bytes, bytes_of(array, chunk, found));
+  return ChunkContent{nullptr, {}, std::move(bytes)};
+}
+
+Result<std::shared_ptr<const Bytes>> ChunkFinder::bytes_of(const ArrayView& array,
+                                                           const Coordinates& chunk,
+                                                           const ShownChunk& found) {
+  if (found.is_fill) return array.presentation.fill_chunk;
+  const auto read = [&]() -> Result<Bytes> {
+    if (!found.bytes) return read_rechunked(array, chunk);
+    ZARRFS_TRY(Bytes stored, found.bytes->read(context_.counters.get()));
+    if (found.is_held) return stored;
+    return array.presentation.show(stored);
+  };
+  auto bytes = read();
+  if (!bytes)
+    return fail(bytes.error().fault, describe(array, chunk) + ": " + bytes.error().message);
+  if (bytes->size() != found.size) {
+    return fail(Fault::kDamaged, describe(array, chunk) + ": its stored bytes make " +
+                                     std::to_string(bytes->size()) + " bytes, not " +
+                                     std::to_string(found.size));
+  }
+  return std::make_shared<const Bytes>(std::move(*bytes));
+}
+
+Result<void> ChunkFinder::check_frame(const ArrayView& array, const Coordinates& chunk,
+                                      const ChunkBytes& stored) {
+  const auto offset = zstd_frame_offset(array.reader->layout().chunk_chain());
+  if (!offset || !lies_within({*offset, kZstdFrameStart}, stored.range.length)) return {};
+  ChunkBytes start = stored;
+  start.range = {stored.range.offset + *offset, kZstdFrameStart};
+  ZARRFS_TRY(const Bytes bytes, start.read());
+  if (!zstd_lacks_size(bytes)) return {};
+  return fail(Fault::kDamaged,
+              describe(array, chunk) +
+                  ": its zstd frame lacks the content size that readers of Zarr v2 need, unlike "
+                  "the frames this array was judged by");
+}
+
+std::string ChunkFinder::describe(const ArrayView& array, const Coordinates& chunk) {
+  const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
+  return "/" + array.path + " chunk " + dotted.key(chunk);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,454 @@
+#include "core/formats/format_store.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <utility>
+
+#include "core/formats/format.h"
+#include "core/store/part_file.h"
+#include "core/store/store_users.h"
+#include "core/zarr/chunk_key.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kDocumentName = "zarr.json";
+constexpr std::size_t kMaxFormatDepth = 2;
+constexpr std::size_t kIndexCacheBytes = std::size_t{128} << 20U;
+
+/// A volume that was met, or why it cannot be read.
+struct Known {
+  const Format* format = nullptr;
+  std::string top;
+  struct stat marker {};
+  std::shared_ptr<const Volume> volume;  ///< Null where `error` says why.
+  Error error;
+};
+using KnownPointer = std::shared_ptr<const Known>;
+
+/// Where a path lies within a known volume.
+struct Route {
+  KnownPointer known;
+  const VolumeNode* node = nullptr;  ///< Null: a directory on the way to a node.
+  std::string node_path;             ///< In the store.
+  std::string rest;                  ///< Below the node.
+};
+
+/// A file whose text is in memory.
+class TextFile final : public File {
+ public:
+  TextFile(std::string text, const struct stat& status, std::string name)
+      : text_(std::move(text)), status_(status), name_(std::move(name)) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] const struct stat& status() const override { return status_; }
+  [[nodiscard]] Result<struct stat> current_status() const override { return status_; }
+  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
+    if (offset >= text_.size()) return std::size_t{0};
+    const std::size_t count = std::min(out.size(), text_.size() - static_cast<std::size_t>(offset));
+    std::copy_n(text_.data() + offset, count, out.data());
+    return count;
+  }
+
+ private:
+  std::string text_;
+  struct stat status_;
+  std::string name_;
+};
+
+/// The status of a directory that the storage does not have. Its time is always now: what it lists
+/// may change at any time.
+struct stat made_directory(const Known& known, const std::string& path) {
+  struct stat status = known.marker;
+  status.st_mode = S_IFDIR | 0555U;
+  status.st_ino = std::hash<std::string>{}(path);
+  status.st_nlink = 2;
+  status.st_size = 0;
+  status.st_blocks = 0;
+  ::clock_gettime(CLOCK_REALTIME, &status.st_mtim);
+  status.st_ctim = status.st_mtim;
+  return status;
+}
+
+/// The status of a node's zarr.json.
+struct stat document_status(const Known& known, const std::string& text) {
+  struct stat status = known.marker;
+  status.st_size = static_cast<off_t>(text.size());
+  status.st_blocks = static_cast<blkcnt_t>(divide_up(text.size(), 512));
+  return status;
+}
+
+/// Coordinates that "c/1/2" names, which may be fewer than the array has axes; nothing where it is
+/// no key, or leads out of the grid.
+std::optional<std::vector<std::uint64_t>> coordinates_below(
+    std::string_view key, const std::vector<std::uint64_t>& counts) {
+  if (key != "c" && !key.starts_with("c/")) return std::nullopt;
+  key.remove_prefix(std::min<std::size_t>(2, key.size()));
+  std::vector<std::uint64_t> coordinates;
+  while (!key.empty()) {
+    if (coordinates.size() == counts.size()) return std::nullopt;
+    const std::size_t end = std::min(key.find('/'), key.size());
+    const auto number = parse_coordinate(key.substr(0, end), counts[coordinates.size()]);
+    if (!number || end + 1 == key.size()) return std::nullopt;
+    coordinates.push_back(*number);
+    key.remove_prefix(std::min(end + 1, key.size()));
+  }
+  return coordinates;
+}
+
+bool is_document(const std::string& path) {
+  return path == kDocumentName || path.ends_with("/" + std::string(kDocumentName));
+}
+
+/// Whether the path is that of the file that marks the volume: its zarr.json stands for it.
+bool is_marker(const Route& route) {
+  return route.node != nullptr && route.node_path == route.known->top &&
+         route.rest == route.known->format->marker;
+}
+
+/// `path` below `top`, without the slash between them.
+std::string below(const std::string& path, const std::string& top) {
+  if (path.size() == top.size()) return {};
+  return top.empty() ? path : path.substr(top.size() + 1);
+}
+
+class FormatStore final : public Store, public StoreUsers {
+ public:
+  explicit FormatStore(std::shared_ptr<Store> store)
+      : store_(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {}
+
+  [[nodiscard]] const std::string& name() const override { return store_->name(); }
+  Result<struct statvfs> space() override { return store_->space(); }
+
+  Result<std::optional<struct stat>> status(const std::string& path) override;
+  Result<std::shared_ptr<File>> open(const std::string& path) override;
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override;
+
+  void serve_others() override {
+    if (StoreUsers* users = users_of(*store_)) users->serve_others();
+  }
+  [[nodiscard]] bool serves_others() const override {
+    const StoreUsers* users = users_of(*store_);
+    return users != nullptr && users->serves_others();
+  }
+  Result<void> may_write(const std::string& path) override {
+    StoreUsers* users = users_of(*store_);
+    return users == nullptr ? Result<void>{} : users->may_write(path);
+  }
+  /// What is made of a volume's files has the permissions that its status says.
+  Result<std::optional<struct stat>> permissions(const std::string& path) override {
+    if (StoreUsers* users = users_of(*store_)) {
+      ZARRFS_TRY(const auto stored, users->permissions(path));
+      if (stored) return stored;
+    }
+    return status(path);
+  }
+
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
+    ZARRFS_CHECK(check_writable(path));
+    return store_->create(path, mode);
+  }
+  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                         mode_t mode) override {
+    ZARRFS_CHECK(check_writable(path));
+    return store_->clone(from, path, mode);
+  }
+  Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
+    ZARRFS_CHECK(check_writable(path));
+    return store_->reopen(path);
+  }
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    ZARRFS_CHECK(check_writable(from));
+    ZARRFS_CHECK(check_writable(to));
+    return store_->rename(from, to);
+  }
+  Result<void> remove(const std::string& path) override {
+    ZARRFS_CHECK(check_writable(path));
+    return store_->remove(path);
+  }
+  Result<void> make_directory(const std::string& path, mode_t mode) override {
+    ZARRFS_CHECK(check_writable(path));
+    return store_->make_directory(path, mode);
+  }
+  Result<void> remove_directory(const std::string& path) override {
+    ZARRFS_CHECK(check_writable(path));
+    return store_->remove_directory(path);
+  }
+  Result<void> sync_directory(const std::string& path) override {
+    return store_->sync_directory(path);
+  }
+  Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
+    if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_writable(path));
+    return store_->open_plain(path, flags, mode);
+  }
+  std::optional<std::string> why_read_only() override {
+    const auto known = detect("");
+    if (known && *known) return refusal(**known);
+    return store_->why_read_only();
+  }
+
+ private:
+  [[nodiscard]] KnownPointer known_at(std::string_view top) const;
+  [[nodiscard]] std::optional<Route> route_of(const std::string& path) const;
+  Result<KnownPointer> detect(const std::string& path);
+  Result<KnownPointer> look_for(const Format& format, const std::string& top);
+  void forget(const std::string& top);
+  Result<std::optional<Route>> route_of_document(const std::string& path);
+
+  Result<std::optional<struct stat>> status_in(const Route& route, const std::string& path);
+  Result<std::shared_ptr<File>> open_in(const Route& route, const std::string& path);
+  Result<std::optional<std::vector<Entry>>> list_in(const Route& route, const std::string& path);
+  static std::vector<Entry> list_chunks(const Route& route,
+                                        const std::vector<std::uint64_t>& prefix);
+
+  static std::string refusal(const Known& known) {
+    return "/" + known.top + " is a volume of " + std::string(known.format->name) +
+           ", which is shown read-only";
+  }
+  [[nodiscard]] Result<void> check_writable(const std::string& path) const {
+    const auto route = route_of(path);
+    return route ? fail(Fault::kReadOnly, refusal(*route->known)) : Result<void>{};
+  }
+
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<IndexCache> indexes_;
+  std::atomic<bool> any_{false};  ///< Whether known_ holds anything: most stores have no volume.
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, KnownPointer, std::less<>> known_;  // by top
+};
+
+KnownPointer FormatStore::known_at(std::string_view top) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = known_.find(top);
+  return found == known_.end() ? nullptr : found->second;
+}
+
+void FormatStore::forget(const std::string& top) {
+  const std::unique_lock lock(mutex_);
+  known_.erase(top);
+}
+
+/// The known volume of the format whose marker stands in `top`: as known, or read now; null where
+/// there is none.
+Result<KnownPointer> FormatStore::look_for(const Format& format, const std::string& top) {
+  const std::string path = join_path(top, std::string(format.marker));
+  const KnownPointer before = known_at(top);
+  const bool is_before = before != nullptr && before->format == &format;
+  ZARRFS_TRY(const auto status, store_->status(path));
+  if (!status || !S_ISREG(status->st_mode)) {
+    if (is_before) forget(top);
+    return nullptr;
+  }
+  if (is_before && identity_of(before->marker) == identity_of(*status)) return before;
+  ZARRFS_TRY(const auto document, store_->read_document(path, kMaxMarker));
+  if (!document) return nullptr;
+  auto known = std::make_shared<Known>();
+  known->format = &format;
+  known->top = top;
+  known->marker = document->status;
+  auto volume = format.open({store_, top, indexes_}, *document);
+  if (volume && *volume == nullptr) return nullptr;
+  if (volume) {
+    known->volume = std::move(*volume);
+  } else {
+    known->error = std::move(volume.error());
+  }
+  const std::unique_lock lock(mutex_);
+  known_[top] = known;
+  any_ = true;
+  return known;
+}
+
+/// The volume that has a node at `path`, or whose marker stands there and cannot be used. A volume
+/// whose marker lies further up says more of the node.
+Result<KnownPointer> FormatStore::detect(const std::string& path) {
+  std::vector<std::string> tops{path};
+  for (std::size_t up = 0; up < kMaxFormatDepth && !tops.back().empty(); ++up) {
+    tops.push_back(parent_path(tops.back()));
+  }
+  for (std::size_t up = tops.size(); up-- > 0;) {
+    for (const Format& format : formats()) {
+      if (format.depth < up) continue;
+      ZARRFS_TRY(const KnownPointer known, look_for(format, tops[up]));
+      if (known == nullptr) continue;
+      const bool readable = known->volume != nullptr;
+      if (readable ? known->volume->contains(below(path, tops[up])) : up == 0) return known;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<Route> FormatStore::route_of(const std::string& path) const {
+  if (!any_) return std::nullopt;
+  for (std::string top = path;; top = parent_path(top)) {
+    const KnownPointer known = known_at(top);
+    if (known != nullptr && known->volume != nullptr) {
+      const std::string inner = below(path, top);
+      for (std::string at = inner;; at = parent_path(at)) {
+        const auto node = known->volume->find(at);
+        if (node != known->volume->end()) {
+          return Route{known, &node->second, at.empty() ? top : join_path(top, at),
+                       below(inner, at)};
+        }
+        const auto next = known->volume->lower_bound(at + "/");
+        if (at == inner && next != known->volume->end() && next->first.starts_with(at + "/")) {
+          return Route{known, nullptr, path, {}};
+        }
+        if (at.empty()) break;
+      }
+    }
+    if (top.empty()) return std::nullopt;
+  }
+}
+
+/// The route of a node's zarr.json that the storage does not have; nothing where no format knows
+/// the node. An error is that of the node's marker.
+Result<std::optional<Route>> FormatStore::route_of_document(const std::string& path) {
+  const std::string node = parent_path(path);
+  ZARRFS_TRY(const KnownPointer known, detect(node));
+  if (known == nullptr) return std::nullopt;
+  if (known->volume == nullptr) return fail(known->error);
+  const auto found = known->volume->find(below(node, known->top));
+  if (found->second.error) return fail(*found->second.error);
+  return Route{known, &found->second, node, std::string(kDocumentName)};
+}
+
+Result<std::optional<struct stat>> FormatStore::status(const std::string& path) {
+  if (!is_document(path)) {
+    if (const auto route = route_of(path)) return status_in(*route, path);
+    return store_->status(path);
+  }
+  ZARRFS_TRY(auto stored, store_->status(path));
+  if (stored) return stored;
+  ZARRFS_TRY(const auto route, route_of_document(path));
+  if (!route) return std::nullopt;
+  return document_status(*route->known, dump_document(route->node->document));
+}
+
+Result<std::optional<struct stat>> FormatStore::status_in(const Route& route,
+                                                          const std::string& path) {
+  if (is_marker(route)) return std::nullopt;
+  const bool array = route.node != nullptr && route.node->chunks != nullptr;
+  if (array && !route.rest.empty()) {
+    const auto chunk = coordinates_below(route.rest, route.node->counts);
+    if (!chunk) return std::nullopt;
+    if (chunk->size() < route.node->counts.size()) return made_directory(*route.known, path);
+    ZARRFS_TRY(const auto file, route.node->chunks->find(*chunk));
+    if (file == nullptr) return std::nullopt;
+    return file->status();
+  }
+  ZARRFS_TRY(auto stored, store_->status(path));
+  if (stored || !route.rest.empty()) return stored;
+  return made_directory(*route.known, path);
+}
+
+Result<std::shared_ptr<File>> FormatStore::open(const std::string& path) {
+  if (!is_document(path)) {
+    if (const auto route = route_of(path)) return open_in(*route, path);
+    return store_->open(path);
+  }
+  ZARRFS_TRY(auto stored, store_->open(path));
+  if (stored) return stored;
+  ZARRFS_TRY(const auto route, route_of_document(path));
+  if (!route) return nullptr;
+  std::string text = dump_document(route->node->document);
+  const struct stat status = document_status(*route->known, text);
+  return std::make_shared<TextFile>(std::move(text), status, path);
+}
+
+Result<std::shared_ptr<File>> FormatStore::open_in(const Route& route, const std::string& path) {
+  if (is_marker(route)) return nullptr;
+  if (route.node == nullptr || route.node->chunks == nullptr) return store_->open(path);
+  const auto chunk = coordinates_below(route.rest, route.node->counts);
+  if (!chunk && !route.rest.empty()) return nullptr;
+  if (!chunk || chunk->size() < route.node->counts.size()) {
+    return fail(Fault::kInvalid, path + ": is a directory");
+  }
+  return route.node->chunks->find(*chunk);
+}
+
+Result<std::optional<std::vector<Entry>>> FormatStore::list(const std::string& path) {
+  if (const auto route = route_of(path)) return list_in(*route, path);
+  ZARRFS_TRY(auto entries, store_->list(path));
+  if (!entries) return entries;
+  bool marked = false;
+  for (const Entry& entry : *entries) {
+    if (entry.name == kDocumentName) return entries;
+    marked = marked || std::any_of(formats().begin(), formats().end(), [&](const Format& format) {
+               return entry.name == format.marker;
+             });
+  }
+  if (!marked) return entries;
+  ZARRFS_TRY(const KnownPointer known, detect(path));
+  if (known == nullptr) return entries;
+  if (const auto route = route_of(path)) return list_in(*route, path);
+  entries->push_back({std::string(kDocumentName), EntryKind::kFile});  // damaged: asking tells why
+  return entries;
+}
+
+Result<std::optional<std::vector<Entry>>> FormatStore::list_in(const Route& route,
+                                                               const std::string& path) {
+  const bool array = route.node != nullptr && route.node->chunks != nullptr;
+  if (array && route.rest.empty()) {
+    return std::vector<Entry>{{std::string(kDocumentName), EntryKind::kFile},
+                              {"c", EntryKind::kDirectory}};
+  }
+  if (array) {
+    const auto prefix = coordinates_below(route.rest, route.node->counts);
+    if (!prefix || prefix->size() == route.node->counts.size()) return std::nullopt;
+    return list_chunks(route, *prefix);
+  }
+  ZARRFS_TRY(auto stored, store_->list(path));
+  if (!stored && !route.rest.empty()) return std::nullopt;
+  std::vector<Entry> entries = stored ? std::move(*stored) : std::vector<Entry>{};
+  if (!route.rest.empty()) return entries;
+  std::erase_if(entries, [&](const Entry& entry) {
+    return path == route.known->top && entry.name == route.known->format->marker;
+  });
+  std::set<std::string> names;
+  for (const Entry& entry : entries) names.insert(entry.name);
+  if (route.node != nullptr && names.insert(std::string(kDocumentName)).second) {
+    entries.push_back({std::string(kDocumentName), EntryKind::kFile});
+  }
+  const std::string inner = below(path, route.known->top);
+  for (const auto& [node_path, node] : *route.known->volume) {
+    if (node_path.size() <= inner.size() || !is_at_or_below(node_path, inner)) continue;
+    const std::string deeper = below(node_path, inner);
+    std::string child = deeper.substr(0, deeper.find('/'));
+    if (names.insert(child).second) entries.push_back({std::move(child), EntryKind::kDirectory});
+  }
+  return entries;
+}
+
+/// The chunks that are there (a damaged one is: asking for it tells why), or directories of them.
+std::vector<Entry> FormatStore::list_chunks(const Route& route,
+                                            const std::vector<std::uint64_t>& prefix) {
+  std::vector<Entry> entries;
+  const std::vector<std::uint64_t>& counts = route.node->counts;
+  const bool last = prefix.size() + 1 == counts.size();
+  std::vector<std::uint64_t> chunk = prefix;
+  chunk.push_back(0);
+  for (std::uint64_t& at = chunk.back(); at < counts[prefix.size()]; ++at) {
+    if (last) {
+      const auto file = route.node->chunks->find(chunk);
+      if (file && *file == nullptr) continue;
+    }
+    entries.push_back({std::to_string(at), last ? EntryKind::kFile : EntryKind::kDirectory});
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::shared_ptr<Store> with_formats(std::shared_ptr<Store> store) {
+  return std::make_shared<FormatStore>(std::move(store));
+}
+
+}  // namespace zarrfs

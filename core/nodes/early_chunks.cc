@@ -1,0 +1,186 @@
+#include "core/nodes/early_chunks.h"
+
+#include <algorithm>
+
+#include "core/chunks/chunk_finder.h"
+#include "core/chunks/chunk_names.h"
+#include "core/write/whole_file.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr const char* kAside = ".zarrfs-early";
+constexpr std::size_t kMaxList = std::size_t{16} << 20U;
+constexpr mode_t kListMode = 0600;
+
+/// The chunk of an array of `counts` chunks that `key` names, whatever the separator: "0/1", "0.1",
+/// "c/0/1".
+std::optional<Coordinates> chunk_of(std::string key, const std::vector<std::uint64_t>& counts) {
+  std::replace(key.begin(), key.end(), '/', '.');
+  if (counts.empty()) {
+    return key == "c" || key == "0" ? std::optional(Coordinates()) : std::nullopt;
+  }
+  if (key.starts_with("c.")) key.erase(0, 2);
+  const ChunkNames names(ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}, counts);
+  const auto part = names.in_array(key);
+  if (!part || part->directory) return std::nullopt;
+  return part->coordinates;
+}
+}  // namespace
+
+std::string path_aside(const std::string& array, const std::string& path) {
+  return join_path(join_path(array, kAside), path.substr(array.empty() ? 0 : array.size() + 1));
+}
+
+void drop_empty_aside(Store& store, std::string path) {
+  const std::string within = std::string("/") + kAside + "/";
+  while (("/" + path).find(within) != std::string::npos) {
+    path = parent_path(path);
+    if (!store.remove_directory(path)) return;
+  }
+}
+
+Result<void> EarlyChunks::set_aside(const std::string& path) {
+  Store& store = *shared_.store;
+  ZARRFS_TRY(auto entries, store.list(path));
+  if (!entries) return {};
+  const std::string aside = join_path(path, kAside);
+  ZARRFS_TRY(const auto there, store.status(aside));
+  std::erase_if(*entries, [](const Entry& entry) {
+    return entry.kind == EntryKind::kOther || !looks_like_chunk(entry.name);
+  });
+  if (entries->empty() && !there) return {};
+  waiting_.insert(path);
+  ZARRFS_CHECK(list());
+  if (!there) ZARRFS_CHECK(store.make_directory(aside, 0777));
+  for (const Entry& entry : *entries) {
+    ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(aside, entry.name)));
+  }
+  ZARRFS_CHECK(keep_directories(aside, path));
+  return store.sync_directory(path);
+}
+
+/// Directories that were moved aside stay in sight: programs are in them.
+Result<void> EarlyChunks::keep_directories(const std::string& from, const std::string& shown_as) {
+  ZARRFS_TRY(const auto entries, shared_.store->list(from));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    if (entry.kind != EntryKind::kDirectory) continue;
+    const std::string shown = join_path(shown_as, entry.name);
+    session_.make_chunk_directory(shown);
+    ZARRFS_CHECK(keep_directories(join_path(from, entry.name), shown));
+  }
+  return {};
+}
+
+Result<void> EarlyChunks::settle(const std::string& path) {
+  if (!waiting_.contains(path)) return {};
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  ZARRFS_CHECK(state->kind == NodeState::Kind::kArray ? adopt(*state) : put_back(path));
+  waiting_.erase(path);
+  return list();
+}
+
+Result<void> EarlyChunks::settle_left() {
+  ZARRFS_TRY(waiting_, listed());
+  const std::set<std::string> paths = waiting_;
+  Result<void> first;
+  for (const std::string& path : paths) {  // one that cannot be settled holds up no other
+    auto settled = settle(path);
+    if (!settled && first) first = std::move(settled);
+  }
+  return first;
+}
+
+Result<void> EarlyChunks::adopt(const NodeState& array) {
+  Store& store = *shared_.store;
+  const std::string aside = join_path(array.path, kAside);
+  Taken taken;
+  ZARRFS_CHECK(take_files(array, aside, "", taken));
+  for (const Coordinates& chunk : taken.chunks) {
+    // The file may have been synced: the chunk must be durable before it goes.
+    auto synced = chunks_.sync(array.shown, chunk);
+    const bool held = !synced && synced.error().fault == Fault::kInvalid;  // durable all the same
+    if (!synced && !held) return synced;
+  }
+  for (const std::string& path : taken.files) ZARRFS_CHECK(store.remove(path));
+  for (const std::string& path : taken.directories) {
+    static_cast<void>(store.remove_directory(path));  // unless it holds something else
+  }
+  auto removed = store.remove_directory(aside);
+  if (removed || removed.error().fault != Fault::kNotEmpty) return removed;
+  shared_.options.log(taken.outside ? ViewOptions::Level::kError : ViewOptions::Level::kInfo,
+                      "array " + array.path + ": files that were written before its document are " +
+                          "no chunks of it; they are kept in " + aside);
+  return {};
+}
+
+Result<void> EarlyChunks::take_files(const NodeState& array, const std::string& directory,
+                                     const std::string& key, Taken& taken) {
+  ZARRFS_TRY(const auto entries, shared_.store->list(directory));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    const std::string path = join_path(directory, entry.name);
+    const std::string entry_key = join_path(key, entry.name);
+    if (entry.kind == EntryKind::kDirectory) {
+      ZARRFS_CHECK(take_files(array, path, entry_key, taken));
+      taken.directories.push_back(path);
+      continue;
+    }
+    const auto chunk = chunk_of(entry_key, array.shown.names.counts());
+    if (!chunk || entry.kind != EntryKind::kFile) {
+      taken.outside = taken.outside || looks_like_chunk(entry.name);
+      continue;
+    }
+    ZARRFS_CHECK(take_file(array, *chunk, path));
+    taken.files.push_back(path);
+    taken.chunks.push_back(*chunk);
+  }
+  return {};
+}
+
+Result<void> EarlyChunks::take_file(const NodeState& array, const Coordinates& chunk,
+                                    const std::string& path) {
+  ZARRFS_TRY(const auto newer, ChunkFinder(shared_).find(array.shown, chunk));
+  if (newer && !newer->is_fill) return {};  // it was written since the array was made
+  ZARRFS_TRY(const auto file, shared_.store->open(path));
+  if (file == nullptr) return {};
+  ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
+  return chunks_.put(array.shown, chunk, bytes, file->status().st_mtim);
+}
+
+Result<void> EarlyChunks::put_back(const std::string& path) {
+  Store& store = *shared_.store;
+  const std::string aside = join_path(path, kAside);
+  ZARRFS_TRY(const auto entries, store.list(aside));
+  if (!entries) return {};
+  for (const Entry& entry : *entries) {
+    ZARRFS_CHECK(store.rename(join_path(aside, entry.name), join_path(path, entry.name)));
+  }
+  return store.remove_directory(aside);
+}
+
+Result<std::set<std::string>> EarlyChunks::listed() {
+  std::set<std::string> paths;
+  ZARRFS_TRY(const auto file, shared_.store->read_document(kEarlyPath, kMaxList));
+  if (!file) return paths;
+  ZARRFS_TRY(const Json list, parse_json(file->text, kEarlyPath));
+  for (const Json& path : list) {
+    if (!path.is_string()) {
+      return fail(Fault::kDamaged,
+                  std::string(kEarlyPath) + ": " + dump_json(path) + " is no path");
+    }
+    paths.insert(path.get<std::string>());
+  }
+  return paths;
+}
+
+Result<void> EarlyChunks::list() {
+  Store& store = *shared_.store;
+  if (waiting_.empty()) return store.remove(kEarlyPath);
+  const std::string text = dump_document(Json(waiting_));
+  ZARRFS_CHECK(replace_file(store, kEarlyPath, kListMode,
+                            [&](NewFile& file) { return write_text(file, text); }));
+  ZARRFS_CHECK(store.sync_directory(kLogDirectory));
+  return store.sync_directory("");
+}
+
+}  // namespace zarrfs

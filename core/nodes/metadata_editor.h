@@ -1,0 +1,94 @@
+// Changes to documents, from what a program writes (.zarray, .zattrs, .zgroup, .zmetadata, or
+// zarr.json of the v3 view) to the store's zarr.json. A document of the store is replaced by a
+// rename and durable before a change is acknowledged; consolidated metadata above it, which
+// readers would believe, is removed first.
+//
+// Thread-safe; one change at a time. A commit never waits for a change, and a change may wait for
+// commits.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "core/chunks/chunk_writer.h"
+#include "core/nodes/consolidation.h"
+#include "core/nodes/early_chunks.h"
+#include "core/nodes/plain_writers.h"
+#include "core/nodes/session_names.h"
+#include "core/write/commit.h"
+
+namespace zarrfs {
+
+class MetadataEditor {
+ public:
+  MetadataEditor(ViewShared& shared, NodeCache& nodes, Consolidation& consolidation,
+                 SessionNames& session)
+      : shared_(shared),
+        nodes_(nodes),
+        consolidation_(consolidation),
+        session_(session),
+        chunks_(shared),
+        early_chunks_(shared, nodes, session) {}
+
+  /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
+  /// counts. kInvalid, and nothing is changed, where it cannot be taken. `alone`: held where no
+  /// node is at `path`; given up as soon as one is.
+  Result<void> write(const std::string& path, const std::string& name, ByteView text,
+                     NodeMaking alone);
+  /// Finishes what an earlier mount had begun.
+  Result<void> resume();
+  /// As if the document of attributes held nothing.
+  Result<void> clear_attributes(const std::string& path);
+  /// Removes the node at `path` with all that is stored below it.
+  Result<void> remove_node(const std::string& path);
+  /// Removes the zarr.json of the node at `path` only.
+  Result<void> remove_document(const std::string& path);
+  /// Moves a directory.
+  Result<void> move(const std::string& from, const std::string& to);
+  /// Keeps an attribute that lists the chunks true. Called by commits.
+  Result<void> chunks_changed(const ChunkChanges& changes);
+
+ private:
+  Result<void> write_v2(const NodeState& state, const std::string& name, const Json& written);
+  Result<void> write_v3(const NodeState& state, const Json& written);
+  Result<void> write_group(const NodeState& state, const Json& document);
+  Result<void> write_array(const NodeState& state, Json plain, const Json& shown);
+  Result<void> write_attributes(const NodeState& state, const Json& written);
+  Result<void> make_array(const NodeState& state, Json plain);
+  void keep_unsaid(const NodeState& state, Json& plain) const;
+  [[nodiscard]] Result<void> check_shown_as_written(const std::string& path,
+                                                    const ArrayMetadata& stored,
+                                                    const ArrayMetadata& written) const;
+  Result<void> resize(const NodeState& state, const std::vector<std::uint64_t>& shape);
+  /// The array's document with `change` made to it.
+  template <class Change>
+  Result<void> edit_array(const std::string& path, Change change);
+
+  Result<bool> has_chunks(const NodeState& state);
+  Result<void> check_replaceable(const NodeState& state);
+  Result<void> finish_removals(const std::string& path);
+  /// Attributes that were written before there was a node; null where there were none.
+  Result<Json> early_attributes(const NodeState& state);
+  /// Removes the documents that were written before there was a node, once they are in its own.
+  Result<void> remove_early_documents(const NodeState& state);
+  Result<void> store_document(const std::string& path, const Json& document);
+  Result<void> check_attributes(const std::string& path, const std::string& name,
+                                std::string_view text) const;
+  Result<void> replace_document(const std::string& path, const Json& document);
+  Result<void> drop_consolidated_above(const std::string& path);
+  Result<void> remove_tree(const std::string& path);
+  void forget();
+
+  ViewShared& shared_;
+  NodeCache& nodes_;
+  Consolidation& consolidation_;
+  SessionNames& session_;
+  ChunkWriter chunks_;
+  EarlyChunks early_chunks_;
+  /// One change at a time; held across commits.
+  Ranked<std::mutex, LockRank::kChange> change_mutex_;
+  /// Between reading a document and replacing it.
+  Ranked<std::mutex, LockRank::kDocument> document_mutex_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,383 @@
+#include "core/nodes/node_cache.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/chunks/zstd_frames.h"
+#include "core/nodes/survey.h"
+#include "core/zarr/v2_metadata.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr std::size_t kMaxNodes = 8192;
+constexpr std::size_t kMaxFamilies = 1024;
+constexpr std::size_t kMaxGenerations = 4096;
+constexpr std::size_t kMaxSiblings = 1000;
+constexpr std::chrono::seconds kForeignValidity{10};
+constexpr int kRestPerWork = 10;  // names of dimensions are kept this many times as long
+
+std::shared_ptr<const Bytes> text_of(const Json& document) {
+  const std::string text = dump_document(document);
+  return std::make_shared<const Bytes>(text.begin(), text.end());
+}
+
+void add_group_documents(NodeState& state, const ViewOptions& options, const Profile& profile) {
+  const GroupMetadata* group = state.node.group.get();
+  const Json document = group_document(group, options.format);
+  if (options.format == ViewFormat::kV3) {
+    state.documents.push_back({"zarr.json", text_of(document)});
+    return;
+  }
+  state.documents.push_back({".zgroup", text_of(document)});
+  const Json attributes =
+      group == nullptr ? Json::object() : group_attributes(*group, profile, state.levels);
+  state.documents.push_back({".zattrs", text_of(attributes)});
+}
+
+void hide(NodeState& state, Error error) {
+  state.kind = NodeState::Kind::kHidden;
+  state.error = std::move(error);
+}
+}  // namespace
+
+ShownAs shown_as(ByteRule rule) {
+  switch (rule) {
+    case ByteRule::kVerbatim: return ShownAs::kVerbatim;
+    case ByteRule::kTrim: return ShownAs::kTrim;
+    case ByteRule::kRecontain: return ShownAs::kRecontain;
+    case ByteRule::kDecode: return ShownAs::kDecode;
+    case ByteRule::kRechunk: return ShownAs::kRechunk;
+  }
+  return ShownAs::kVerbatim;
+}
+
+Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path) {
+  if (auto state = valid(path)) return state;
+  const std::uint64_t epoch = epoch_.load();
+  if (auto state = stale(path)) {
+    ZARRFS_TRY(const bool same, unchanged(*state));
+    if (same) {
+      touch(path);
+      return state;
+    }
+  }
+  ZARRFS_TRY(Node node, load_node(*shared_.store, path));
+  ZARRFS_TRY(auto state, build(path, std::move(node)));
+  report(*state);
+  if (epoch_.load() == epoch) keep(state);  // what was read before a change is not kept after it
+  return state;
+}
+
+std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(path);
+  if (found == entries_.end()) return nullptr;
+  Kept& entry = found->second;
+  if (!shared_.options.immutable && Clock::now() - entry.checked >= kValidity) return nullptr;
+  uses_.splice(uses_.begin(), uses_, entry.use);
+  return entry.state;
+}
+
+std::shared_ptr<const NodeState> NodeCache::stale(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(path);
+  if (found == entries_.end()) return nullptr;
+  const Kept& entry = found->second;
+  const bool without_document = !entry.state->has_document();
+  if (without_document && Clock::now() - entry.loaded >= kForeignValidity) return nullptr;
+  return entry.state;
+}
+
+Result<bool> NodeCache::unchanged(const NodeState& state) {
+  ZARRFS_TRY(const auto document, shared_.store->status(join_path(state.path, "zarr.json")));
+  if (state.has_document()) return document && identity_of(*document) == state.node.document;
+  if (document) return false;
+  ZARRFS_TRY(const auto directory, shared_.store->status(state.path));
+  return directory && S_ISDIR(directory->st_mode) && directory->st_ino == state.node.status.st_ino;
+}
+
+void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = entries_.find(state->path); found != entries_.end()) {
+    uses_.erase(found->second.use);
+    entries_.erase(found);
+  }
+  if (state->kind == NodeState::Kind::kAbsent) return;
+  uses_.push_front(state->path);
+  const auto now = Clock::now();
+  entries_.emplace(state->path, Kept{state, now, now, uses_.begin()});
+  if (entries_.size() > kMaxNodes) {
+    entries_.erase(uses_.back());
+    uses_.pop_back();
+  }
+}
+
+void NodeCache::touch(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(path);
+  if (found != entries_.end()) found->second.checked = Clock::now();
+}
+
+Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& path, Node node) {
+  auto state = std::make_shared<NodeState>();
+  state->path = path;
+  state->node = std::move(node);
+  switch (state->node.kind) {
+    case Node::Kind::kGroup:
+      state->kind = NodeState::Kind::kGroup;
+      if (shared_.profile.numbered_levels && is_ome(state->node.group->attributes)) {
+        ZARRFS_TRY(const auto family, family_of(path));
+        state->levels = family->levels;
+      }
+      add_group_documents(*state, shared_.options, shared_.profile);
+      break;
+    case Node::Kind::kArray: ZARRFS_CHECK(build_array(*state)); break;
+    case Node::Kind::kDamaged:
+      state->kind = NodeState::Kind::kDamaged;
+      state->error = state->node.error;
+      break;
+    case Node::Kind::kUnsupported: hide(*state, state->node.error); break;
+    case Node::Kind::kPlain: {
+      ZARRFS_TRY(const bool leads, leads_to_node(*shared_.store, path));
+      state->kind = leads ? NodeState::Kind::kImplicitGroup : NodeState::Kind::kForeign;
+      if (leads) add_group_documents(*state, shared_.options, shared_.profile);
+      break;
+    }
+    case Node::Kind::kFile:
+    case Node::Kind::kAbsent: state->kind = NodeState::Kind::kAbsent; break;
+  }
+  return state;
+}
+
+Result<void> NodeCache::build_array(NodeState& state) {
+  const Node& node = state.node;
+  if (node.layout == nullptr) {
+    state.error = node.error;
+    state.kind = node.error.fault == Fault::kUnsupported ? NodeState::Kind::kHidden
+                                                         : NodeState::Kind::kDamaged;
+    return {};
+  }
+  state.kind = NodeState::Kind::kArray;
+  state.shown.path = state.path;
+  state.shown.status = node.status;
+  state.shown.reader = std::make_shared<ArrayReader>(
+      shared_.store, state.path, node.array, node.layout, shared_.indexes, shared_.counters);
+  state.shown.cells =
+      std::make_shared<CellDirectory>(shared_.store, state.path, node.array->key_encoding,
+                                      node.layout->grid().counts(), shared_.listings);
+  ZARRFS_TRY(ArrayCircumstances circumstances, circumstances_of(state));
+  const auto present = [&] {
+    state.shown.presentation =
+        present_array(state.path, node.array, node.layout, shared_.profile_for(state.path),
+                      shared_.options, circumstances);
+  };
+  present();
+  const bool passes_bytes = state.shown.presentation.rule == ByteRule::kVerbatim ||
+                            state.shown.presentation.rule == ByteRule::kTrim;
+  if (!state.shown.presentation.hidden && passes_bytes &&
+      shared_.options.format == ViewFormat::kV2 &&
+      sampled_zstd_lacks_size(*state.shown.reader, *state.shown.cells)) {
+    circumstances.zstd_without_size = true;
+    present();
+  }
+  this->present(state);
+  return state.kind == NodeState::Kind::kArray ? number(state) : Result<void>{};
+}
+
+Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
+  ArrayCircumstances circumstances;
+  if (shared_.options.format != ViewFormat::kV2) return circumstances;
+  if (shared_.profile_for(array.path).unique_dimensions) circumstances.dimensions = dimensions();
+  if (array.path.empty()) return circumstances;
+  ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
+  circumstances.in_ome_image = family->ome_image;
+  const auto& names = array.node.array->dimension_names;
+  circumstances.omit_dimension_names = std::any_of(
+      names.begin(), names.end(),
+      [&family](const auto& name) { return name && family->ambiguous_names.contains(*name); });
+  const std::string name = array.path.substr(array.path.rfind('/') + 1);
+  if (const std::string shown = family->levels.shown(name); shown != name) {
+    circumstances.shown_name = shown;
+  }
+  return circumstances;
+}
+
+void NodeCache::present(NodeState& state) {
+  const Presentation& shown = state.shown.presentation;
+  if (shown.hidden) return hide(state, {Fault::kUnsupported, shown.reason});
+  const auto chunks = checked_product(shown.chunk_counts);
+  if (!chunks || *chunks > kMaxChunks) {
+    return hide(state, {Fault::kUnsupported, "more than 2^48 chunks would be shown"});
+  }
+  if (shared_.options.format == ViewFormat::kV3) {
+    state.documents.push_back({"zarr.json", text_of(shown.document)});
+    return;
+  }
+  if (!shared_.options.separator) {
+    Json& spelled = state.shown.presentation.document;
+    spelled = shared_.spellings.spell(state.path, std::move(spelled));
+    state.shown.presentation.keys.separator =
+        spelled.value("dimension_separator", "") == "/" ? '/' : '.';
+  }
+  state.documents.push_back({".zarray", text_of(shown.document)});
+  state.documents.push_back({".zattrs", text_of(shown.attributes)});
+}
+
+Result<void> NodeCache::number(NodeState& state) {
+  const Presentation& shown = state.shown.presentation;
+  state.shown.names = ChunkNames(shown.keys, shown.chunk_counts);
+  const FileIdentity& document = state.node.document;
+  state.generation = mix_numbers(document.inode, static_cast<std::uint64_t>(document.mtime_ns));
+  state.generation = mix_numbers(state.generation, digest_of(dump_json(shown.document)));
+  state.generation = mix_numbers(state.generation, static_cast<std::uint64_t>(shown.rule));
+  state.shown.versions = shared_.options.immutable ? nullptr : versions_of(state);
+  ZARRFS_TRY(state.first_node,
+             shared_.numbers.range_of(state.path, state.generation, 0, state.shown.names.nodes()));
+  return {};
+}
+
+Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
+    const std::string& group_path) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = families_.find(group_path);
+    if (found != families_.end() &&
+        (shared_.options.immutable || Clock::now() - found->second.loaded < kValidity)) {
+      return found->second.family;
+    }
+  }
+  ZARRFS_TRY(Family loaded, load_family(group_path));
+  auto family = std::make_shared<const Family>(std::move(loaded));
+  const std::lock_guard lock(mutex_);
+  if (families_.size() >= kMaxFamilies) families_.clear();
+  families_[group_path] = {family, Clock::now()};
+  return family;
+}
+
+Result<NodeCache::Family> NodeCache::load_family(const std::string& group_path) {
+  Family family;
+  ZARRFS_TRY(const Node group, load_node(*shared_.store, group_path));
+  if (group.group != nullptr) {
+    family.ome_image = is_ome(group.group->attributes);
+    ZARRFS_TRY(family.levels, levels_of(group_path, *group.group));
+  }
+  const auto listed = shared_.store->list(group_path);
+  if (!listed && listed.error().fault == Fault::kUnsupported) return family;  // nothing tells names
+  if (!listed) return fail(listed.error());
+  const auto& entries = *listed;
+  if (!entries || entries->size() > kMaxSiblings) return family;
+  std::map<std::string, std::uint64_t> sizes;
+  for (const Entry& entry : *entries) {
+    if (entry.kind == EntryKind::kFile) continue;
+    const auto node = load_node(*shared_.store, join_path(group_path, entry.name));
+    if (!node || node->array == nullptr) continue;
+    const ArrayMetadata& array = *node->array;
+    const std::size_t axes = std::min(array.dimension_names.size(), array.shape.size());
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const auto& name = array.dimension_names[axis];
+      if (!name) continue;
+      const auto known = sizes.emplace(*name, array.shape[axis]).first;
+      if (known->second != array.shape[axis]) family.ambiguous_names.insert(*name);
+    }
+  }
+  return family;
+}
+
+Result<LevelNames> NodeCache::levels_of(const std::string& group_path, const GroupMetadata& group) {
+  const bool asked = shared_.profile.numbered_levels && shared_.options.format == ViewFormat::kV2;
+  if (!asked || group_path.empty() || !is_ome(group.attributes)) return LevelNames();
+  const Json& ome = group.attributes["ome"];
+  if (!ome.contains("multiscales")) return LevelNames();
+  ZARRFS_TRY(const Node well, load_node(*shared_.store, parent_path(group_path)));
+  const bool in_plate = well.group != nullptr && is_ome(well.group->attributes) &&
+                        well.group->attributes["ome"].contains("well");
+  if (!in_plate) return LevelNames();
+  LevelNames levels = LevelNames::numbered(ome["multiscales"]);
+  for (const std::string& name : levels.all_shown()) {
+    ZARRFS_TRY(const auto taken, shared_.store->status(join_path(group_path, name)));
+    if (taken) return LevelNames();
+  }
+  return levels;
+}
+
+std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (dimensions_ != nullptr && (shared_.options.immutable || Clock::now() < dimensions_until_)) {
+      return dimensions_;
+    }
+  }
+  const auto begun = Clock::now();
+  auto names = std::make_shared<DimensionNames>();
+  const Survey survey = survey_store(*shared_.store, kNodesForDimensions);
+  // Of what was not looked at nothing is known: there every dimension has its length in its name.
+  if (survey.whole) {
+    for (const Survey::Array& array : survey.arrays) names->add(*array.node.array);
+  }
+  const auto done = Clock::now();
+  const std::lock_guard lock(mutex_);
+  dimensions_ = std::move(names);
+  dimensions_until_ = done + std::max<Clock::duration>(kValidity, (done - begun) * kRestPerWork);
+  return dimensions_;
+}
+
+std::shared_ptr<ShardVersions> NodeCache::versions_of(const NodeState& state) {
+  const std::lock_guard lock(mutex_);
+  if (shared_.options.writing) {
+    if (names_.size() >= kMaxGenerations) names_.clear();
+    names_.emplace(state.generation, state.shown.names);
+  }
+  KeptVersions& kept = versions_[state.path];
+  if (kept.versions == nullptr || kept.generation != state.generation) {
+    kept = {state.generation, std::make_shared<ShardVersions>()};
+  }
+  return kept.versions;
+}
+
+std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(path);
+  return found == entries_.end() ? nullptr : found->second.state;
+}
+
+std::optional<NamedPart> NodeCache::earlier_part(std::uint64_t generation, std::uint64_t offset) {
+  const std::lock_guard lock(mutex_);
+  const auto names = names_.find(generation);
+  if (names == names_.end() || offset >= names->second.nodes()) return std::nullopt;
+  return names->second.part_of(offset);
+}
+
+void NodeCache::forget() {
+  ++epoch_;
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+  uses_.clear();
+  families_.clear();
+  dimensions_.reset();
+}
+
+void NodeCache::moved_away(const std::string& path) {
+  forget();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [array_path, kept] : versions_) {
+    if (is_at_or_below(array_path, path)) kept.versions->forget();
+  }
+}
+
+void NodeCache::report(const NodeState& state) {
+  switch (state.kind) {
+    case NodeState::Kind::kArray:
+      return shared_.reporter.shown(state.path, shown_as(state.shown.presentation.rule),
+                                    state.shown.presentation.reason);
+    case NodeState::Kind::kHidden:
+      return shared_.reporter.shown(state.path, ShownAs::kHidden, state.error.message);
+    case NodeState::Kind::kDamaged:
+      return shared_.reporter.shown(state.path, ShownAs::kDamaged, state.error.message);
+    default: return shared_.reporter.forget(state.path);
+  }
+}
+
+}  // namespace zarrfs

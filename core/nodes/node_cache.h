@@ -1,0 +1,94 @@
+// The nodes met so far, each with how it is shown. A node's document is looked at again at most
+// once a second, and never where the store is immutable. Thread-safe. No lock is held across I/O.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "core/nodes/node_state.h"
+#include "core/nodes/view_shared.h"
+
+namespace zarrfs {
+
+ShownAs shown_as(ByteRule rule);
+
+/// How long what was learnt of the store is taken for granted.
+inline constexpr std::chrono::seconds kValidity{1};
+
+class NodeCache {
+ public:
+  explicit NodeCache(ViewShared& shared) : shared_(shared) {}
+
+  /// What stands at `path`, which is a directory or absent.
+  Result<std::shared_ptr<const NodeState>> get(const std::string& path);
+  /// What was last known of `path`, without a look at the store; null where nothing was.
+  std::shared_ptr<const NodeState> last_known(const std::string& path);
+  /// What a number stood for in an earlier generation of an array, before its shape or attributes
+  /// were changed through this mount; nothing where that is long ago.
+  std::optional<NamedPart> earlier_part(std::uint64_t generation, std::uint64_t offset);
+  /// Forgets everything: documents were changed.
+  void forget();
+  /// The directory at `path` was moved away: what comes to its place is another one.
+  void moved_away(const std::string& path);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Kept {
+    std::shared_ptr<const NodeState> state;
+    Clock::time_point loaded;
+    Clock::time_point checked;
+    std::list<std::string>::iterator use;
+  };
+  /// What an array's neighbours tell.
+  struct Family {
+    bool ome_image = false;
+    LevelNames levels;                      ///< Of an image in a plate.
+    std::set<std::string> ambiguous_names;  ///< Dimension names that have several sizes.
+  };
+
+  std::shared_ptr<const NodeState> valid(const std::string& path);
+  std::shared_ptr<const NodeState> stale(const std::string& path);
+  Result<bool> unchanged(const NodeState& state);
+  void keep(const std::shared_ptr<const NodeState>& state);
+  void touch(const std::string& path);
+
+  Result<std::shared_ptr<const NodeState>> build(const std::string& path, Node node);
+  Result<void> build_array(NodeState& state);
+  void present(NodeState& state);
+  Result<void> number(NodeState& state);
+  Result<std::shared_ptr<const Family>> family_of(const std::string& group_path);
+  Result<Family> load_family(const std::string& group_path);
+  Result<LevelNames> levels_of(const std::string& group_path, const GroupMetadata& group);
+  std::shared_ptr<const DimensionNames> dimensions();
+  Result<ArrayCircumstances> circumstances_of(const NodeState& array);
+  std::shared_ptr<ShardVersions> versions_of(const NodeState& state);
+  void report(const NodeState& state);
+
+  ViewShared& shared_;
+  std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
+  std::mutex mutex_;
+  std::unordered_map<std::string, Kept> entries_;
+  std::list<std::string> uses_;  // most recent first
+  struct KeptVersions {
+    std::uint64_t generation = 0;
+    std::shared_ptr<ShardVersions> versions;
+  };
+  std::unordered_map<std::string, KeptVersions> versions_;
+  std::unordered_map<std::uint64_t, ChunkNames> names_;  // by generation
+  struct KeptFamily {
+    std::shared_ptr<const Family> family;
+    Clock::time_point loaded;
+  };
+  std::unordered_map<std::string, KeptFamily> families_;
+  std::shared_ptr<const DimensionNames> dimensions_;
+  Clock::time_point dimensions_until_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,57 @@
+// What stands at one path of the store and how it is shown: loaded once, used by every request
+// until the store's document changes. Immutable once built (its parts with state of their own are
+// thread-safe).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/chunks/array_view.h"
+#include "core/nodes/node_id.h"
+#include "core/present/level_names.h"
+#include "core/store/store.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+
+/// A document of a node: its name and text.
+struct ShownDocument {
+  std::string name;
+  std::shared_ptr<const Bytes> text;
+};
+
+struct NodeState {
+  enum class Kind {
+    kGroup,
+    kArray,
+    kImplicitGroup,  ///< A directory without zarr.json that leads to a node.
+    kForeign,        ///< A directory that leads to none.
+    kDamaged,        ///< Listed; its documents and chunks answer `error`.
+    kHidden,         ///< Not shown: `error` says why.
+    kAbsent,         ///< No directory (any more).
+  };
+  Kind kind = Kind::kAbsent;
+  std::string path;
+  Node node;
+  Error error;
+  std::vector<ShownDocument> documents;  ///< Consolidated metadata not included.
+  LevelNames levels;                     ///< Of an image: children with other names in the store.
+
+  ArrayView shown;               ///< Of arrays only, as are the next two.
+  std::uint64_t generation = 0;  ///< Another one for other metadata or another presentation.
+  NodeId first_node = 0;         ///< Of version 0.
+
+  [[nodiscard]] const ShownDocument* document(std::string_view name) const;
+  /// Whether the node has a zarr.json, sound or not.
+  [[nodiscard]] bool has_document() const {
+    return kind == Kind::kGroup || kind == Kind::kArray || kind == Kind::kDamaged ||
+           kind == Kind::kHidden;
+  }
+};
+
+/// Whether a Zarr v3 node lies at or below `path`: a few levels and a bounded number of directories
+/// are searched.
+Result<bool> leads_to_node(Store& store, const std::string& path);
+
+}  // namespace zarrfs

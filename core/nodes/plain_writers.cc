@@ -1,0 +1,88 @@
+#include "core/nodes/plain_writers.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/chunks/chunk_names.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr std::chrono::milliseconds kMostForNames{20};
+// A node that waits keeps new writers away for a moment, so that it has its turn; then they are let
+// in, since who holds a file open may need another one before closing it.
+constexpr std::chrono::milliseconds kKeptAway{100};
+constexpr std::chrono::milliseconds kLetIn{50};
+/// Who waits asks far more often.
+constexpr std::chrono::seconds kGivenUp{2};
+
+bool is_part_of(const std::string& path, const std::string& node) {
+  const std::string start = node.empty() ? node : node + "/";
+  if (!path.starts_with(start)) return false;
+  const std::string_view below = std::string_view(path).substr(start.size());
+  return below == ".zattrs" || below == ".zmetadata" ||
+         looks_like_chunk(below.substr(0, below.find('/')));
+}
+}  // namespace
+
+Result<std::uint64_t> PlainWriters::opened(const std::string& path, bool is_new) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [node, since] : waiting_) {
+    if (is_new && now - since < kKeptAway && is_part_of(path, node)) {
+      return fail(Fault::kBusy, "/" + path + ": the document of /" + node + " is being written");
+    }
+  }
+  open_[next_] = path;
+  return next_++;
+}
+
+void PlainWriters::closed(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  open_.erase(number);
+}
+
+void PlainWriters::moved(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, path] : open_) path = moved_path(path, from, to);
+}
+
+Result<NodeMaking> PlainWriters::making_node(const std::string& path) {
+  NodeMaking lock(making_mutex_, kMostForNames);
+  const bool made = lock && !any_part_of(path);
+  node_came(path, made);
+  if (made) return lock;
+  return fail(Fault::kBusy,
+              "/" + path + ": files in it, which would be parts of it, are open for writing");
+}
+
+void PlainWriters::node_came(const std::string& path, bool made) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(waiting_, [&](const auto& one) {
+    return made ? one.first == path : now - one.second > kGivenUp;
+  });
+  if (made) return;
+  const auto [at, is_new] = waiting_.try_emplace(path, now);
+  if (!is_new && now - at->second > kKeptAway + kLetIn) at->second = now;
+}
+
+bool PlainWriters::node_waits(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.contains(path);
+}
+
+bool PlainWriters::node_waits_around(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const auto& one) { return is_part_of(path, one.first); });
+}
+
+bool PlainWriters::any_part_of(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(open_.begin(), open_.end(),
+                     [&](const auto& one) { return is_part_of(one.second, path); });
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,58 @@
+// Programs that make plain files of the store or write to them, and nodes that are made around such
+// files (early_chunks.h): what is still being written cannot be moved aside, and a name that
+// was looked up before the array was there must not be made after it. Nothing here waits for a
+// program: kBusy says that somebody has to come again. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+
+#include "core/base/lock_order.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+using MakingMutex = Ranked<std::shared_timed_mutex, LockRank::kNodeMaking>;
+/// See PlainWriters::making and making_node.
+using NameMaking = std::shared_lock<MakingMutex>;
+using NodeMaking = std::unique_lock<MakingMutex>;
+
+class PlainWriters {
+ public:
+  /// For who looks a name up and makes it: no node is made while this lives.
+  NameMaking making() { return NameMaking(making_mutex_); }
+
+  /// The file at `path` is going to be opened for writing. Returns what closed() asks for; where it
+  /// is a new one, kBusy for moments in which a node around it waits for other writers to come to
+  /// their end.
+  Result<std::uint64_t> opened(const std::string& path, bool is_new);
+  void closed(std::uint64_t number);
+  /// The directory at `from` is now at `to`, with all below it.
+  void moved(const std::string& from, const std::string& to);
+
+  /// For who makes a node at `path`: while this lives nobody makes a name. kBusy while a file that
+  /// may be a chunk or the attributes of it is open for writing.
+  Result<NodeMaking> making_node(const std::string& path);
+  /// Whether making_node(path) was kBusy a moment ago.
+  [[nodiscard]] bool node_waits(const std::string& path) const;
+  /// Whether a node that is to be made around `path` waits.
+  [[nodiscard]] bool node_waits_around(const std::string& path) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void node_came(const std::string& path, bool made);
+  [[nodiscard]] bool any_part_of(const std::string& path) const;
+
+  MakingMutex making_mutex_;
+  mutable Ranked<std::mutex, LockRank::kRegistry> mutex_;
+  std::map<std::uint64_t, std::string> open_;
+  /// Nodes that wait, and since when new writers are kept away; of those that gave up, for a while.
+  std::map<std::string, Clock::time_point> waiting_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,59 @@
+#include "core/nodes/spellings.h"
+
+#include <utility>
+
+#include "core/zarr/tree.h"
+#include "core/zarr/v2_metadata.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr std::size_t kMaxSpellings = 4096;
+}  // namespace
+
+void Spellings::set(const std::string& path, Json document) {
+  const std::lock_guard lock(mutex_);
+  if (documents_.size() >= kMaxSpellings) documents_.clear();
+  documents_[path] = std::move(document);
+}
+
+void Spellings::made(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  if (made_.size() < kMaxSpellings) made_.insert(path);
+}
+
+bool Spellings::is_made(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return made_.contains(path);
+}
+
+void Spellings::moved(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> made;
+  for (const std::string& path : made_) made.insert(moved_path(path, from, to));
+  made_ = std::move(made);
+  std::unordered_map<std::string, Json> documents;
+  for (auto& [path, document] : documents_) {
+    documents[moved_path(path, from, to)] = std::move(document);
+  }
+  documents_ = std::move(documents);
+}
+
+Json Spellings::spell(const std::string& path, Json document) const {
+  Json own;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = documents_.find(path);
+    if (found == documents_.end()) return document;
+    own = found->second;
+  }
+  own["shape"] = document["shape"];
+  auto meaning = v3_document_of_v2(document, Json(), path);
+  auto own_meaning = v3_document_of_v2(own, Json(), path);
+  if (!meaning || !own_meaning) return document;
+  meaning->erase("chunk_key_encoding");  // chunks are found by either separator
+  own_meaning->erase("chunk_key_encoding");
+  return same_json(*meaning, *own_meaning) ? own : document;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,32 @@
+// The words in which programs wrote documents through a mount.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "core/base/json.h"
+
+namespace zarrfs {
+
+/// The `.zarray` documents that programs wrote through this mount, in their own words: TensorStore
+/// changes an array only where it finds exactly what it wrote. Thread-safe; bounded.
+class Spellings {
+ public:
+  void set(const std::string& path, Json document);
+  /// The array at `path` was made through this mount.
+  void made(const std::string& path);
+  [[nodiscard]] bool is_made(const std::string& path) const;
+  /// The directory at `from` is now at `to`, with all below it.
+  void moved(const std::string& from, const std::string& to);
+  /// The program's words for `document` where they say the same, with its shape; else `document`.
+  [[nodiscard]] Json spell(const std::string& path, Json document) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Json> documents_;
+  std::set<std::string> made_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,171 @@
+#include "core/nodes/survey.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+
+#include "core/present/presentation.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::size_t kDeepest = 16;
+constexpr std::size_t kNamed = 3;  // in a line for the user
+
+/// Attributes of the CF conventions that no other convention gives to an array.
+constexpr std::array<const char*, 9> kCfAttributes = {
+    "_FillValue", "missing_value", "scale_factor", "add_offset",  "standard_name",
+    "calendar",   "grid_mapping",  "cell_methods", "coordinates",
+};
+
+/// Whether the array is a coordinate of its group, as xarray writes them.
+bool is_coordinate(const ArrayMetadata& array, const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return array.shape.size() == 1 && array.dimension_names.size() == 1 &&
+         array.dimension_names[0] == name;
+}
+
+bool follows_cf(const ArrayMetadata& array, const std::string& path) {
+  const bool named = !array.dimension_names.empty();
+  return is_coordinate(array, path) ||
+         (named && array.attributes.is_object() &&
+          std::any_of(kCfAttributes.begin(), kCfAttributes.end(),
+                      [&](const char* name) { return array.attributes.contains(name); }));
+}
+
+bool follows_cf(const GroupMetadata& group) {
+  if (!group.attributes.is_object() || !group.attributes.contains("Conventions")) return false;
+  const Json& conventions = group.attributes["Conventions"];
+  return conventions.is_string() &&
+         conventions.get_ref<const std::string&>().find("CF-") != std::string::npos;
+}
+
+class Surveyor {
+ public:
+  Surveyor(Store& store, std::size_t most) : store_(store), most_(most) {}
+
+  Survey look() {
+    waiting_.push_back({"", 0});
+    for (std::size_t seen = 0; !waiting_.empty(); ++seen) {
+      if (seen == most_) {
+        survey_.whole = false;
+        break;
+      }
+      const Waiting next = std::move(waiting_.front());
+      waiting_.pop_front();
+      look_at(next);
+    }
+    return std::move(survey_);
+  }
+
+ private:
+  struct Waiting {
+    std::string path;
+    std::size_t depth = 0;
+  };
+
+  void look_at(const Waiting& at) {
+    auto node = load_node(store_, at.path);
+    if (!node) return;
+    if (node->array != nullptr) {
+      if (!survey_.cf && follows_cf(*node->array, at.path)) survey_.cf = at.path;
+      survey_.arrays.push_back({at.path, std::move(*node)});
+      return;
+    }
+    if (node->group != nullptr) {
+      if (!survey_.ome && is_ome(node->group->attributes)) survey_.ome = at.path;
+      if (!survey_.cf && follows_cf(*node->group)) survey_.cf = at.path;
+    }
+    if (node->kind == Node::Kind::kGroup || node->kind == Node::Kind::kPlain) enter(at);
+  }
+
+  void enter(const Waiting& at) {
+    auto entries = store_.list(at.path);
+    if (!entries || !*entries) return;
+    std::vector<std::string> names;
+    for (Entry& entry : **entries) {
+      const bool own = entry.name.starts_with(".zarrfs");
+      if (entry.kind != EntryKind::kFile && !own) names.push_back(std::move(entry.name));
+    }
+    if (at.depth == kDeepest || waiting_.size() > most_) {
+      survey_.whole = survey_.whole && names.empty();
+      return;
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      waiting_.push_back({join_path(at.path, name), at.depth + 1});
+    }
+  }
+
+  Store& store_;
+  std::size_t most_;
+  Survey survey_;
+  std::deque<Waiting> waiting_;
+};
+
+struct Named {
+  std::string names;
+  std::size_t count = 0;
+
+  void add(const std::string& path) {
+    if (++count <= kNamed) names += (count > 1 ? ", /" : "/") + printable(path);
+  }
+  [[nodiscard]] std::string text() const {
+    return count <= kNamed ? names : names + " and " + std::to_string(count - kNamed) + " more";
+  }
+};
+
+Presentation presented(const Survey::Array& array, const Profile& profile,
+                       const ViewOptions& options) {
+  return present_array(array.path, array.node.array, array.node.layout, profile, options, {});
+}
+
+bool is_hidden(const Survey::Array& array, const Profile& profile, const ViewOptions& options) {
+  if (array.node.layout == nullptr) return array.node.error.fault == Fault::kUnsupported;
+  return presented(array, profile, options).hidden;
+}
+
+/// Whether netCDF-C can be shown everything that xarray can.
+bool netcdf_reads_all(const Survey& survey) {
+  ViewOptions options;
+  options.profile = "netcdf";
+  const auto profile = choose_profile(options);
+  return profile &&
+         std::none_of(survey.arrays.begin(), survey.arrays.end(),
+                      [&](const auto& array) { return is_hidden(array, *profile, options); });
+}
+
+}  // namespace
+
+Survey survey_store(Store& store, std::size_t most) { return Surveyor(store, most).look(); }
+
+ProfileChoice choose_for(const Survey& survey) {
+  if (survey.ome) return {"ome", "/" + printable(*survey.ome) + " has OME-Zarr metadata"};
+  if (!survey.cf) return {"generic", ""};
+  const std::string because =
+      "/" + printable(*survey.cf) + " has metadata as xarray and netCDF write it";
+  if (netcdf_reads_all(survey)) return {"netcdf", because};
+  return {"xarray", because + ", and profile=netcdf would hide arrays"};
+}
+
+std::string shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options) {
+  Named hidden;
+  Named not_rechunked;
+  for (const Survey::Array& array : survey.arrays) {
+    if (is_hidden(array, profile, options)) {
+      hidden.add(array.path);
+    } else if (array.node.layout != nullptr && !options.rechunk.empty() &&
+               presented(array, profile, options).not_rechunked) {
+      not_rechunked.add(array.path);
+    }
+  }
+  std::string text;
+  if (hidden.count > 0) text = "hidden: " + hidden.text();
+  if (not_rechunked.count > 0) {
+    text += (text.empty() ? "" : "; ") + ("not re-chunked: " + not_rechunked.text());
+  }
+  return text;
+}
+
+}  // namespace zarrfs

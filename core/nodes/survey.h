@@ -1,0 +1,49 @@
+// A look at a store before it is mounted: what kind of programs it was made for. Bounded, and
+// breadth-first, so that what lies near the root decides. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/present/dimension_names.h"
+#include "core/present/profile.h"
+#include "core/present/view_options.h"
+#include "core/store/store.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+
+/// Nodes looked at before a mount, so that it begins at once, and for names of dimensions, which
+/// are to be right everywhere.
+inline constexpr std::size_t kNodesBeforeMount = 1000;
+inline constexpr std::size_t kNodesForDimensions = 20000;
+
+struct Survey {
+  struct Array {
+    std::string path;
+    Node node;
+  };
+  std::vector<Array> arrays;       ///< Outer ones first.
+  std::optional<std::string> ome;  ///< The first node with OME-Zarr metadata.
+  std::optional<std::string> cf;   ///< The first node that follows the CF conventions, or xarray's.
+  bool whole = true;               ///< Whether all of the store was looked at.
+};
+
+/// Looks at no more than `most` nodes. What cannot be read is left out.
+Survey survey_store(Store& store, std::size_t most);
+
+/// The profile for a store, and what speaks for it (empty where nothing does).
+struct ProfileChoice {
+  std::string profile;
+  std::string because;
+};
+ProfileChoice choose_for(const Survey& survey);
+
+/// What a user is told of how the store is shown: arrays that are hidden or not re-chunked; empty
+/// where there is none.
+std::string shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options);
+
+}  // namespace zarrfs

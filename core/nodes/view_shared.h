@@ -1,0 +1,42 @@
+// What the parts of one view share.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/chunks/cell_directory.h"
+#include "core/chunks/chunk_context.h"
+#include "core/nodes/node_id.h"
+#include "core/nodes/reporter.h"
+#include "core/nodes/spellings.h"
+#include "core/present/profile.h"
+
+namespace zarrfs {
+
+struct ViewShared : ChunkContext {
+  Profile profile;
+  /// For arrays that are made in the mount, where the profile was chosen for the store: programs
+  /// read them back as they wrote them.
+  std::optional<Profile> profile_of_made;
+  std::string profile_because;  ///< Why the profile was chosen; empty where the user did.
+  Reporter reporter;
+  NodeNumbers numbers;
+  std::shared_ptr<CellListings> listings;
+  std::shared_ptr<IndexCache> indexes;
+  Spellings spellings;
+
+  ViewShared(std::shared_ptr<Store> shown, const ViewOptions& chosen, Profile row)
+      : ChunkContext{std::move(shown), chosen, std::make_shared<ReadCounters>(), nullptr},
+        profile(std::move(row)),
+        reporter(chosen.log),
+        listings(std::make_shared<CellListings>(chosen.immutable)),
+        indexes(std::make_shared<IndexCache>(chosen.index_cache)) {}
+
+  [[nodiscard]] const Profile& profile_for(const std::string& array_path) const {
+    return profile_of_made && spellings.is_made(array_path) ? *profile_of_made : profile;
+  }
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,74 @@
+// Stores that are no directories: keys of objects at a server, or entries of an archive. They are
+// only read. What programs know of directories is made up: the inode of a path is a hash of it and
+// of the object's version, so that another version is another file.
+//
+// A file of such a store is one version of one object: its bytes never mix with another version's,
+// reading it is kStale once another version has taken its place. Thread-safe.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+/// What a store can do, and what is cheap in it.
+struct StoreTraits {
+  /// A name that is absent may have a file as its parent, and the status of a directory tells when
+  /// its listing changed. False: directories are only prefixes of keys.
+  bool directories = true;
+  /// False: nothing tells which names there are, but what is stored in the store itself; list()
+  /// is kUnsupported, and status() knows objects only.
+  bool lists = true;
+  /// False: each request waits for a network, and many may wait at once.
+  bool near = true;
+};
+
+/// How an object is going to be read: what the first request for it should bring.
+struct OpenHint {
+  enum class Part { kUnknown, kStart, kEnd, kWhole };
+  Part part = Part::kUnknown;
+  std::uint64_t bytes = 0;  ///< At the start or end.
+};
+
+class ObjectStore : public Store {
+ public:
+  [[nodiscard]] virtual StoreTraits traits() const = 0;
+  /// As open(), where it is known how the object is going to be read.
+  virtual Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) = 0;
+  /// Advice: these objects are going to be opened so. Asks for many at once, and waits for them.
+  virtual void expect(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
+  /// What was asked of a network so far, as the members of a JSON object; empty where there is
+  /// none.
+  [[nodiscard]] virtual std::string statistics() const { return {}; }
+
+  // Nothing of this can be written.
+
+  Result<struct statvfs> space() override;
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override;
+  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                         mode_t mode) override;
+  Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override;
+  Result<void> rename(const std::string& from, const std::string& to) override;
+  Result<void> remove(const std::string& path) override;
+  Result<void> make_directory(const std::string& path, mode_t mode) override;
+  Result<void> remove_directory(const std::string& path) override;
+  Result<void> sync_directory(const std::string& path) override;
+  Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override;
+  std::optional<std::string> why_read_only() override;
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> read_only(const std::string& path) const;
+};
+
+/// Those of a directory where `store` is no ObjectStore.
+StoreTraits traits_of(const Store& store);
+
+/// Attributes for an object or a directory of such a store: owned by this process, not writable.
+/// `modified_ns` since 1970.
+struct stat object_status(const std::string& path, const std::string& version, std::uint64_t size,
+                          std::int64_t modified_ns);
+struct stat prefix_status(const std::string& path, std::int64_t modified_ns);
+
+}  // namespace zarrfs

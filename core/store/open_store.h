@@ -1,0 +1,24 @@
+// Opens a SOURCE of any kind: a directory, an archive, a server.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/remote/options.h"
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+struct StoreOptions {
+  LinkPolicy links = LinkPolicy::kInside;  ///< Of directories.
+  std::size_t keep_open = 0;               ///< Of directories: see open_store.
+  RemoteOptions remote;
+};
+
+/// The only place that names concrete stores.
+Result<std::unique_ptr<Store>> open_source(const std::string& source, const StoreOptions& options);
+
+/// Whether `source` is a directory or file of this machine, which local_path() names.
+bool is_local(const std::string& source);
+
+}  // namespace zarrfs

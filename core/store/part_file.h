@@ -1,0 +1,63 @@
+// Files that are not files of the storage: a part of one, and bytes that are made when they are
+// asked for. Both look like files to whoever reads a store. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+/// A range of a larger file, as a file of its own.
+class PartFile final : public File {
+ public:
+  /// `range` lies within `whole`, which stands at `path` of the store.
+  PartFile(std::shared_ptr<const File> whole, std::string path, ByteRange range);
+  [[nodiscard]] std::string name() const override { return whole_->name(); }
+  [[nodiscard]] const struct stat& status() const override { return status_; }
+  [[nodiscard]] Result<struct stat> current_status() const override;
+  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
+  void fetch(ByteRange range) const override;
+
+  [[nodiscard]] const std::shared_ptr<const File>& whole() const { return whole_; }
+  /// The whole file's path in the store.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] ByteRange range() const { return range_; }
+
+ private:
+  std::shared_ptr<const File> whole_;
+  std::string path_;
+  ByteRange range_;
+  struct stat status_;
+};
+
+/// Bytes whose number is known, and which are made from `origin` when they are read first.
+class MadeFile final : public File {
+ public:
+  using Make = std::function<Result<Bytes>()>;
+  /// `make` gives `size` bytes, made of what lies at `offset` of `origin`; it is called again where
+  /// it failed. Times and owner are those of `origin`, and the identity is one of that place.
+  MadeFile(std::shared_ptr<const File> origin, std::uint64_t offset, std::uint64_t size, Make make);
+  [[nodiscard]] std::string name() const override { return origin_->name(); }
+  [[nodiscard]] const struct stat& status() const override { return status_; }
+  [[nodiscard]] Result<struct stat> current_status() const override;
+  /// kDamaged where other than `size` bytes were made.
+  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
+
+ private:
+  Result<std::shared_ptr<const Bytes>> bytes() const;
+
+  [[nodiscard]] struct stat shown(struct stat origin, std::uint64_t size) const;
+
+  std::shared_ptr<const File> origin_;
+  std::uint64_t offset_;
+  Make make_;
+  struct stat status_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Bytes> made_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,59 @@
+// The kinds of servers: how a request for an object is written (and signed), and how a listing is
+// asked for. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/store/remote/credentials.h"
+#include "core/store/remote/http.h"
+#include "core/store/remote/listing.h"
+#include "core/store/remote/options.h"
+#include "core/store/remote/url.h"
+
+namespace zarrfs {
+
+/// A question about one key. `query` is percent-encoded already.
+struct ObjectRequest {
+  std::string method = "GET";
+  std::string key;  ///< Below the store's root; not encoded.
+  std::string query;
+  HeaderList headers;
+  std::size_t part_limit = 0;  ///< See HttpRequest.
+  std::size_t whole_limit = 0;
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  /// The request as it is sent now. kDenied where there are no credentials.
+  virtual Result<HttpRequest> write(const ObjectRequest& request) = 0;
+  /// Learns from a refusal (another region, a clock that is wrong, keys that have expired); true
+  /// where the request is worth writing anew.
+  virtual bool learn(const HttpResponse& /*response*/, const ServiceError& /*error*/) {
+    return false;
+  }
+  [[nodiscard]] virtual bool lists() const { return false; }
+  /// One page of what is directly below `prefix` (a key without its last slash; "" is the root).
+  [[nodiscard]] virtual ObjectRequest listing(const std::string& /*prefix*/,
+                                              const std::string& /*continuation*/,
+                                              std::size_t /*most*/) const {
+    return {};
+  }
+  /// The key within the store of a key in a listing; nothing where it lies outside.
+  [[nodiscard]] virtual std::optional<std::string> key_of(const std::string& /*listed*/) const {
+    return std::nullopt;
+  }
+  /// The URL of an object, for messages and for the cache: without secrets.
+  [[nodiscard]] virtual std::string url_of(const std::string& key) const = 0;
+};
+
+/// `url` has the scheme http or https: any server of files.
+std::unique_ptr<Endpoint> web_endpoint(const Url& url);
+
+/// `url` has the scheme s3 or gs.
+Result<std::unique_ptr<Endpoint>> bucket_endpoint(const Url& url, const RemoteOptions& options,
+                                                  HttpClient& http, const Environment& environment);
+
+}  // namespace zarrfs

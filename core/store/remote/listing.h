@@ -1,0 +1,41 @@
+// What an object store answers in XML: a page of a listing, and the code of an error. Untrusted.
+// Source: Amazon S3 API reference, ListObjectsV2 and "Error responses". Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+struct ListedObject {
+  std::string key;
+  std::uint64_t size = 0;
+  std::string tag;  ///< ETag, as it came.
+  std::string modified;
+};
+
+struct ListingPage {
+  std::vector<ListedObject> objects;
+  std::vector<std::string> prefixes;
+  bool truncated = false;
+  std::string continuation;  ///< Not empty where truncated.
+};
+
+/// kDamaged where it is no page of a listing: no XML, another document, a size that is none, keys
+/// that cannot be decoded, a page that goes on without saying where.
+Result<ListingPage> parse_listing(std::string_view xml);
+
+/// "NoSuchKey", "ExpiredToken", ... with what the server says about it; empty where `xml` is no
+/// error document.
+struct ServiceError {
+  std::string code;
+  std::string message;
+  std::string region;  ///< Where a server says in which region a bucket is.
+};
+ServiceError parse_service_error(std::string_view xml);
+
+}  // namespace zarrfs

@@ -1,0 +1,412 @@
+#include "core/store/remote/remote_objects.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/json.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::uint64_t kLargestRequest = std::uint64_t{8} << 20U;
+constexpr std::uint64_t kUnknownStart = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kLargestHint = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kLeastMemory = std::uint64_t{16} << 20U;
+constexpr std::size_t kErrorText = std::size_t{64} << 10U;
+constexpr std::size_t kPageLimit = std::size_t{64} << 20U;
+constexpr std::size_t kMostEntries = std::size_t{4} << 20U;
+constexpr std::size_t kMostSearched = 10000;  // entries of a listing
+constexpr std::int64_t kMostFetches = 256;
+constexpr int kAttempts = 3;
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+ObjectTable::Clock::duration validity_of(const RemoteOptions& options) {
+  return options.immutable ? ObjectTable::Clock::duration(std::chrono::hours(24 * 365 * 10))
+                           : ObjectTable::Clock::duration(milliseconds(options.revalidate));
+}
+
+AskedPart part_of(const OpenHint& hint) {
+  switch (hint.part) {
+    case OpenHint::Part::kWhole: return {AskedPart::Kind::kWhole, {}};
+    case OpenHint::Part::kStart:
+      return {AskedPart::Kind::kRange, {0, std::clamp<std::uint64_t>(hint.bytes, 1, kLargestHint)}};
+    case OpenHint::Part::kEnd:
+      return {AskedPart::Kind::kSuffix,
+              {0, std::clamp<std::uint64_t>(hint.bytes, 1, kLargestHint)}};
+    case OpenHint::Part::kUnknown: break;
+  }
+  return {AskedPart::Kind::kRange, {0, kUnknownStart}};
+}
+
+/// Ranges of at most kLargestRequest.
+std::vector<ByteRange> in_requests(const std::vector<ByteRange>& ranges) {
+  std::vector<ByteRange> parts;
+  for (ByteRange range : ranges) {
+    while (range.length > 0) {
+      const std::uint64_t length = std::min(range.length, kLargestRequest);
+      parts.push_back({range.offset, length});
+      range = {range.offset + length, range.length - length};
+    }
+  }
+  return parts;
+}
+
+void add_condition(ObjectRequest& request, const ObjectInfo& info, bool unless) {
+  const Version& version = info.version;
+  constexpr std::string_view kModified = "modified ";
+  if (version.tag.starts_with(kModified)) {
+    request.headers.emplace_back(unless ? "If-Modified-Since" : "If-Unmodified-Since",
+                                 version.tag.substr(kModified.size()));
+  } else if (!version.tag.empty() && (unless || !version.weak)) {
+    request.headers.emplace_back(unless ? "If-None-Match" : "If-Match", version.tag);
+  }
+}
+
+}  // namespace
+
+struct RemoteObjects::Opening {
+  std::string key;
+  AskedPart part;
+  std::optional<ObjectInfo> known;  ///< What was there when it was looked at last.
+  ObjectRequest request;
+};
+
+Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
+                                                           const RemoteOptions& options) {
+  HttpSettings settings;
+  settings.connections = static_cast<std::size_t>(options.connections);
+  settings.ca_file = options.ca_file;
+  settings.seconds = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(options.deadline));
+  settings.connect_seconds = std::min(settings.connect_seconds, settings.seconds);
+  settings.quiet_seconds = std::min(settings.quiet_seconds, settings.seconds);
+  ZARRFS_TRY(auto http, HttpClient::make(settings));
+  std::unique_ptr<Endpoint> endpoint;
+  if (url.scheme == "s3" || url.scheme == "gs") {
+    ZARRFS_TRY(endpoint, bucket_endpoint(url, options, *http, process_environment()));
+  } else {
+    endpoint = web_endpoint(url);
+  }
+  std::unique_ptr<DiskCache> disk;
+  if (!options.cache.empty()) {
+    ZARRFS_TRY(disk, DiskCache::open(options.cache, options.cache_size));
+  }
+  return std::shared_ptr<RemoteObjects>(
+      new RemoteObjects(std::move(http), std::move(endpoint), std::move(disk), options));
+}
+
+RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<Endpoint> endpoint,
+                             std::unique_ptr<DiskCache> disk, const RemoteOptions& options)
+    : options_(options),
+      table_(validity_of(options)),
+      segments_(std::max(options.memory_cache, kLeastMemory)),
+      disk_(std::move(disk)),
+      http_(std::move(http)),
+      requester_(*http_, std::move(endpoint), milliseconds(options.deadline), options.absent_403) {}
+
+// What is on its way tells the caches that it does not come: they must be there still.
+RemoteObjects::~RemoteObjects() { http_.reset(); }
+
+std::string RemoteObjects::object_name(const std::string& key, const ObjectInfo& info) const {
+  return url_of(key) + "\n" + info.version.tag + "\n" + std::to_string(info.size);
+}
+
+Error RemoteObjects::stale(const std::string& key) const {
+  return {Fault::kStale, url_of(key) + ": another version has taken its place while it was read"};
+}
+
+void RemoteObjects::keep_bytes(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
+                               Bytes bytes) {
+  const std::string name = object_name(key, info);
+  if (disk_ != nullptr && !info.version.tag.empty()) disk_->keep(name, offset, bytes);
+  segments_.put(name, offset, std::move(bytes));
+}
+
+Result<std::optional<ObjectInfo>> RemoteObjects::status(const std::string& key) {
+  const ObjectTable::Turn turn(table_, key);
+  if (const auto known = table_.find(key); known && known->fresh) return known->info;
+  ObjectRequest request;
+  request.method = "HEAD";
+  request.key = key;
+  ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
+  std::optional<ObjectInfo> info;
+  if (answer.status != 404) {
+    ZARRFS_TRY(info, read_head(answer, url_of(key)));
+  }
+  table_.keep(key, info);
+  return info;
+}
+
+RemoteObjects::Opening RemoteObjects::opening_of(const std::string& key,
+                                                 const OpenHint& hint) const {
+  Opening opening{key, part_of(hint), {}, {}};
+  if (const auto known = table_.find(key)) opening.known = known->info;
+  if (!opening.known && disk_ != nullptr) opening.known = disk_->find_info(url_of(key));
+  ObjectRequest& request = opening.request;
+  request.key = key;
+  request.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
+  request.part_limit = static_cast<std::size_t>(opening.part.range.length);
+  if (const auto header = range_header(opening.part)) {
+    request.headers.emplace_back("Range", *header);
+  }
+  if (opening.known) add_condition(request, *opening.known, true);
+  return opening;
+}
+
+Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
+                                                      Result<HttpResponse> answer) {
+  const std::string& key = opening.key;
+  if (!answer) return fail(std::move(answer.error()));
+  if (answer->status == 404) {
+    table_.keep(key, std::nullopt);
+    return std::nullopt;
+  }
+  if (answer->status == 304 && opening.known) {
+    table_.keep(key, opening.known);
+    return opening.known;
+  }
+  if (answer->status == 416) return open_empty(key);
+  ZARRFS_TRY(ObjectPart part, read_part(std::move(*answer), opening.part, url_of(key)));
+  const ObjectInfo info = part.info;
+  table_.keep(key, info);
+  if (disk_ != nullptr) disk_->keep_info(url_of(key), info);
+  if (!part.bytes.empty()) keep_bytes(key, info, part.offset, std::move(part.bytes));
+  return info;
+}
+
+/// Servers refuse every range of an object without bytes.
+Result<std::optional<ObjectInfo>> RemoteObjects::open_empty(const std::string& key) {
+  ObjectRequest request;
+  request.key = key;
+  request.whole_limit = kErrorText;
+  ZARRFS_TRY(HttpResponse answer, requester_.ask(request));
+  if (answer.status == 404) {
+    table_.keep(key, std::nullopt);
+    return std::nullopt;
+  }
+  ZARRFS_TRY(const ObjectPart part, read_part(std::move(answer), {}, url_of(key)));
+  if (part.info.size > 0) return fail(stale(key));
+  table_.keep(key, part.info);
+  return part.info;
+}
+
+Result<std::optional<ObjectInfo>> RemoteObjects::open_object(const std::string& key,
+                                                             const OpenHint& hint) {
+  if (const auto known = table_.find(key); known && known->fresh) return known->info;
+  const ObjectTable::Turn turn(table_, key);
+  if (const auto known = table_.find(key); known && known->fresh) return known->info;
+  if (options_.immutable && disk_ != nullptr) {
+    if (auto info = disk_->find_info(url_of(key))) {
+      table_.keep(key, info);
+      return info;
+    }
+  }
+  const Opening opening = opening_of(key, hint);
+  return take(opening, requester_.ask(opening.request));
+}
+
+void RemoteObjects::expect(std::span<const std::string> keys, const OpenHint& hint) {
+  std::vector<Opening> openings;
+  std::vector<ObjectRequest> requests;
+  for (const std::string& key : keys) {
+    if (const auto known = table_.find(key); known && known->fresh) continue;
+    openings.push_back(opening_of(key, hint));
+    requests.push_back(openings.back().request);
+  }
+  auto answers = requester_.ask_all(std::move(requests));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    static_cast<void>(take(openings[i], std::move(answers[i])));
+  }
+}
+
+ObjectRequest RemoteObjects::range_request(const std::string& key, const ObjectInfo& info,
+                                           ByteRange range) const {
+  ObjectRequest request;
+  request.key = key;
+  request.part_limit = static_cast<std::size_t>(range.length);
+  request.whole_limit = static_cast<std::size_t>(
+      std::max<std::uint64_t>(kErrorText, std::max(options_.memory_cache, kLeastMemory)));
+  request.headers.emplace_back("Range", *range_header({AskedPart::Kind::kRange, range}));
+  add_condition(request, info, false);
+  return request;
+}
+
+Result<void> RemoteObjects::take_range(const std::string& key, const ObjectInfo& info,
+                                       ByteRange range, Result<HttpResponse> answer) {
+  if (!answer) return fail(std::move(answer.error()));
+  const int status = answer->status;
+  if (status == 404 || status == 412 || status == 416) {
+    table_.forget(key);
+    return fail(stale(key));
+  }
+  ZARRFS_TRY(ObjectPart part,
+             read_part(std::move(*answer), {AskedPart::Kind::kRange, range}, url_of(key)));
+  if (part.info.size != info.size || !(part.info.version == info.version)) {
+    table_.forget(key);
+    return fail(stale(key));
+  }
+  table_.confirm(key, info);
+  keep_bytes(key, info, part.offset, std::move(part.bytes));
+  return {};
+}
+
+Result<void> RemoteObjects::bring(const std::string& key, const ObjectInfo& info,
+                                  const std::vector<ByteRange>& missing) {
+  const std::string name = object_name(key, info);
+  std::vector<ByteRange> wanted;
+  std::vector<ObjectRequest> requests;
+  for (const ByteRange& range : in_requests(missing)) {
+    auto kept = disk_ == nullptr ? std::nullopt : disk_->find(name, range);
+    if (kept) {
+      segments_.put(name, range.offset, std::move(*kept));
+      continue;
+    }
+    wanted.push_back(range);
+    requests.push_back(range_request(key, info, range));
+  }
+  Result<void> result;
+  if (!requests.empty()) {
+    auto answers = requester_.ask_all(std::move(requests));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      auto taken = take_range(key, info, wanted[i], std::move(answers[i]));
+      if (!taken) result = std::move(taken);
+    }
+  }
+  // All that did not come; put() has ended the waiting for the rest.
+  for (const ByteRange& range : missing) segments_.give_up(name, range);
+  return result;
+}
+
+Result<void> RemoteObjects::read(const std::string& key, const ObjectInfo& info,
+                                 std::uint64_t offset, MutableByteView out) {
+  if (out.empty()) return {};
+  const std::string name = object_name(key, info);
+  ++reads_;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::vector<ByteRange> missing = segments_.begin(name, {offset, out.size()});
+    if (missing.empty() && attempt == 0) ++hits_;
+    if (!missing.empty()) ZARRFS_CHECK(bring(key, info, missing));
+    if (segments_.read(name, offset, out)) return {};
+  }
+  return fail(Fault::kNoMemory, url_of(key) + ": memory_cache does not hold " +
+                                    spell_range({offset, out.size()}) + " while it is read");
+}
+
+void RemoteObjects::fetch(const std::string& key, const ObjectInfo& info, ByteRange range) {
+  if (!lies_within(range, info.size) || range.length == 0) return;
+  if (range.length > segments_.max_bytes() / 4 || fetching_ > kMostFetches) return;
+  const std::string name = object_name(key, info);
+  for (const ByteRange& missing : segments_.begin(name, range)) {
+    auto kept = disk_ == nullptr ? std::nullopt : disk_->find(name, missing);
+    if (kept) {
+      segments_.put(name, missing.offset, std::move(*kept));
+      continue;
+    }
+    ++fetching_;
+    requester_.ask_later(range_request(key, info, missing),
+                         [this, key, info, name, missing](Result<HttpResponse> answer) {
+                           static_cast<void>(take_range(key, info, missing, std::move(answer)));
+                           segments_.give_up(name, missing);
+                           --fetching_;
+                         });
+  }
+}
+
+Result<ListingPage> RemoteObjects::list_page(const std::string& prefix,
+                                             const std::string& continuation, std::size_t most) {
+  ObjectRequest request = requester_.endpoint().listing(prefix, continuation, most);
+  request.whole_limit = kPageLimit;
+  ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
+  const std::string what = url_of(prefix) + ": listing it";
+  if (answer.status != 200) {
+    return fail(Fault::kIo, what + ": status " + std::to_string(answer.status));
+  }
+  auto page =
+      parse_listing({reinterpret_cast<const char*>(answer.body.data()), answer.body.size()});
+  if (!page) return fail(Fault::kIo, what + ": " + page.error().message);
+  return page;
+}
+
+void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
+                             std::vector<Entry>& entries) {
+  const std::string begin = prefix.empty() ? "" : prefix + "/";
+  const auto name_of = [&](const std::string& listed) -> std::string {
+    const auto key = requester_.endpoint().key_of(listed);
+    if (!key || !key->starts_with(begin)) return "";
+    const std::string name = key->substr(begin.size());
+    const bool odd = name == "." || name == ".." || name.find('\0') != std::string::npos;
+    return odd ? "" : name;
+  };
+  for (ListedObject& object : page.objects) {
+    std::string name = name_of(object.key);
+    if (name.empty() || name.find('/') != std::string::npos) continue;  // the prefix's own marker
+    entries.push_back({std::move(name), EntryKind::kFile});
+  }
+  for (const std::string& listed : page.prefixes) {
+    std::string name = name_of(listed);
+    if (name.ends_with('/')) name.pop_back();
+    if (name.empty() || name.find('/') != std::string::npos) continue;
+    entries.push_back({std::move(name), EntryKind::kDirectory});
+  }
+}
+
+Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
+  const ObjectTable::Turn turn(table_, prefix + "/");
+  if (auto listing = table_.find_listing(prefix)) return listing;
+  std::vector<Entry> entries;
+  std::string continuation;
+  bool any = false;
+  do {
+    ZARRFS_TRY(ListingPage page, list_page(prefix, continuation, 1000));
+    continuation = page.truncated ? page.continuation : "";
+    any = any || !page.objects.empty() || !page.prefixes.empty();
+    add_page(prefix, std::move(page), entries);
+    if (entries.size() > kMostEntries) {
+      return fail(Fault::kTooBig, url_of(prefix) + ": more than " + std::to_string(kMostEntries) +
+                                      " names directly below it");
+    }
+  } while (!continuation.empty());
+  std::optional<std::vector<Entry>> found;
+  if (any || prefix.empty()) found = std::move(entries);
+  auto listing = std::make_shared<const std::optional<std::vector<Entry>>>(std::move(found));
+  table_.keep_listing(prefix, listing);
+  return listing;
+}
+
+bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
+  const std::size_t slash = prefix.rfind('/');
+  const bool at_root = slash == std::string::npos;
+  const auto listing = table_.find_listing(at_root ? "" : prefix.substr(0, slash));
+  if (listing == nullptr || !*listing || (*listing)->size() > kMostSearched) return false;
+  const std::string_view name = std::string_view(prefix).substr(at_root ? 0 : slash + 1);
+  bool found = false;
+  for (const Entry& entry : **listing) {
+    if (entry.name != name) continue;
+    if (entry.kind != EntryKind::kDirectory) return false;
+    found = true;
+  }
+  return found;
+}
+
+Result<bool> RemoteObjects::has_prefix(const std::string& prefix) {
+  if (const auto listing = table_.find_listing(prefix)) return listing->has_value();
+  ZARRFS_TRY(const ListingPage page, list_page(prefix, "", 1));
+  return !page.objects.empty() || !page.prefixes.empty();
+}
+
+std::string RemoteObjects::statistics() const {
+  const HttpCounters& counters = http_->counters();
+  Json json = {{"requests", counters.requests.load()},
+               {"bytes", counters.bytes.load()},
+               {"failures", counters.failures.load()},
+               {"retries", requester_.retries()},
+               {"reads", reads_.load()},
+               {"memory_hits", hits_.load()},
+               {"memory_bytes", segments_.bytes()}};
+  if (disk_ != nullptr) json["disk_hits"] = disk_->hits();
+  return dump_json(json);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,89 @@
+// The objects of one server below one URL: what is known of them, their bytes through the caches,
+// and versions that never mix. What a RemoteStore and its files share. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/store/object_store.h"
+#include "core/store/remote/disk_cache.h"
+#include "core/store/remote/object_table.h"
+#include "core/store/remote/options.h"
+#include "core/store/remote/requester.h"
+#include "core/store/remote/segment_cache.h"
+
+namespace zarrfs {
+
+class RemoteObjects {
+ public:
+  /// `url`: http(s), s3 or gs.
+  static Result<std::shared_ptr<RemoteObjects>> open(const Url& url, const RemoteOptions& options);
+
+  /// Ends what is on its way.
+  ~RemoteObjects();
+  RemoteObjects(const RemoteObjects&) = delete;
+  RemoteObjects& operator=(const RemoteObjects&) = delete;
+
+  /// Nothing where the server says that there is no such object. Asks with HEAD.
+  Result<std::optional<ObjectInfo>> status(const std::string& key);
+  /// The same, and brings the bytes that are going to be read first.
+  Result<std::optional<ObjectInfo>> open_object(const std::string& key, const OpenHint& hint);
+  /// Those of `keys` that are not known, many at once. What fails is asked for again when it is
+  /// needed.
+  void expect(std::span<const std::string> keys, const OpenHint& hint);
+  /// Bytes of this version; kStale where the server has another one now.
+  Result<void> read(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
+                    MutableByteView out);
+  /// Begins to bring them. Never waits.
+  void fetch(const std::string& key, const ObjectInfo& info, ByteRange range);
+
+  /// What is directly below `prefix`; nothing where there is nothing. Only where lists().
+  Result<ObjectTable::Listing> list(const std::string& prefix);
+  /// Whether a listing that is still good names `prefix` as one, and as no object.
+  [[nodiscard]] bool listed_as_prefix(const std::string& prefix) const;
+  /// Whether a key begins with `prefix` and a slash. Only where lists().
+  Result<bool> has_prefix(const std::string& prefix);
+
+  [[nodiscard]] bool lists() const { return requester_.endpoint().lists(); }
+  [[nodiscard]] std::string url_of(const std::string& key) const {
+    return requester_.endpoint().url_of(key);
+  }
+  /// See ObjectStore::statistics.
+  [[nodiscard]] std::string statistics() const;
+
+ private:
+  RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<Endpoint> endpoint,
+                std::unique_ptr<DiskCache> disk, const RemoteOptions& options);
+
+  struct Opening;
+  [[nodiscard]] Opening opening_of(const std::string& key, const OpenHint& hint) const;
+  Result<std::optional<ObjectInfo>> take(const Opening& opening, Result<HttpResponse> answer);
+  Result<std::optional<ObjectInfo>> open_empty(const std::string& key);
+  [[nodiscard]] ObjectRequest range_request(const std::string& key, const ObjectInfo& info,
+                                            ByteRange range) const;
+  Result<void> take_range(const std::string& key, const ObjectInfo& info, ByteRange range,
+                          Result<HttpResponse> answer);
+  Result<void> bring(const std::string& key, const ObjectInfo& info,
+                     const std::vector<ByteRange>& missing);
+  void keep_bytes(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
+                  Bytes bytes);
+  [[nodiscard]] Error stale(const std::string& key) const;
+  [[nodiscard]] std::string object_name(const std::string& key, const ObjectInfo& info) const;
+  Result<ListingPage> list_page(const std::string& prefix, const std::string& continuation,
+                                std::size_t most);
+  void add_page(const std::string& prefix, ListingPage page, std::vector<Entry>& entries);
+
+  const RemoteOptions options_;
+  ObjectTable table_;
+  SegmentCache segments_;
+  const std::unique_ptr<DiskCache> disk_;  ///< Null where there is none.
+  std::atomic<std::uint64_t> reads_{0};
+  std::atomic<std::uint64_t> hits_{0};
+  std::atomic<std::int64_t> fetching_{0};
+  std::unique_ptr<HttpClient> http_;
+  Requester requester_;
+};
+
+}  // namespace zarrfs

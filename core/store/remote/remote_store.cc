@@ -1,0 +1,131 @@
+#include "core/store/remote/remote_store.h"
+
+#include <array>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include "core/store/remote/remote_objects.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+std::string version_text(const ObjectInfo& info) {
+  return info.version.tag + " " + std::to_string(info.size);
+}
+
+/// Documents are read whole; they are never directories.
+bool is_document(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  return name.starts_with(".z") || name.ends_with(".json");
+}
+
+class RemoteFile final : public File {
+ public:
+  RemoteFile(std::shared_ptr<RemoteObjects> objects, std::string key, ObjectInfo info)
+      : objects_(std::move(objects)),
+        key_(std::move(key)),
+        info_(std::move(info)),
+        status_(object_status(key_, version_text(info_), info_.size, info_.modified_ns)) {}
+
+  [[nodiscard]] std::string name() const override { return objects_->url_of(key_); }
+  [[nodiscard]] const struct stat& status() const override { return status_; }
+  [[nodiscard]] Result<struct stat> current_status() const override { return status_; }
+  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
+    const std::uint64_t begin = std::min(offset, info_.size);
+    const std::uint64_t length = std::min<std::uint64_t>(out.size(), info_.size - begin);
+    ZARRFS_CHECK(objects_->read(key_, info_, begin, out.first(static_cast<std::size_t>(length))));
+    return static_cast<std::size_t>(length);
+  }
+  void fetch(ByteRange range) const override { objects_->fetch(key_, info_, range); }
+
+ private:
+  const std::shared_ptr<RemoteObjects> objects_;
+  const std::string key_;
+  const ObjectInfo info_;
+  const struct stat status_;
+};
+
+class RemoteStore final : public ObjectStore {
+ public:
+  RemoteStore(std::shared_ptr<RemoteObjects> objects, std::string name)
+      : objects_(std::move(objects)),
+        name_(std::move(name)),
+        opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kNanoseconds) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] StoreTraits traits() const override { return {false, objects_->lists(), false}; }
+
+  Result<std::optional<struct stat>> status(const std::string& path) override {
+    ZARRFS_CHECK(check_path(path));
+    if (path.empty()) return prefix_status(path, opened_ns_);
+    if (objects_->listed_as_prefix(path)) return prefix_status(path, opened_ns_);
+    ZARRFS_TRY(const auto info, objects_->status(path));
+    if (info) return object_status(path, version_text(*info), info->size, info->modified_ns);
+    if (!objects_->lists() || is_document(path)) return std::nullopt;
+    ZARRFS_TRY(const bool any, objects_->has_prefix(path));
+    if (!any) return std::nullopt;
+    return prefix_status(path, opened_ns_);
+  }
+
+  Result<std::shared_ptr<File>> open(const std::string& path) override {
+    return open_for(path, {is_document(path) ? OpenHint::Part::kWhole : OpenHint::Part::kUnknown});
+  }
+
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
+    ZARRFS_CHECK(check_path(path));
+    if (path.empty()) return fail(Fault::kInvalid, name_ + ": a directory");
+    ZARRFS_TRY(auto info, objects_->open_object(path, hint));
+    if (!info) return nullptr;
+    return std::make_shared<RemoteFile>(objects_, path, std::move(*info));
+  }
+
+  void expect(std::span<const std::string> paths, const OpenHint& hint) override {
+    objects_->expect(paths, hint);
+  }
+
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
+    ZARRFS_CHECK(check_path(path));
+    if (!objects_->lists()) {
+      return fail(Fault::kUnsupported,
+                  objects_->url_of(path) + ": this server does not tell which names there are");
+    }
+    ZARRFS_TRY(const auto listing, objects_->list(path));
+    return *listing;
+  }
+
+  [[nodiscard]] std::string statistics() const override { return objects_->statistics(); }
+
+ private:
+  [[nodiscard]] Result<void> check_path(std::string_view path) const {
+    const std::string all(path);
+    while (!path.empty()) {
+      const std::size_t slash = path.find('/');
+      const std::string_view part = path.substr(0, slash);
+      if (part.empty() || part == "." || part == ".." ||
+          part.find('\0') != std::string_view::npos) {
+        return fail(Fault::kInvalid, name_ + ": '" + all + "' is not a path within a store");
+      }
+      path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    }
+    return {};
+  }
+
+  const std::shared_ptr<RemoteObjects> objects_;
+  const std::string name_;
+  const std::int64_t opened_ns_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source,
+                                                       const RemoteOptions& options) {
+  ZARRFS_TRY(const Url url, parse_url(source));
+  ZARRFS_TRY(auto objects, RemoteObjects::open(url, options));
+  return std::make_unique<RemoteStore>(std::move(objects), url.text());
+}
+
+}  // namespace zarrfs

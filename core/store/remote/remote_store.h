@@ -1,0 +1,18 @@
+// A store at a server: every key below a URL. Source of what counts as absent: a 404 of the key,
+// and nothing else.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/object_store.h"
+#include "core/store/remote/options.h"
+
+namespace zarrfs {
+
+/// `source` is a URL with the scheme http, https, s3 or gs. kInvalid where it is none, kDenied
+/// where the server refuses.
+Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source,
+                                                       const RemoteOptions& options);
+
+}  // namespace zarrfs

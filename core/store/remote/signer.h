@@ -1,0 +1,49 @@
+// Signs requests to S3 and what speaks like it. Source: AWS Signature Version 4 ("Create a signed
+// AWS API request"). Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrfs {
+
+using HeaderList = std::vector<std::pair<std::string, std::string>>;
+
+/// Secrets: never in a message, a log or an argument of a program.
+struct AccessKey {
+  std::string id;
+  std::string secret;
+  std::string session_token;  ///< Empty where there is none.
+};
+
+/// What is signed.
+struct Signable {
+  std::string method;
+  std::string path;    ///< As it is sent: percent-encoded, with the first slash.
+  std::string query;   ///< As it is sent; in any order.
+  HeaderList headers;  ///< With Host; every one of them is signed.
+  std::string body_hash = "UNSIGNED-PAYLOAD";  ///< SHA-256 in hexadecimal.
+};
+
+struct SigningScope {
+  std::string region;
+  std::string service;
+};
+
+/// "20130524T000000Z" of seconds since 1970.
+std::string amazon_date(std::int64_t seconds);
+
+/// The canonical request of `request`, which must hold x-amz-date already where it is to be signed.
+std::string canonical_request(const Signable& request);
+
+/// The value of the header Authorization for `request`, whose x-amz-date is `date`.
+std::string authorization(const Signable& request, const AccessKey& key, const SigningScope& scope,
+                          const std::string& date);
+
+/// SHA-256 of `text`, in hexadecimal.
+std::string sha256_hex(std::string_view text);
+
+}  // namespace zarrfs

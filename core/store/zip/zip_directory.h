@@ -1,0 +1,42 @@
+// The directory of a zip archive: which entries there are and where. Everything in it is untrusted.
+// Source: PKWARE APPNOTE 6.3 (sections 4.3 and 4.5.3, zip64). Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+struct ZipEntry {
+  std::string name;  ///< Without slashes around it.
+  bool directory = false;
+  std::uint16_t method = 0;  ///< 0: stored, 8: deflated.
+  std::uint32_t checksum = 0;
+  std::uint64_t stored_size = 0;
+  std::uint64_t size = 0;
+  std::uint64_t header_offset = 0;  ///< Of its local header.
+  std::uint64_t extra_guess = 0;    ///< Bytes of name and extra field in the directory.
+  std::int64_t modified_ns = 0;     ///< Since 1970, taken as UTC: archives do not tell the zone.
+};
+
+inline constexpr std::uint64_t kZipTail = std::uint64_t{64} << 10U;  ///< Bytes worth reading first.
+inline constexpr std::uint64_t kZipHeader = 30;  ///< Bytes of a local header before the name.
+
+/// Reads exactly `range`.
+using ReadRange = std::function<Result<Bytes>(ByteRange range)>;
+
+/// The entries of an archive of `size` bytes; where a name comes twice, the last one. kDamaged
+/// where it is no archive, is cut off, or its entries lie outside or over each other; kUnsupported
+/// for archives in parts, encrypted entries, and names with ".." or a first slash.
+Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadRange& read);
+
+/// Where the bytes of `entry` begin, from its local header (kZipHeader bytes). kDamaged where it is
+/// none, or they would not end before `end`.
+Result<std::uint64_t> zip_data_offset(const ZipEntry& entry, ByteView header, std::uint64_t end);
+
+}  // namespace zarrfs

@@ -1,0 +1,23 @@
+// A store that is a zip archive, local or remote: RFC 9 of OME-NGFF (`.ozx`), zarr-python's
+// ZipStore. Stored entries are read in place; deflated ones are small documents. The archive is
+// read as it was when it was opened.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/store/object_store.h"
+
+namespace zarrfs {
+
+/// `name` is what messages call it; `within` is the store that the archive is an object of, or null
+/// for a local file. Errors as read_zip_directory's.
+Result<std::unique_ptr<ObjectStore>> open_zip_store(std::shared_ptr<const File> archive,
+                                                    const std::string& name,
+                                                    std::shared_ptr<const Store> within);
+
+/// Whether `source` is named like an archive: ".zip", ".ozx".
+bool has_zip_name(std::string_view source);
+
+}  // namespace zarrfs

@@ -1,0 +1,68 @@
+#include "core/vfs/node_table.h"
+
+#include "core/base/hash.h"
+#include "core/nodes/node_id.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+
+NodeTable::NodeTable() { look_up(NamedNode{}); }
+
+NodeId NodeTable::look_up(const NamedNode& node) {
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = ids_.try_emplace(node, next_);
+  if (is_new) nodes_.emplace(next_++, Entry{node, 0});
+  ++nodes_[at->second].lookups;
+  return at->second;
+}
+
+std::optional<NamedNode> NodeTable::find(NodeId id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return std::nullopt;
+  return found->second.node;
+}
+
+void NodeTable::forget(NodeId id, std::uint64_t lookups) {
+  if (id == kRootNode) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return;
+  if (found->second.lookups > lookups) {
+    found->second.lookups -= lookups;
+    return;
+  }
+  if (const auto known = ids_.find(found->second.node);
+      known != ids_.end() && known->second == id) {
+    ids_.erase(known);
+  }
+  nodes_.erase(found);
+}
+
+void NodeTable::removed(const NamedNode& node) {
+  const std::lock_guard lock(mutex_);
+  ids_.erase(node);
+}
+
+void NodeTable::moved(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, entry] : nodes_) {
+    std::string& path = entry.node.path;
+    if (!is_at_or_below(path, from)) continue;
+    ids_.erase(entry.node);
+    path = moved_path(path, from, to);
+    ids_.insert_or_assign(entry.node, id);
+  }
+}
+
+std::size_t NodeTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return nodes_.size();
+}
+
+std::size_t NodeTable::Hash::operator()(const NamedNode& node) const {
+  return mix_numbers(digest_of(node.path),
+                     mix_numbers(node.version, static_cast<std::uint64_t>(node.kind)));
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,62 @@
+// The numbers of directories, documents and foreign files: given out when a node is first found,
+// kept as long as the kernel knows the node (lookup counts), then forgotten. Chunks are not in
+// here: see node_id.h. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/vfs/view.h"
+
+namespace zarrfs {
+
+/// What a number of the table stands for.
+struct NamedNode {
+  enum class Kind : std::uint8_t {
+    kDirectory,   ///< A directory of the store: group, array or foreign.
+    kDocument,    ///< A document that is rendered: `.zarray`, `zarr.json`, ...
+    kForeign,     ///< Another file of the store.
+    kBroken,      ///< A chunk that cannot be read; `version` is its number.
+    kWork,        ///< A file being written; `version` is its number.
+    kOwnFolder,   ///< `.zarrfs`
+    kReport,      ///< `.zarrfs/report.json`
+    kStatistics,  ///< `.zarrfs/stats.json`
+  };
+  Kind kind = Kind::kDirectory;
+  std::string path;           ///< From the root of the store.
+  std::uint64_t version = 0;  ///< Of documents and foreign files: another one for other contents.
+  bool operator==(const NamedNode&) const = default;
+};
+
+class NodeTable {
+ public:
+  /// The root is there from the start and stays.
+  NodeTable();
+  /// The number of `node`, which counts as one more lookup.
+  NodeId look_up(const NamedNode& node);
+  [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
+  void forget(NodeId id, std::uint64_t lookups);
+  /// The next node like this is another one: to the kernel a removed directory is dead for good.
+  void removed(const NamedNode& node);
+  /// The directory at `from` is now at `to`, with all below it.
+  void moved(const std::string& from, const std::string& to);
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const NamedNode& node) const;
+  };
+  struct Entry {
+    NamedNode node;
+    std::uint64_t lookups = 0;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<NodeId, Entry> nodes_;
+  std::unordered_map<NamedNode, NodeId, Hash> ids_;
+  NodeId next_ = kRootNode;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,32 @@
+#include "core/vfs/stored_as_caller.h"
+
+#include "core/store/as_caller.h"
+
+namespace zarrfs {
+
+Result<void> make_as_caller(Store& store, const std::string& path, mode_t mode) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  return store.make_directory(path, mode);
+}
+
+Result<void> remove_as_caller(Store& store, const std::string& path) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  return store.remove(path);
+}
+
+Result<void> remove_directory_as_caller(Store& store, const std::string& path) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  return store.remove_directory(path);
+}
+
+Result<void> rename_as_caller(Store& store, const std::string& from, const std::string& to) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  return store.rename(from, to);
+}
+
+Result<std::shared_ptr<File>> open_as_caller(Store& store, const std::string& path) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  return store.open(path);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,18 @@
+// Changes to files of the store that are not Zarr's, as the program's own user: the kernel decides
+// whether he may. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+Result<void> make_as_caller(Store& store, const std::string& path, mode_t mode);
+Result<void> remove_as_caller(Store& store, const std::string& path);
+Result<void> remove_directory_as_caller(Store& store, const std::string& path);
+Result<void> rename_as_caller(Store& store, const std::string& from, const std::string& to);
+Result<std::shared_ptr<File>> open_as_caller(Store& store, const std::string& path);
+
+}  // namespace zarrfs

@@ -1,0 +1,276 @@
+// One draft at a time: from a chunk's bytes to the shard's successor and the log, what that may
+// cost the storage, and the descriptors of successors.
+#include <algorithm>
+#include <optional>
+
+#include "core/base/request.h"
+#include "core/store/as_caller.h"
+#include "core/store/part_file.h"
+#include "core/write/commit.h"
+#include "core/write/write_buffer.h"
+#include "core/zarr/other_file.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kMakeRounds = 3;
+constexpr std::chrono::seconds kRenewPause{1};
+/// Room for what a commit notes in the log, beside the shard itself.
+constexpr std::uint64_t kRoomForLog = std::uint64_t{128} << 10U;
+
+struct timespec wall_clock_now() {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
+
+/// Makes the directories from the array down to the shard's.
+Result<void> make_directories(Store& store, const DirtyShard& shard) {
+  std::size_t at = shard.array_path.empty() ? 0 : shard.array_path.size() + 1;
+  for (at = shard.shard_path.find('/', at); at != std::string::npos;
+       at = shard.shard_path.find('/', at + 1)) {
+    auto made = store.make_directory(shard.shard_path.substr(0, at), 0777);
+    if (!made && made.error().fault != Fault::kExists) return made;
+  }
+  return {};
+}
+
+/// The successor's file. Of a new shard it is made as the caller himself would make it, and so are
+/// the directories on its way; else it gets the shard's owner before it takes its name.
+Result<std::unique_ptr<NewFile>> make_successor(Store& store, const DirtyShard& shard) {
+  std::optional<AsCaller> as;
+  if (foreign_caller() != nullptr) {
+    ZARRFS_TRY(const auto present, store.status(shard.shard_path));
+    if (!present) {
+      ZARRFS_TRY(AsCaller caller, AsCaller::begin());
+      as.emplace(std::move(caller));
+    }
+  }
+  for (int round = 1;; ++round) {
+    ZARRFS_CHECK(make_directories(store, shard));
+    auto file = store.create(shard.successor_path, 0666);
+    // A commit that deleted the last shard of a directory may have removed it meanwhile.
+    if (file || file.error().fault != Fault::kIo || round == kMakeRounds) return file;
+  }
+}
+
+/// What is not ours alone is not replaced: a chunk that lies in a file of another format, and a
+/// shard that is another file as well.
+Result<void> check_own_file(const DirtyShard& shard) {
+  ArrayReader& array = *shard.array;
+  if (array.layout().sharded()) {
+    const auto other = other_file_in_shard(array, shard.cell);
+    if (!other || !*other) return {};  // what cannot be read is told by whoever reads it
+    return fail(Fault::kReadOnly, "shard " + shard.shard_path + " is a file of " + **other +
+                                      ", too, and would not be one any more; `zarrfs compact "
+                                      "--foreign-bytes drop` makes it a shard only");
+  }
+  const auto file = array.store().open(shard.shard_path);
+  if (!file || *file == nullptr) return {};
+  const bool own = std::dynamic_pointer_cast<const PartFile>(*file) == nullptr &&
+                   std::dynamic_pointer_cast<const MadeFile>(*file) == nullptr;
+  if (own) return {};
+  return fail(Fault::kReadOnly,
+              shard.shard_path + ": lies in " + (*file)->name() + ", which is no Zarr");
+}
+
+}  // namespace
+
+/// Fails where the shard's present file cannot be read, so that the draft could never be published:
+/// unless, in the end, no chunk of it is left.
+Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
+  if (shard.stage != ShardStage::kNew && !shard.base_damaged) return {};
+  ZARRFS_CHECK(check_own_file(shard));
+  auto read = shard.array->visit_cell(shard.cell, 0, [](const auto&) { return false; });
+  shard.base_damaged = !read && read.error().fault == Fault::kDamaged;
+  if (!shard.base_damaged) {
+    ZARRFS_CHECK(read);
+    ZARRFS_TRY(const auto status, store_->status(shard.shard_path));
+    shard.base_bytes = status ? static_cast<std::uint64_t>(status->st_size) : 0;
+    return {};
+  }
+  const std::lock_guard lock(shard.state_mutex);
+  const std::size_t drafts = shard.drafts.size() + (shard.drafts.contains(number) ? 0 : 1);
+  const bool all = drafts - shard.held == shard.expected;
+  return shard.array->layout().regular() && (removal || all) ? Result<void>{} : read;
+}
+
+/// The log names the successor.
+Result<void> WriteBuffer::begin(DirtyShard& shard) {
+  if (shard.stage != ShardStage::kNew) return {};
+  ZARRFS_TRY(shard.end, reserved_at_start(*shard.array, shard.cell));
+  LogRecord record{.kind = LogRecord::Kind::kOpen};
+  record.array_path = shard.array_path;
+  record.cell = shard.cell;
+  record.successor_path = shard.successor_path;
+  record.checksum = shard.form;
+  ZARRFS_TRY(shard.id, log_->append(std::move(record)));
+  shard.stage = ShardStage::kLogged;
+  return {};
+}
+
+/// The successor's file is there and open.
+Result<void> WriteBuffer::begin_appending(DirtyShard& shard) {
+  if (shard.stage == ShardStage::kAppending) return open_file_of(shard);
+  if (shard.stage != ShardStage::kLogged) {
+    return fail(Fault::kBusy, "shard " + shard.shard_path + " is being published");
+  }
+  ZARRFS_TRY(std::shared_ptr<NewFile> file, make_successor(*store_, shard));
+  auto attached = shard.attach(std::move(file));
+  if (attached) ++open_;
+  return attached;
+}
+
+/// What the commit of the shard will write beyond what is in the successor, with another `bytes` in
+/// it, is reserved.
+Result<void> WriteBuffer::hold_room(const DirtyShard& shard, std::uint64_t bytes) {
+  const Layout& layout = shard.array->layout();
+  if (!layout.sharded()) return {};
+  ZARRFS_TRY(const IndexFormat index, layout.index_format_of(shard.cell));
+  std::uint64_t drafts = 0;
+  {
+    const std::lock_guard lock(shard.state_mutex);
+    drafts = shard.live_bytes + bytes;
+    const bool in_place = layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
+    if (in_place && shard.dead_bytes == 0 && shard.held == 0) drafts = 0;
+  }
+  const std::uint64_t unchanged = has_clones_ ? 0 : shard.base_bytes;
+  const auto known = checked_add(unchanged, drafts);
+  const auto needed =
+      known ? checked_add(*known, index.encoded_size() + kRoomForLog) : std::nullopt;
+  if (!needed) return fail(Fault::kTooBig, "shard " + shard.shard_path + " has too many bytes");
+  return reserve_.hold(*needed);
+}
+
+Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
+                                      const ByteView* bytes, bool held) {
+  const std::shared_lock room(room_mutex_);
+  ZARRFS_CHECK(begin(shard));
+  LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
+  if (bytes != nullptr) {
+    ZARRFS_CHECK(begin_appending(shard));
+    ZARRFS_CHECK(hold_room(shard, bytes->size()));
+    ZARRFS_CHECK(shard.file->write_at(shard.end, *bytes));  // 1 the bytes are in the successor
+    record.kind = LogRecord::Kind::kPut;
+    record.range = {shard.end, bytes->size()};
+    record.checksum = crc32c(*bytes);
+    record.held = held;
+  }
+  ZARRFS_TRY(const std::uint64_t sequence, log_->append(record));  // 2 the log says where
+  Draft draft{.removed = bytes == nullptr,
+              .held = record.held,
+              .range = record.range,
+              .checksum = record.checksum,
+              .sequence = sequence,
+              .written = wall_clock_now()};
+  const std::lock_guard lock(shard.state_mutex);
+  shard.set_draft(number, draft);  // 3 readers see it
+  shard.end += record.range.length;
+  shard.unsynced = true;
+  shard.changed = Clock::now();
+  return {};
+}
+
+bool WriteBuffer::complete(const DirtyShard& shard) {
+  const std::lock_guard lock(shard.state_mutex);
+  return shard.drafts.size() - shard.held - shard.removed == shard.expected;
+}
+
+/// A write failed: a shard that has no other drafts is clean again.
+Result<void> WriteBuffer::abandon(const Pointer& shard, Error error) {
+  if (shard->drafts.empty()) {
+    static_cast<void>(retire(*shard));  // `error` is what to tell
+    forget(shard);
+  }
+  return fail(std::move(error));
+}
+
+/// The chunk is there again where this process dies before the commit.
+void WriteBuffer::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
+  const std::lock_guard lock(shard.state_mutex);
+  shard.set_draft(number, {.removed = true, .written = wall_clock_now()});
+  shard.changed = Clock::now();
+}
+
+std::vector<std::uint64_t> WriteBuffer::unlogged(const DirtyShard& shard) {
+  std::vector<std::uint64_t> numbers;
+  const std::lock_guard lock(shard.state_mutex);
+  for (const auto& [number, draft] : shard.drafts) {
+    if (draft.sequence == 0) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// Where more of the successor, or of the log, is superseded than is needed, the rest goes on in a
+/// new successor, and the storage has the old one back.
+void WriteBuffer::limit_waste(const Pointer& shard) {
+  std::map<std::uint64_t, Draft> drafts;
+  {
+    const std::lock_guard lock(shard->state_mutex);
+    const bool bytes = shard->dead_bytes > std::max(shard->live_bytes, options_.most_dead_bytes);
+    const bool records =
+        shard->dead_records > std::max(shard->drafts.size(), options_.most_dead_records);
+    if ((!bytes && !records) || shard->sync_failed || Clock::now() < shard->renew_at) return;
+    drafts = shard->drafts;
+  }
+  auto moved = carry_on(shard, drafts);
+  if (moved) moved = retire(*shard);
+  if (moved) moved = tidy_log();
+  if (!moved) {  // nothing is lost: it goes on growing
+    shard->renew_at = Clock::now() + kRenewPause;
+    options_.log(true, "shard " + shard->shard_path +
+                           ": room that is not needed any more could not be given back: " +
+                           moved.error().message);
+  }
+}
+
+/// Commits that free room or descriptors, after a write failed for want of them. An error where
+/// there is nothing to be had.
+Result<void> WriteBuffer::make_way(const Error& error) {
+  if (error.fault == Fault::kNoFiles) {
+    close_some(nullptr, 0);
+    return {};
+  }
+  if (!lacks_room(error)) return fail(error);
+  bool freed = false;
+  for (const Pointer& shard : pointers_below("")) {
+    const std::lock_guard lock(shard->commit_mutex);
+    if (shard->stage == ShardStage::kClosed) continue;
+    {
+      const std::lock_guard state(shard->state_mutex);
+      if (shard->removed == 0 && shard->dead_bytes == 0) continue;
+    }
+    freed = commit_pointer(shard).has_value() || freed;
+  }
+  return freed ? Result<void>{} : fail(error);
+}
+
+Result<void> WriteBuffer::open_file_of(DirtyShard& shard) {
+  if (shard.stage != ShardStage::kAppending || shard.file) return {};
+  auto opened = open_successor(*store_, shard);
+  if (opened) ++open_;
+  return opened;
+}
+
+/// Where `enough` successors are open, or more, closes a quarter of them: what is in them is
+/// durable then, so that a failing write of the storage is seen. Those that are in use stay open.
+/// The caller holds no commit_mutex but that of the shard `but`.
+void WriteBuffer::close_some(const DirtyShard* but, std::size_t enough) {
+  if (open_ < enough) return;
+  for (const Pointer& shard : pointers_below("")) {
+    if (open_ <= enough - enough / 4) return;
+    if (shard.get() == but) continue;
+    const std::unique_lock lock(shard->commit_mutex, std::try_to_lock);
+    if (lock && shard->stage == ShardStage::kAppending && shard->file) close_unused(*shard);
+  }
+}
+
+void WriteBuffer::close_unused(DirtyShard& shard) {
+  if (shard.sync_failed || !sync_successor(*store_, shard)) return;  // its next fsync tells
+  shard.detach();
+  --open_;
+  const std::lock_guard state(shard.state_mutex);
+  shard.unsynced = false;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,52 @@
+// Requests that have to wait until other programs have done something. They hold no request thread:
+// one thread asks for all of them again and again, until one is answered, the program that asked is
+// interrupted, or its time is up. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "fs/reply.h"
+
+namespace zarrfs {
+
+class WaitingRoom {
+ public:
+  /// What a request comes to. kAgain: it has no answer yet, and nothing has happened.
+  enum class Outcome { kAnswered, kAgain };
+  /// Tries to answer. `last`: it is not asked again.
+  using Attempt = std::function<Outcome(Reply& reply, bool last)>;
+
+  explicit WaitingRoom(std::chrono::milliseconds patience) : patience_(patience) {}
+  ~WaitingRoom() { close(); }
+  WaitingRoom(const WaitingRoom&) = delete;
+  WaitingRoom& operator=(const WaitingRoom&) = delete;
+
+  /// Answers `reply` later. Once closed, at once.
+  void wait(Reply reply, Attempt attempt);
+  /// Answers all that wait, as if their time were up.
+  void close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    Reply reply;
+    Attempt attempt;
+    Clock::time_point until;
+  };
+  void serve();
+  static bool is_answered(Waiting& one, bool last);
+
+  const std::chrono::milliseconds patience_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Waiting> arrived_;
+  bool closed_ = false;
+  std::thread thread_;  ///< Started by the first that waits.
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,46 @@
+"""Mounts sharded Zarr v3 stores, so that programs that read Zarr v2, or v3 without sharding, read and write them.
+
+    import xarray, zarrfs
+    with zarrfs.mount("brain.zarr", profile="xarray") as path:
+        xarray.open_zarr(path)
+
+`mount` returns when the mount answers, and what it gives unmounts and puts what was written into its shards. It works in
+notebooks (no `with` is needed) and with forked or spawned workers: they use the path, and only the process that has mounted
+unmounts, at the latest when it exits.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, List, NoReturn, Optional
+
+from ._mount import Mount, Option, PathLike
+from ._program import Error, FuseMissing, program, run_json
+
+__all__ = ["Error", "FuseMissing", "Mount", "info", "main", "mount", "mounts", "program"]
+
+
+def mount(store: PathLike, mountpoint: Optional[PathLike] = None, **options: Option) -> Mount:
+    """Mounts `store`: a directory, or what else `zarrfs mount` takes.
+
+    `mountpoint`: an existing directory; otherwise a temporary one is made, whose name ends with ".zarr". `options` are those
+    of `zarrfs mount -o`: `ro=True`, `profile="xarray"`, `rechunk=(1, 64, 64)`, `idle=600`; None and False leave one out.
+
+    Raises Error with the daemon's words where it cannot be mounted, FuseMissing where this machine lacks FUSE.
+    """
+    return Mount(store, mountpoint, options)
+
+
+def mounts() -> List[Dict[str, Any]]:
+    """The zarrfs mounts that this process sees: "source", "mountpoint" and whether it is "read_only"."""
+    return run_json("mounts", "--json")["mounts"]
+
+
+def info(store: PathLike, path: str = "") -> Dict[str, Any]:
+    """What `store` holds at and below `path`, as `zarrfs info --json` tells it. Nothing is mounted."""
+    return run_json("info", os.fspath(store), *([path] if path else []), "--json")
+
+
+def main() -> NoReturn:
+    """The command `zarrfs`."""
+    os.execv(program(), ["zarrfs", *sys.argv[1:]])

@@ -1,0 +1,195 @@
+"""A small server on loopback that remote stores are tried with: plain HTTP, or S3 with checked signatures, over a directory.
+
+It counts what it is asked for, and does wrong what a test tells it to (`server.fault`).
+"""
+import email.utils
+import hashlib
+import hmac
+import http.server
+import os
+import re
+import threading
+import time
+import urllib.parse
+from xml.sax.saxutils import escape
+
+KEY, SECRET, REGION = "TESTKEY", "not/a+secret", "test-1"
+
+
+class Refusal(Exception):
+    def __init__(self, status, code):
+        super().__init__(code)
+        self.status, self.code = status, code
+
+
+def signature(method, path, query, headers, names, date, region):
+    """The signature that AWS Signature Version 4 asks for, written without looking at zarrfs."""
+    pairs = sorted(part.split("=", 1) if "=" in part else [part, ""] for part in query.split("&") if part)
+    canonical = "\n".join([method, path, "&".join("=".join(pair) for pair in pairs),
+                           *(f"{name}:{' '.join(headers[name].split())}" for name in names), "", ";".join(names),
+                           headers["x-amz-content-sha256"]])
+    scope = f"{date[:8]}/{region}/s3/aws4_request"
+    text = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    key = f"AWS4{SECRET}".encode()
+    for part in (date[:8], region, "s3", "aws4_request", text):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key.hex()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    disable_nagle_algorithm = True  # else each body waits 40 ms for the acknowledgement of its headers
+
+    def log_message(self, *_):
+        pass
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        server = self.server
+        path, _, query = self.path.partition("?")
+        with server.lock:
+            number = len(server.seen)
+            server.seen.append({"method": self.command, "path": urllib.parse.unquote(path), "query": query,
+                                "range": self.headers.get("Range"), "headers": dict(self.headers.items())})
+        seen = server.seen[number]
+        if server.delay:
+            time.sleep(server.delay)
+        try:
+            fault = server.fault(seen) if server.fault else None
+            if fault and "status" in fault:
+                raise Refusal(fault["status"], fault.get("code", "Fault"))
+            if server.bucket:
+                self.check_signature(path, query)
+                if query.startswith("delimiter") or "list-type=2" in query:
+                    return self.answer(200, {}, self.listing(path, query), fault)
+            self.send_object(path, fault)
+        except Refusal as refusal:
+            text = f"<?xml version='1.0'?><Error><Code>{refusal.code}</Code><Message>told by the test</Message></Error>"
+            headers = dict(fault.get("headers", {})) if fault else {}
+            self.answer(refusal.status, headers, text.encode(), None)
+
+    def check_signature(self, path, query):
+        server = self.server
+        if server.anonymous:
+            if "authorization" in self.headers:
+                raise Refusal(400, "Signed")
+            return
+        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d+)/([^/]+)/s3/aws4_request,\s*SignedHeaders=([^,]+),\s*Signature=(\w+)",
+                             self.headers.get("authorization", ""))
+        if not found:
+            raise Refusal(403, "AccessDenied")
+        key, _, region, names, signed = found.groups()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if region != server.region:
+            raise Refusal(400, "AuthorizationHeaderMalformed")
+        date = headers["x-amz-date"]
+        if key != KEY or signed != signature(self.command, path, query, headers, names.split(";"), date, region):
+            raise Refusal(403, "SignatureDoesNotMatch")
+
+    def local(self, path):
+        name = urllib.parse.unquote(path).lstrip("/")
+        if self.server.bucket:
+            bucket, _, name = name.partition("/")
+            if bucket != self.server.bucket:
+                raise Refusal(404, "NoSuchBucket")
+        return os.path.join(self.server.root, name)
+
+    def listing(self, path, query):
+        asked = {name: values[0] for name, values in urllib.parse.parse_qs(query, keep_blank_values=True).items()}
+        prefix, most = asked.get("prefix", ""), int(asked["max-keys"])
+        folder = os.path.join(self.server.root, prefix)
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        first = int(asked.get("continuation-token", "0"))
+        page = names[first:first + min(most, self.server.page)]
+        more = first + len(page) < len(names)
+        text = ["<?xml version='1.0' encoding='UTF-8'?><ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'>",
+                f"<IsTruncated>{'true' if more else 'false'}</IsTruncated><EncodingType>url</EncodingType>"]
+        if more:
+            text.append(f"<NextContinuationToken>{first + len(page)}</NextContinuationToken>")
+        for name in page:
+            key = escape(urllib.parse.quote(prefix + name))
+            full = os.path.join(folder, name)
+            if os.path.isdir(full):
+                text.append(f"<CommonPrefixes><Prefix>{key}/</Prefix></CommonPrefixes>")
+            else:
+                text.append(f"<Contents><Key>{key}</Key><Size>{os.path.getsize(full)}</Size></Contents>")
+        return "".join(text + ["</ListBucketResult>"]).encode()
+
+    def send_object(self, path, fault):
+        full = self.local(path)
+        if os.path.isdir(full) and not self.server.bucket:
+            return self.answer(301, {"Location": path + "/"}, b"", None) if not path.endswith("/") else self.answer(200, {}, b"<html>", None)
+        if not os.path.isfile(full):
+            raise Refusal(404, "NoSuchKey")
+        with open(full, "rb") as file:
+            whole = file.read()
+        tag = '"' + hashlib.md5(whole).hexdigest() + '"'
+        headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(full), usegmt=True)}
+        if self.headers.get("If-Match", tag) != tag:
+            raise Refusal(412, "PreconditionFailed")
+        if self.headers.get("If-None-Match") == tag:
+            return self.answer(304, headers, b"", None)
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", "")) if self.server.ranges else None
+        if not found:
+            return self.answer(200, headers, whole, fault)
+        first, last = found.groups()
+        begin = int(first) if first else max(0, len(whole) - int(last))
+        end = min(int(last) + 1, len(whole)) if first and last else len(whole)
+        if begin >= end:
+            return self.answer(416, {"Content-Range": f"bytes */{len(whole)}"}, b"", None)
+        headers["Content-Range"] = f"bytes {begin}-{end - 1}/{len(whole)}"
+        self.answer(206, headers, whole[begin:end], fault)
+
+    def answer(self, status, headers, body, fault):
+        """`fault`: {"edit": function of (status, headers, body) giving all three}, {"cut": bytes sent before the end}."""
+        if fault and "edit" in fault:
+            status, headers, body = fault["edit"](status, dict(headers), body)
+        with self.server.lock:
+            self.server.sent += 0 if self.command == "HEAD" else len(body)
+        self.send_response_only(status)
+        self.send_header("Date", email.utils.formatdate(usegmt=True))
+        headers.setdefault("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        if fault and "cut" in fault:
+            self.wfile.write(body[:fault["cut"]])
+            self.close_connection = True
+            return
+        self.wfile.write(body)
+
+
+class ObjectServer(http.server.ThreadingHTTPServer):
+    """`bucket`: what S3 calls it; plain HTTP where empty."""
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, root, bucket=""):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.root, self.bucket, self.region, self.anonymous = str(root), bucket, REGION, False
+        self.ranges, self.page, self.delay = True, 1000, 0
+        self.fault = None
+        self.lock, self.seen, self.sent = threading.Lock(), [], 0
+        self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self.thread.start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, *_):
+        pass  # clients may go away
+
+    def forget(self):
+        with self.lock:
+            self.seen, self.sent = [], 0
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+        self.thread.join()

@@ -1,0 +1,235 @@
+"""Files that are open while their names go, links, locks, shared mappings, and documents that wait: as on a plain directory."""
+import errno
+import mmap
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from conftest import kill, need, within
+from stores import SmallStore, write_json
+
+ZGROUP = b'{"zarr_format": 2}'
+
+
+@pytest.fixture
+def store(tmp_path):
+    return SmallStore(tmp_path)
+
+
+def exchange_attributes(descriptor):
+    """What programs ask of an open file, whatever has become of its name."""
+    size = os.fstat(descriptor).st_size
+    os.fchmod(descriptor, 0o600)
+    os.fchown(descriptor, os.getuid(), os.getgid())
+    os.utime(descriptor, (1, 1))
+    assert os.fstat(descriptor).st_size == size
+
+
+@pytest.mark.parametrize("name", ["a/0.0", "a/0.0.__lock", "a/.zattrs", "plain"])
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDWR])
+@pytest.mark.parametrize("how", ["unlink", "replace"])
+def test_an_open_file_answers_when_its_name_is_gone(mount, store, tmp_path, name, flags, how):
+    write_json(store.file("plain"), {})
+    for top in (tmp_path / "copy", mount(store.path, "rw")):
+        if top == tmp_path / "copy":
+            shutil.copytree(top.parent / "mnt0", top) if (top.parent / "mnt0").exists() else os.makedirs(top / "a")
+        path = os.path.join(str(top) if top == tmp_path / "copy" else top.path, name)
+        if not os.path.exists(path):
+            with open(path, "wb") as out:
+                out.write(b"{}" if "zattrs" in name else store.chunk(0, 0))
+        descriptor = os.open(path, flags)
+        try:
+            before = os.fstat(descriptor)
+            if how == "unlink":
+                os.unlink(path)
+            else:
+                other = os.path.join(os.path.dirname(path), "temporary")
+                with open(other, "wb") as out:
+                    out.write(b"{ }" if "zattrs" in name else store.chunk(5, 5))
+                os.rename(other, path)
+            exchange_attributes(descriptor)
+            assert len(os.read(descriptor, 1000)) == before.st_size
+            if flags == os.O_RDWR:
+                os.ftruncate(descriptor, 3)
+                assert os.fstat(descriptor).st_size == 3
+        finally:
+            os.close(descriptor)
+
+
+def test_a_link_of_a_plain_file_is_the_same_file(mount, store):
+    write_json(store.file("plain"), {})
+    mounted = mount(store.path, "rw")
+    os.link(mounted / "plain", mounted / "second")
+    assert os.stat(mounted / "plain").st_nlink == 2
+    assert os.path.samefile(mounted / "plain", mounted / "second")
+    assert os.path.samefile(store.file("plain"), store.file("second"))
+    with open(mounted / "second", "w") as out:
+        out.write("both")
+    with open(mounted / "plain") as text:
+        assert text.read() == "both"
+    with pytest.raises(FileExistsError):
+        os.link(mounted / "plain", mounted / "second")
+    with pytest.raises(PermissionError):
+        os.link(mounted / "plain", mounted / "a/other")
+
+
+def test_a_document_being_written_linked_to_its_own_name_is_an_error_and_no_deadlock(mount, store):
+    mounted = mount(store.path, "rw")
+    os.mkdir(mounted / "g")
+    path = mounted / "g/.zgroup"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.write(descriptor, ZGROUP)
+    program = f"import os; os.link('/proc/{os.getpid()}/fd/{descriptor}', {path!r}, follow_symlinks=True)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    assert "FileExistsError" in done.stderr
+    os.close(descriptor)
+    with open(path, "rb") as text:
+        assert text.read().replace(b"\n", b"").replace(b" ", b"") == ZGROUP.replace(b" ", b"")
+
+
+def test_documents_that_wait_leave_every_request_of_others_served(mount, store):
+    """Twelve documents that wait for chunks still being written, more than there are threads."""
+    mounted = mount(store.path, "rw")
+    chunks, documents, ended = [], [], []
+    for number in range(12):
+        os.mkdir(mounted / f"n{number}")
+        chunks.append(os.open(mounted / f"n{number}/0.0", os.O_WRONLY | os.O_CREAT))
+        documents.append(os.open(mounted / f"n{number}/.zgroup", os.O_WRONLY | os.O_CREAT))
+        os.write(documents[-1], ZGROUP)
+
+    def close(descriptor):
+        os.close(descriptor)
+        ended.append(descriptor)
+
+    threads = [threading.Thread(target=close, args=(descriptor,)) for descriptor in documents]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    assert not ended
+    start = time.monotonic()
+    for _ in range(5):
+        with open(mounted / "a/0.0", "rb") as chunk:
+            assert len(chunk.read()) == 16
+        assert "a" in os.listdir(mounted.path)
+    assert time.monotonic() - start < 5
+    for descriptor in chunks:
+        os.close(descriptor)
+    for thread in threads:
+        thread.join(30)
+    assert sorted(ended) == sorted(documents)
+    assert os.path.exists(store.file("n3/zarr.json"))
+
+
+def test_who_waits_can_be_interrupted(mount, store):
+    mounted = mount(store.path, "rw")
+    os.mkdir(mounted / "n")
+    chunk = os.open(mounted / "n/0.0", os.O_WRONLY | os.O_CREAT)
+    program = f"import os; d = os.open({mounted / 'n/.zgroup'!r}, os.O_WRONLY | os.O_CREAT); os.write(d, {ZGROUP!r}); print('w', flush=True); os.close(d)"
+    waiting = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert waiting.stdout.readline() == "w\n"
+    time.sleep(0.2)
+    start = time.monotonic()
+    waiting.kill()
+    waiting.wait(30)
+    assert time.monotonic() - start < 5  # well before its patience of 10 s is over
+    os.close(chunk)
+    waiting.stdout.close()
+    within(20, lambda: os.path.exists(store.file("n/zarr.json")))  # its release was served
+
+
+def test_a_killed_daemon_leaves_nobody_hanging(mount, store):
+    mounted = mount(store.path, "rw")
+    pid = mounted.statistics_process()
+    keep, threads, ended = [], [], []
+    for number in range(12):
+        os.mkdir(mounted / f"n{number}")
+        keep.append(os.open(mounted / f"n{number}/0.0", os.O_WRONLY | os.O_CREAT))
+        document = os.open(mounted / f"n{number}/.zgroup", os.O_WRONLY | os.O_CREAT)
+        os.write(document, ZGROUP)
+
+        def close(descriptor=document):
+            try:
+                os.close(descriptor)
+            except OSError as error:
+                assert error.errno in (errno.ENOTCONN, errno.ECONNABORTED), error
+            ended.append(descriptor)
+
+        threads.append(threading.Thread(target=close))
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)
+    kill(pid)
+    for thread in threads:
+        thread.join(20)
+    assert len(ended) == 12, "somebody still waits for a daemon that is dead"
+    for descriptor in keep:
+        with pytest.raises(OSError):
+            os.close(descriptor)
+    subprocess.run(["umount", "-l", mounted.path], check=False)
+    mount(store.path, "rw")
+
+
+def test_a_chunk_is_mapped_for_reading_and_not_while_it_is_open_for_writing(mount, store):
+    mounted = mount(store.path, "rw")
+    with open(mounted / "a/1.0", "rb") as chunk, mmap.mmap(chunk.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ) as mapped:
+        assert mapped[:] == store.chunk(1, 0)
+    with open(mounted / "a/1.0", "r+b") as chunk:
+        with pytest.raises(OSError) as refused:
+            mmap.mmap(chunk.fileno(), 0, flags=mmap.MAP_SHARED)
+        assert refused.value.errno == errno.ENODEV
+        with mmap.mmap(chunk.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ) as mapped:
+            assert mapped[:] == store.chunk(1, 0)
+
+
+def test_git_clones_and_commits_in_a_mount(mount, store, tmp_path):
+    need(shutil.which("git"), "git is missing")
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+                   "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+    def git(folder, *words):
+        return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True, env=environment, timeout=120).stdout
+
+    mounted = mount(store.path, "rw")
+    os.mkdir(mounted / "work")
+    git(mounted / "work", "init", "-q")
+    for number in range(20):
+        with open(mounted / f"work/f{number}", "w") as out:
+            out.write(str(number) * 1000)
+    git(mounted / "work", "add", ".")
+    git(mounted / "work", "commit", "-q", "-m", "all")
+    git(mounted.path, "clone", "-q", mounted / "work", mounted / "clone")
+    assert git(mounted / "clone", "status", "--porcelain") == ""
+    git(mounted / "clone", "fsck", "--strict")
+    git(str(tmp_path), "clone", "-q", mounted / "clone", str(tmp_path / "outside"))
+    assert (tmp_path / "outside/f7").read_text() == "7" * 1000
+
+
+def test_sqlite_with_a_rollback_journal(mount, store):
+    sqlite3 = pytest.importorskip("sqlite3")
+    mounted = mount(store.path, "rw")
+    program = ("import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=60); c.execute('pragma journal_mode=delete')\n"
+               "for i in range(20):\n    with c: c.execute('update t set n = n + 1'); c.execute('insert into log values (?)', (int(sys.argv[2]),))")
+    with sqlite3.connect(mounted / "data.db") as made:
+        made.execute("create table t (n integer)")
+        made.execute("create table log (who integer)")
+        made.execute("insert into t values (0)")
+    made.close()
+    running = [subprocess.Popen([sys.executable, "-c", program, mounted / "data.db", str(number)]) for number in range(3)]
+    assert [process.wait(300) for process in running] == [0, 0, 0]
+    mounted.unmount()
+    read = sqlite3.connect(store.file("data.db"))
+    assert read.execute("select n from t").fetchall() == [(60,)]
+    assert read.execute("select count(*) from log").fetchall() == [(60,)]
+    assert read.execute("pragma integrity_check").fetchall() == [("ok",)]
+    read.close()
+
+
+def test_fio_verifies_a_plain_file(mount, store):
+    need(shutil.which("fio"), "fio is missing")
+    mounted = mount(store.path, "rw")
+    subprocess.run(["fio", "--name=verify", f"--directory={mounted.path}", "--rw=randrw", "--bs=4k-64k", "--size=8m", "--verify=crc32c",
+                    "--ioengine=psync", "--numjobs=2", "--fallocate=none"], check=True, capture_output=True, timeout=300)

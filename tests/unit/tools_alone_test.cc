@@ -1,0 +1,23 @@
+// Tools that change a store keep away while chunks of it wait somewhere else.
+#include <gtest/gtest.h>
+
+#include "tests/support/store_maker.h"
+#include "tools/alone.h"
+
+namespace zarrfs::test {
+namespace {
+
+TEST(Alone, ChunksThatWaitForTheirArrayAreNotPublished) {
+  StoreMaker maker;
+  maker.group("").array("a");
+  EXPECT_TRUE(check_published(maker.root()));
+  EXPECT_TRUE(be_alone(maker.root()));
+  maker.text(".zarrfs/early", R"(["a"])");  // a mount was killed before it was finished with them
+  const auto published = check_published(maker.root());
+  ASSERT_FALSE(published);
+  EXPECT_EQ(published.error().fault, Fault::kBusy);
+  EXPECT_FALSE(be_alone(maker.root()));
+}
+
+}  // namespace
+}  // namespace zarrfs::test

@@ -1,0 +1,157 @@
+// Writes to what is moved or removed through the same view meanwhile.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+
+#include "tests/support/memory_store.h"
+#include "tests/support/shown_store.h"
+#include "tests/support/store_maker.h"
+
+namespace zarrfs::test {
+namespace {
+
+using testing::MemoryStore;
+
+constexpr std::chrono::milliseconds kLongEnough{200};
+
+class ViewMoves : public ::testing::Test {
+ protected:
+  ViewMoves() {
+    // Consolidated metadata is dropped in the middle of a move: there the test steps in.
+    store_->write_file("zarr.json",
+                       R"({"zarr_format":3,"node_type":"group","attributes":{},
+        "consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{}}})");
+    store_->write_file("a/zarr.json", ArrayPlan().document().dump());
+    open();
+  }
+
+  void open() {
+    shown_.reset();
+    ViewOptions options;
+    options.writing = Writing{};
+    auto view = View::open(store_, options);
+    ASSERT_TRUE(view) << view.error().message;
+    shown_ = std::make_unique<ShownStore>(std::move(*view));
+  }
+  View& view() { return shown_->view(); }
+
+  std::shared_ptr<OpenFile> create(const std::string& array, const std::string& name) {
+    const auto directory = *shown_->find(array);
+    auto created = view().create(directory->id, name, O_CREAT | O_WRONLY, 0644);
+    EXPECT_TRUE(created);
+    return created->file;
+  }
+
+  std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  std::unique_ptr<ShownStore> shown_;
+};
+
+TEST_F(ViewMoves, NoChunkIsLostByAMove) {
+  const std::string before(8, 'b');
+  const std::string after(8, 'a');
+  const auto file = create("a", "0.0");
+  ASSERT_TRUE(file->write(0, {reinterpret_cast<const std::uint8_t*>(before.data()), 8}));
+  ASSERT_TRUE(file->flush());
+  ASSERT_TRUE(file->write(0, {reinterpret_cast<const std::uint8_t*>(after.data()), 8}));
+  std::future<Result<void>> put;
+  store_->after = [&](const std::string& call, const std::string& path) {
+    if (call != "rename" || path != "zarr.json" || put.valid()) return;
+    put = std::async(std::launch::async, [&] { return file->flush(); });
+    put.wait_for(kLongEnough);
+  };
+  const auto moved = view().rename(kRootNode, "a", kRootNode, "b", true);
+  ASSERT_TRUE(moved) << moved.error().message;
+  ASSERT_TRUE(put.valid()) << "the move made no pause";
+  const Result<void> acknowledged = put.get();
+  store_->after = nullptr;
+  file->closed();
+  ASSERT_TRUE(view().close());
+  EXPECT_TRUE(view().unpublished().empty());
+  open();
+  EXPECT_TRUE(shown_->absent("a"));
+  EXPECT_EQ(*shown_->read("b/0.0"), acknowledged ? after : before);
+}
+
+TEST_F(ViewMoves, NoChunkIsAcknowledgedInAnArrayThatIsRemoved) {
+  const auto file = create("a", "0.0");
+  ASSERT_TRUE(file->resize(8));
+  for (const char* name : {".zarray", ".zattrs"}) {
+    ASSERT_TRUE(view().remove_file((*shown_->find("a"))->id, name));
+  }
+  std::future<Result<void>> put;
+  store_->after = [&](const std::string& call, const std::string& path) {
+    if (call != "rename" || path != "zarr.json" || put.valid()) return;
+    put = std::async(std::launch::async, [&] { return file->flush(); });
+    put.wait_for(kLongEnough);
+  };
+  const auto removed = view().remove_directory(kRootNode, "a");
+  ASSERT_TRUE(removed) << removed.error().message;
+  ASSERT_TRUE(put.valid()) << "the removal made no pause";
+  EXPECT_FALSE(put.get());
+  store_->after = nullptr;
+  file->closed();
+  ASSERT_TRUE(view().close());
+  EXPECT_TRUE(view().unpublished().empty());
+  EXPECT_FALSE(*store_->status("a"));
+}
+
+// Two programs agree on who writes a chunk by a lock on "0.0.__lock", which becomes the chunk: who
+// waited for it compares the file it opened with the one that has the name now.
+TEST_F(ViewMoves, AFileThatIsRenamedWhileItIsOpenedIsNeverTheNextOneOfItsName) {
+  const std::string bytes(8, 'h');
+  const auto holder = create("a", "0.0.__lock");
+  ASSERT_TRUE(holder->write(0, {reinterpret_cast<const std::uint8_t*>(bytes.data()), 8}));
+  const NodeId array = (*shown_->find("a"))->id;
+  const Found looked_up = **shown_->find("a/0.0.__lock");
+  ASSERT_TRUE(view().make_directory(kRootNode, "d", 0755));  // the array is looked at again
+  std::atomic<bool> paused = false;
+  std::future<Result<Created>> next;
+  store_->opening = [&](const std::string& path) {
+    if (path != "a/zarr.json" || paused.exchange(true)) return;
+    next = std::async(std::launch::async, [&]() -> Result<Created> {
+      EXPECT_TRUE(view().rename(array, "0.0.__lock", array, "0.0", true));
+      holder->closed();
+      return view().create(array, "0.0.__lock", O_CREAT | O_RDWR, 0644);
+    });
+    next.wait_for(kLongEnough);
+  };
+  const auto waiter = view().open_for_writing(looked_up.id, O_RDWR);
+  ASSERT_TRUE(next.valid()) << "opening made no pause";
+  const auto made = next.get();
+  store_->opening = nullptr;
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(waiter) << waiter.error().message;
+  const ino_t opened = (**(*waiter)->attributes()).status.st_ino;
+  EXPECT_EQ(opened, looked_up.status.st_ino);
+  EXPECT_NE(opened, made->found.status.st_ino);
+  EXPECT_EQ(*read_all(**waiter), bytes);
+  for (const auto& file : {made->file, *waiter}) file->closed();
+}
+
+// As above, where it was renamed and closed before: what the waiter opens is that file, nameless
+// now.
+TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
+  const std::string bytes(8, 'h');
+  const auto holder = create("a", "0.0.__lock");
+  ASSERT_TRUE(holder->write(0, {reinterpret_cast<const std::uint8_t*>(bytes.data()), 8}));
+  const NodeId array = (*shown_->find("a"))->id;
+  const Found looked_up = **shown_->find("a/0.0.__lock");
+  ASSERT_TRUE(view().rename(array, "0.0.__lock", array, "0.0", true));
+  holder->closed();
+  const auto waiter = view().open_for_writing(looked_up.id, O_RDWR);
+  ASSERT_TRUE(waiter) << waiter.error().message;
+  EXPECT_EQ((**(*waiter)->attributes()).status.st_ino, looked_up.status.st_ino);
+  ASSERT_TRUE((*waiter)->write(0, {reinterpret_cast<const std::uint8_t*>("lost"), 4}));
+  ASSERT_TRUE((*waiter)->flush());
+  (*waiter)->closed();
+  const auto chunk = view().open_file((**shown_->find("a/0.0")).id);
+  ASSERT_TRUE(chunk);
+  EXPECT_EQ(*read_all(**chunk), bytes);
+  EXPECT_FALSE(*shown_->find("a/0.0.__lock"));
+}
+
+}  // namespace
+}  // namespace zarrfs::test

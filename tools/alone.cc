@@ -17,6 +17,13 @@ bool is_node(const fs::path& directory) {
   return fs::exists(directory / "zarr.json", error) || fs::exists(directory / ".zgroup", error);
 }
 
+/// Whether nobody has written to the store, and who asks must not: of a store around theirs.
+bool is_not_ours(Store& store, const Error& error) {
+  if (error.fault != Fault::kDenied && error.fault != Fault::kReadOnly) return false;
+  const auto own = store.status(kLogDirectory);
+  return own && !*own;
+}
+
 }  // namespace
 
 Result<void> check_published(const std::string& directory) {
@@ -34,13 +41,17 @@ Result<void> check_published(const std::string& directory) {
                                 "published yet: unmount it, or run zarrfs recover");
 }
 
-Result<std::vector<Fd>> be_alone(const std::string& directory) {
-  std::vector<Fd> locks;
+Result<std::vector<StoreLock>> be_alone(const std::string& directory) {
+  std::vector<StoreLock> locks;
   for (fs::path at = fs::absolute(directory); locks.empty() || is_node(at); at = at.parent_path()) {
     ZARRFS_CHECK(check_published(at.string()));
-    ZARRFS_TRY(const auto store, open_store(at.string(), LinkPolicy::kInside));
-    ZARRFS_TRY(Fd lock, lock_store(*store));
-    locks.push_back(std::move(lock));
+    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(at.string(), LinkPolicy::kInside));
+    auto lock = lock_store(store);
+    if (lock) {
+      locks.push_back(std::move(*lock));
+    } else if (locks.empty() || !is_not_ours(*store, lock.error())) {
+      return fail(lock.error());
+    }
     if (at == at.root_path()) break;
   }
   return locks;

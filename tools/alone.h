@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/fd.h"
 #include "core/base/result.h"
+#include "core/write/lock.h"
 
 namespace zarrfs {
 
@@ -15,6 +15,6 @@ Result<void> check_published(const std::string& directory);
 /// Keeps others from writing to the store in `directory`, and to the stores that it is a part of,
 /// until the descriptors are closed. kBusy where another program writes to one of them, or left
 /// chunks there that are not published.
-Result<std::vector<Fd>> be_alone(const std::string& directory);
+Result<std::vector<StoreLock>> be_alone(const std::string& directory);
 
 }  // namespace zarrfs

@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/write/log.h"
+#include "core/write/whole_file.h"
 
 namespace zarrfs {
 namespace {
@@ -24,11 +26,23 @@ std::string command_of(const std::string& pid) {
   return printable(line);
 }
 
-/// Who holds a lock on the file of `descriptor`, from /proc/locks: "process 4711 (zarrfs mount a
-/// b)".
-std::string holder_of(int descriptor) {
+/// Who holds a lock.
+struct Holder {
+  bool is_zarrfs = false;
+  std::string called = "another program";  ///< "process 4711 (zarrfs mount a b)".
+};
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Who holds a lock on the file of `descriptor`, from /proc/locks.
+Holder holder_of(int descriptor) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return "another program";
+  if (::fstat(descriptor, &status) != 0) return {};
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
@@ -38,9 +52,42 @@ std::string holder_of(int descriptor) {
     if (kind != "FLOCK" || colon == std::string::npos) continue;
     if (file.substr(colon + 1) != std::to_string(status.st_ino)) continue;
     const std::string command = command_of(pid);
-    return "process " + pid + (command.empty() ? "" : " (" + command + ")");
+    return {first_line("/proc/" + pid + "/comm") == "zarrfs",
+            "process " + pid + (command.empty() ? "" : " (" + command + ")")};
   }
-  return "another program";
+  return {};
+}
+
+Error busy(const Store& store, const Holder& holder) {
+  return {Fault::kBusy, "store " + store.name() + " is already written by " + holder.called};
+}
+
+/// The lock that zarrfs 0.1 takes alone: kBusy where it has it. Anybody who may read the store can
+/// have it too, which says nothing.
+Result<Fd> share_root(Store& store) {
+  ZARRFS_TRY(Fd root, store.open_plain("", O_RDONLY | O_DIRECTORY, 0));
+  if (::flock(root.get(), LOCK_SH | LOCK_NB) == 0) return root;
+  if (errno != EWOULDBLOCK) return fail(system_error(errno, "locking store " + store.name()));
+  const Holder holder = holder_of(root.get());
+  if (holder.is_zarrfs) return fail(busy(store, holder));
+  return Fd();
+}
+
+/// `.zarrfs`, opened; made where there is none.
+Result<Fd> open_own_directory(Store& store) {
+  ZARRFS_CHECK(make_own_directory(store));
+  auto own = store.open_plain(kLogDirectory, O_RDONLY | O_DIRECTORY, 0);
+  if (own || own.error().fault != Fault::kDenied) return own;
+  return fail(Fault::kDenied, "store " + store.name() + ": its directory " + kLogDirectory +
+                                  " is another user's, who writes to the store, or did");
+}
+
+/// Whether `own` is `.zarrfs` still, and not one that its last holder removed.
+Result<bool> is_current(Store& store, const Fd& own) {
+  ZARRFS_TRY(const auto now, store.status(kLogDirectory));
+  struct stat mine {};
+  if (::fstat(own.get(), &mine) != 0) return fail(system_error(errno, "locking " + store.name()));
+  return now && now->st_ino == mine.st_ino && now->st_dev == mine.st_dev;
 }
 
 struct ClusterFileSystem {
@@ -73,12 +120,23 @@ Result<std::string> cluster_file_system_of(Store& store) {
   return fail(system_error(errno, store.name() + ": reading what file system it lies on"));
 }
 
-Result<Fd> lock_store(Store& store) {
-  ZARRFS_TRY(Fd root, store.open_plain("", O_RDONLY | O_DIRECTORY, 0));
-  if (::flock(root.get(), LOCK_EX | LOCK_NB) == 0) return root;
-  if (errno != EWOULDBLOCK) return fail(system_error(errno, "locking store " + store.name()));
-  return fail(Fault::kBusy,
-              "store " + store.name() + " is already written by " + holder_of(root.get()));
+StoreLock::~StoreLock() {
+  // Before the lock goes: who waits for it looks whether the directory is there still.
+  if (own_.valid()) static_cast<void>(store_->remove_directory(kLogDirectory));
+}
+
+Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
+  ZARRFS_TRY(Fd root, share_root(*store));
+  while (true) {
+    ZARRFS_TRY(Fd own, open_own_directory(*store));
+    if (!own.valid()) continue;  // removed since it was made
+    if (::flock(own.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return fail(busy(*store, holder_of(own.get())));
+      return fail(system_error(errno, "locking store " + store->name()));
+    }
+    ZARRFS_TRY(const bool current, is_current(*store, own));
+    if (current) return StoreLock(std::move(store), std::move(own), std::move(root));
+  }
 }
 
 }  // namespace zarrfs

@@ -1,8 +1,9 @@
-// One writer a store: an advisory lock on the store's root directory, which needs no file in the
-// store. Thread-safe.
+// One writer a store: an advisory lock on the store's directory `.zarrfs`, which only its owner may
+// enter. A lock on the root would be anybody's who may read the store. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/base/fd.h"
@@ -11,9 +12,28 @@
 
 namespace zarrfs {
 
-/// Takes the store's lock; it is held until the descriptor is closed. kBusy, naming the holder's
-/// process where the system knows it, where another program has it.
-Result<Fd> lock_store(Store& store);
+/// The lock of a store, held as long as this lives. Its end removes `.zarrfs`, if that is empty.
+class StoreLock {
+ public:
+  StoreLock() = default;
+  StoreLock(std::shared_ptr<Store> store, Fd own, Fd root)
+      : store_(std::move(store)), own_(std::move(own)), root_(std::move(root)) {}
+  StoreLock(StoreLock&&) noexcept = default;
+  StoreLock& operator=(StoreLock&&) noexcept = default;
+  StoreLock(const StoreLock&) = delete;
+  StoreLock& operator=(const StoreLock&) = delete;
+  ~StoreLock();
+  [[nodiscard]] int descriptor() const { return own_.get(); }
+
+ private:
+  std::shared_ptr<Store> store_;
+  Fd own_;
+  Fd root_;  ///< Shared, where nobody has it alone: zarrfs 0.1 locked the root.
+};
+
+/// Takes the store's lock, and makes `.zarrfs` for it. kBusy, naming the holder's process where the
+/// system knows it, where another zarrfs has it; kDenied where `.zarrfs` is another user's.
+Result<StoreLock> lock_store(std::shared_ptr<Store> store);
 
 /// What a file system with this magic number (statfs(2)) is called where several machines write to
 /// it at a time, so that a lock of one may not hold on another; empty where it is none of these.

@@ -201,6 +201,13 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
   if (!earlier) return writer;
   ZARRFS_TRY(writer->file_, writer->store_->reopen(kLogPath));
   if (!writer->file_) return writer;
+  ZARRFS_TRY(const struct stat status, writer->file_->status());
+  if (status.st_nlink > 1) {
+    return fail(Fault::kDenied, "log " + std::string(kLogPath) + " of " + writer->store_->name() +
+                                    " has " + std::to_string(status.st_nlink) +
+                                    " names: one of them may be somebody's file, so it is not "
+                                    "written on");
+  }
   ZARRFS_CHECK(writer->file_->truncate(earlier->bytes));
   writer->size_ = writer->reserved_ = earlier->bytes;
   for (const LogRecord& record : earlier->records) {
@@ -353,11 +360,7 @@ Result<void> LogWriter::remove() {
   if (!status) return {};
   ZARRFS_CHECK(store_->remove(kLogPath));
   ZARRFS_CHECK(store_->remove(next_log_path()));
-  if (auto removed = store_->remove_directory(kLogDirectory);
-      !removed && removed.error().fault != Fault::kNotEmpty) {
-    return removed;
-  }
-  return store_->sync_directory("");
+  return store_->sync_directory(kLogDirectory);
 }
 
 std::uint64_t LogWriter::bytes() const {

@@ -85,7 +85,7 @@ class LogWriter {
   Result<void> shorten();
   /// Forgets all records: for when none is needed any more.
   Result<void> clear();
-  /// Removes the log's file and directory.
+  /// Removes the log's file.
   Result<void> remove();
   [[nodiscard]] std::uint64_t bytes() const;
 

@@ -53,9 +53,9 @@ WriteBuffer::WriteBuffer(std::shared_ptr<Store> store, WriteOptions options)
 Result<std::unique_ptr<WriteBuffer>> WriteBuffer::open(std::shared_ptr<Store> store,
                                                        WriteOptions options) {
   std::unique_ptr<WriteBuffer> buffer(new WriteBuffer(std::move(store), std::move(options)));
-  ZARRFS_TRY(buffer->lock_, lock_store(*buffer->store_));
+  ZARRFS_TRY(buffer->lock_, lock_store(buffer->store_));
   for (int i = 0; i < kSpareDescriptors; ++i) {
-    buffer->spare_.emplace_back(::fcntl(buffer->lock_.get(), F_DUPFD_CLOEXEC, 0));
+    buffer->spare_.emplace_back(::fcntl(buffer->lock_.descriptor(), F_DUPFD_CLOEXEC, 0));
   }
   ZARRFS_CHECK(buffer->take_over());
   if (buffer->options_.background) {

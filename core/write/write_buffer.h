@@ -22,6 +22,7 @@
 
 #include "core/base/fd.h"
 #include "core/write/commit.h"
+#include "core/write/lock.h"
 #include "core/write/log.h"
 #include "core/write/reserve.h"
 #include "core/write/successor.h"
@@ -209,7 +210,7 @@ class WriteBuffer {
 
   std::shared_ptr<Store> store_;
   WriteOptions options_;
-  Fd lock_;
+  StoreLock lock_;
   std::unique_ptr<LogWriter> log_;
   Reserve reserve_;
   /// Shared by who appends drafts, alone by a commit that uses the reserve.

@@ -182,7 +182,7 @@ Result<CommitOutcome> WriteBuffer::commit_with(DirtyShard& shard, const CommitHo
     const std::size_t count = std::exchange(spare_, {}).size();
     outcome = commit_shard(*store_, shard, hooks);
     while (spare_.size() < count) {
-      spare_.emplace_back(::fcntl(lock_.get(), F_DUPFD_CLOEXEC, 0));
+      spare_.emplace_back(::fcntl(lock_.descriptor(), F_DUPFD_CLOEXEC, 0));
     }
   }
   return outcome;

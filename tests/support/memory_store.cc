@@ -18,6 +18,12 @@ struct stat status_of(const MemoryInode& inode) {
   status.st_size = static_cast<off_t>(inode.bytes.size());
   status.st_mtim.tv_sec = static_cast<time_t>(inode.version);
   status.st_nlink = 1;
+  if (inode.directory && inode.descriptor.valid()) {
+    struct stat last {};
+    if (::fstat(inode.descriptor.get(), &last) != 0) std::abort();
+    status.st_dev = last.st_dev;
+    status.st_ino = last.st_ino;
+  }
   return status;
 }
 
@@ -338,9 +344,12 @@ Result<MemoryStore::Pointer> MemoryStore::plain_file(const std::string& path, in
 }
 
 Result<Fd> MemoryStore::open_plain(const std::string& path, int flags, mode_t /*mode*/) {
-  // The store's root is opened for its lock: a file of its own for each opening.
-  if (path.empty()) return Fd(::memfd_create("memory store's lock", MFD_CLOEXEC));
   const std::lock_guard lock(mutex_);
+  if (const Pointer inode = find(path); inode && inode->directory) {
+    // Opened for the store's lock: a file of its own for each opening, as after a power cut.
+    inode->descriptor = Fd(::memfd_create("memory store's lock", MFD_CLOEXEC));
+    return Fd(::fcntl(inode->descriptor.get(), F_DUPFD_CLOEXEC, 0));
+  }
   ZARRFS_TRY(const Pointer inode, plain_file(path, flags));
   if (!inode) return Fd();
   const int descriptor = descriptor_of(*inode);

@@ -24,7 +24,7 @@ struct MemoryInode {
   std::uint64_t version = 0;  // becomes st_mtime
   Bytes bytes;
   Bytes durable_bytes;
-  Fd descriptor;  // holds the bytes too, once somebody asked for a descriptor
+  Fd descriptor;  // holds the bytes too, once somebody asked for one; of a directory: its lock's
   std::vector<std::function<void(Bytes&)>> unsynced;
   using Entries = std::map<std::string, std::shared_ptr<MemoryInode>>;
   Entries entries;

@@ -1,0 +1,122 @@
+// One writer a store: who keeps others away, and who does not.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/write/lock.h"
+#include "core/write/log.h"
+#include "tests/support/store_maker.h"
+
+namespace zarrfs::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StoreLockTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    maker_.group("");
+    auto store = open_store(maker_.root(), LinkPolicy::kInside);
+    ASSERT_TRUE(store) << store.error().message;
+    store_ = std::move(*store);
+  }
+  [[nodiscard]] std::string own() const { return maker_.root() + "/" + kLogDirectory; }
+
+  StoreMaker maker_;
+  std::shared_ptr<Store> store_;
+};
+
+/// A process called `name` that has the lock of a directory for itself, until this ends.
+class Process {
+ public:
+  Process(const std::string& name, const std::string& directory) {
+    int ready[2];
+    if (::pipe(ready) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_NAME, name.c_str());
+      const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY);
+      const char locked = ::flock(descriptor, LOCK_EX) == 0 ? 'y' : 'n';
+      if (::write(ready[1], &locked, 1) == 1) ::pause();
+      ::_exit(0);
+    }
+    if (::read(ready[0], &locked_, 1) != 1) std::abort();
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] bool locked() const { return locked_ == 'y'; }
+
+ private:
+  pid_t pid_ = -1;
+  char locked_ = 'n';
+};
+
+TEST_F(StoreLockTest, IsHeldByOneAndLeavesNothing) {
+  {
+    const auto first = lock_store(store_);
+    ASSERT_TRUE(first) << first.error().message;
+    const auto second = lock_store(store_);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().fault, Fault::kBusy);
+    EXPECT_NE(second.error().message.find(std::to_string(::getpid())), std::string::npos)
+        << second.error().message;
+  }
+  EXPECT_FALSE(fs::exists(own()));
+  EXPECT_TRUE(lock_store(store_));
+}
+
+TEST_F(StoreLockTest, IsKeptFromNobodyByAReadersLockOfTheStore) {
+  const Process reader("backup", maker_.root());
+  ASSERT_TRUE(reader.locked());
+  const auto lock = lock_store(store_);
+  EXPECT_TRUE(lock) << lock.error().message;
+}
+
+TEST_F(StoreLockTest, IsNotTakenBesideAnEarlierVersion) {
+  const Process earlier("zarrfs", maker_.root());  // 0.1 locks the root
+  ASSERT_TRUE(earlier.locked());
+  const auto lock = lock_store(store_);
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().fault, Fault::kBusy);
+}
+
+TEST_F(StoreLockTest, KeepsAnEarlierVersionAway) {
+  const auto lock = lock_store(store_);
+  ASSERT_TRUE(lock);
+  const Fd root(::open(maker_.root().c_str(), O_RDONLY | O_DIRECTORY));
+  EXPECT_NE(::flock(root.get(), LOCK_EX | LOCK_NB), 0);
+}
+
+TEST_F(StoreLockTest, IsForTheOwnerOnly) {
+  const auto lock = lock_store(store_);
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(fs::status(own()).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(StoreLockTest, ALogThatIsSomebodysFileToo) {
+  const std::string other = maker_.root() + "/other";
+  std::ofstream(other) << "somebody's bytes";
+  fs::create_directory(own());
+  fs::create_hard_link(other, maker_.root() + "/" + kLogPath);
+  const auto log = LogWriter::open(store_, LogContents{});
+  ASSERT_FALSE(log);
+  EXPECT_NE(log.error().message.find("has 2 names"), std::string::npos) << log.error().message;
+  std::ifstream file(other);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "somebody's bytes");
+}
+
+}  // namespace
+}  // namespace zarrfs::test

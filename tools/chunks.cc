@@ -81,7 +81,7 @@ class Ls final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto done = list(console);
     if (!done) return console.failed(done.error());
     return damaged_ ? kFound : kGood;

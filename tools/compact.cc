@@ -47,7 +47,7 @@ class Compact final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto done = compact(console);
     console.out << human_count(shards_) << " shards, " << human_bytes(freed_)
                 << (dry_run_ ? " could be freed\n" : " freed\n");
@@ -58,7 +58,7 @@ class Compact final : public Command {
  private:
   Result<void> compact(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_));
-    std::vector<Fd> locks;
+    std::vector<StoreLock> locks;
     if (!dry_run_) {
       if (const auto reason = source.store->why_read_only()) {
         return fail(Fault::kReadOnly, source_ + ": " + *reason);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <iostream>
 
 #include "core/base/json.h"
@@ -13,9 +14,20 @@
 namespace zarrfs {
 namespace {
 
-volatile std::sig_atomic_t interrupt_received = 0;
+constexpr std::time_t kPatience = 2;  // Seconds after which a second interruption ends all.
 
-void on_interrupt(int /*signal*/) { interrupt_received = 1; }
+volatile std::sig_atomic_t interrupt_received = 0;
+volatile std::time_t interrupted_at = 0;
+
+/// timeout(1) and terminals may send two at a time: only one that comes later asks again.
+void on_interrupt(int number) {
+  const std::time_t now = std::time(nullptr);
+  if (interrupt_received == 0) interrupted_at = now;
+  interrupt_received = 1;
+  if (now - interrupted_at < kPatience) return;
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
 
 std::string formatted(const char* format, double number) {
   char text[64];
@@ -36,14 +48,17 @@ void Console::say(const std::string& message) const {
 }
 
 int Console::failed(const Error& error) const {
-  say(error.message);
+  say(interrupted() && error.fault == Fault::kBusy ? interruption().message : error.message);
   if (error.fault == Fault::kInvalid) return kUsage;
   return error.fault == Fault::kDamaged ? kFound : kCouldNot;
 }
 
 bool interrupted() { return interrupt_received != 0; }
 
-void watch_interrupts() {
+InterruptScope::InterruptScope()
+    : scope_(std::nullopt, [](const void*) { return interrupted(); }) {}
+
+InterruptWatch::InterruptWatch() {
   interrupt_received = 0;
   struct sigaction action = {};
   action.sa_handler = on_interrupt;

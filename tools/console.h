@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/request.h"
 #include "core/base/result.h"
 
 namespace zarrfs {
@@ -38,10 +39,26 @@ struct Console {
   [[nodiscard]] int failed(const Error& error) const;
 };
 
-/// Whether Ctrl-C (or SIGTERM) was received since watch_interrupts().
+/// Whether Ctrl-C (or SIGTERM) was received since a command began to watch for it.
 bool interrupted();
-/// From now on SIGINT and SIGTERM only set the flag, so that work ends at the next safe point.
-void watch_interrupts();
+/// While it lives, what this thread does in the rooms below ends after an interruption, at the
+/// next check_wanted() (core/base/request.h).
+class InterruptScope {
+ public:
+  InterruptScope();
+
+ private:
+  RequestScope scope_;
+};
+/// Of a command: from now on the first SIGINT or SIGTERM only sets the flag, so that work ends at
+/// the next safe point. One that comes seconds later ends the process at once.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+
+ private:
+  InterruptScope scope_;
+};
 /// The error of work that ended because of interrupted().
 Error interruption();
 

@@ -416,7 +416,7 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     return fail(Fault::kUnsupported, source_path + " is only read: give a TARGET");
   }
   ZARRFS_TRY(Source source, Source::open(local ? source_path : source_name, options.remote));
-  std::vector<Fd> locks;
+  std::vector<StoreLock> locks;
   if (options.in_place) {
     if (const auto reason = source.store->why_read_only()) return fail(Fault::kReadOnly, *reason);
     ZARRFS_TRY(locks, be_alone(source_path));

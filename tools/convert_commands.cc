@@ -45,7 +45,7 @@ class Convert final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     if (in_place_ == !target_.empty()) {
       console.say("give either TARGET or --in-place");
       return kUsage;

@@ -59,7 +59,7 @@ class Diff final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto done = compare(console);
     if (json_) {
       console.out << dump_document(Json{{"a", a_},

@@ -82,7 +82,7 @@ class Info final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto done = look(console);
     if (!done) return console.failed(done.error());
     return damaged_ ? kFound : kGood;

@@ -62,7 +62,7 @@ class Map final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto damaged = draw(console);
     if (!damaged) return console.failed(damaged.error());
     return *damaged == 0 ? kGood : kFound;

@@ -21,6 +21,7 @@ Result<void> parallel_for(std::uint64_t count, unsigned threads,
   std::optional<Error> first_error;
 
   const auto run = [&] {
+    const InterruptScope scope;
     while (!stop.load() && !interrupted()) {
       const std::uint64_t i = next.fetch_add(1);
       if (i >= count) return;

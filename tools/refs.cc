@@ -98,7 +98,7 @@ class Refs final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto done = output_.empty() ? write(console, console.out) : write_file(console);
     if (!done) return console.failed(done.error());
     return left_out_ == 0 ? kGood : kFound;

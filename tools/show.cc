@@ -90,7 +90,7 @@ class Show final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto damaged = show(console);
     if (!damaged) return console.failed(damaged.error());
     return *damaged == 0 ? kGood : kFound;

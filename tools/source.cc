@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "core/base/request.h"
 #include "core/formats/format_store.h"
 #include "core/store/open_store.h"
 #include "core/zarr/named_store.h"
@@ -78,6 +79,7 @@ bool has_children(Node::Kind kind) {
 Result<void> walk_from(
     Store& store, const std::string& path, int depth, Ways& ways,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
+  ZARRFS_CHECK(check_wanted());
   ZARRFS_TRY(SourceNode node, load_source_node(store, path));
   if (has_children(node.node.kind)) {
     ZARRFS_TRY(const auto status, store.status(path));

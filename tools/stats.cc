@@ -47,7 +47,7 @@ class Stats final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     while (true) {
       const auto told = tell(console);
       if (!told) return console.failed(told.error());

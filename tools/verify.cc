@@ -30,7 +30,7 @@ class Verify final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    watch_interrupts();
+    const InterruptWatch watch;
     const auto done = check(console);
     if (json_) {
       console.out << dump_document(Json{{"store", source_},

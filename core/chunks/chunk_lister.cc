@@ -98,7 +98,12 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
   return more;
 }
 
-bool ChunkLister::is_listed(const Coordinates& chunk) {
+Result<bool> ChunkLister::is_listed(const Coordinates& chunk) {
+  if (array_.presentation.rule == ByteRule::kRechunk && !all_listed()) {
+    const auto held = rechunked_.holds(chunk);
+    ZARRFS_CHECK(check_wanted());
+    return held.value_or(true);  // what cannot be told is listed: opening it is the error
+  }
   // A write that is put into its shard meanwhile must be found there.
   CellInHand* const hand = finder_.writes() == nullptr ? &hand_ : nullptr;
   return finder_.is_listed(array_, chunk, stored_only_, hand);
@@ -147,7 +152,7 @@ bool ChunkLister::list_whole_shard(const ListedCell& listed, bool has_drafts, co
   std::uint64_t number = 0;
   bool more = true;
   visit_box(box, [&](const Coordinates& chunk) {
-    const bool there = !has_drafts || is_listed(chunk);
+    const bool there = !has_drafts || is_listed(chunk).value_or(true);
     if (number >= listed.first && there) more = sink({false, chunk}, listed.base + number + 1);
     ++number;
     return more;
@@ -158,7 +163,8 @@ bool ChunkLister::list_whole_shard(const ListedCell& listed, bool has_drafts, co
 Result<bool> ChunkLister::walk(Coordinates& prefix, const Coordinates& start, bool at_start,
                                const Sink& sink) {
   if (prefix.size() == array_.names.rank()) {
-    if (!is_listed(prefix)) return true;
+    ZARRFS_TRY(const bool listed, is_listed(prefix));
+    if (!listed) return true;
     return sink({false, prefix}, linear_of(prefix, array_.names.counts()) + 1);
   }
   ZARRFS_TRY(const auto ranges, existing_after(prefix));
@@ -192,7 +198,10 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
     for (std::uint64_t at = std::max(range.first, start); at <= range.last; ++at) {
       ZARRFS_CHECK(check_wanted());
       part.coordinates.back() = at;
-      if (!directory && !is_listed(part.coordinates)) continue;
+      if (!directory) {
+        ZARRFS_TRY(const bool listed, is_listed(part.coordinates));
+        if (!listed) continue;
+      }
       if (directory && !all_listed() && finder_.writes() != nullptr) {
         ZARRFS_TRY(const bool any, any_below(part.coordinates));
         if (!any) continue;

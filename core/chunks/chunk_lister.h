@@ -11,6 +11,7 @@
 
 #include "core/chunks/array_view.h"
 #include "core/chunks/chunk_finder.h"
+#include "core/chunks/rechunked_places.h"
 
 namespace zarrfs {
 
@@ -18,7 +19,7 @@ class ChunkLister {
  public:
   /// `stored_only`: chunks that are only materialised are left out.
   ChunkLister(const ArrayView& array, ChunkFinder& finder, bool stored_only = false)
-      : array_(array), finder_(finder), stored_only_(stored_only) {}
+      : array_(array), finder_(finder), stored_only_(stored_only), rechunked_(array) {}
 
   /// Receives a part and the position after it; false ends the listing.
   using Sink = std::function<bool(const NamedPart& part, std::uint64_t next)>;
@@ -51,7 +52,7 @@ class ChunkLister {
     std::uint64_t first = 0;  ///< The first of its chunks that is wanted.
     std::uint64_t base = 0;   ///< Position of its first chunk in the listing.
   };
-  bool is_listed(const Coordinates& chunk);
+  Result<bool> is_listed(const Coordinates& chunk);
   bool list_shard(const ListedCell& listed, const Sink& sink);
   bool was_removed(const Coordinates& cell);
   /// The cells that hold the chunks below a prefix, along its axes.
@@ -73,6 +74,7 @@ class ChunkLister {
   ChunkFinder& finder_;
   const bool stored_only_;
   CellInHand hand_;
+  RechunkedPlaces rechunked_;
 };
 
 }  // namespace zarrfs

@@ -132,6 +132,13 @@ void visit_box(const std::vector<AxisRange>& ranges,
   }
 }
 
+AxisRange shown_chunks_of(const ArrayView& array, std::size_t axis, std::uint64_t stored) {
+  const Layout& layout = array.reader->layout();
+  const StoredEdge edge = stored_edge(layout, axis, stored);
+  const std::uint64_t end = std::min(edge.begin + edge.length, layout.grid().axes[axis].extent());
+  return {edge.begin / array.edge(axis), (std::max(end, edge.begin + 1) - 1) / array.edge(axis)};
+}
+
 Result<std::optional<ChunkBytes>> find_overlapped(const ArrayView& array,
                                                   const Coordinates& chunk) {
   const std::vector<AxisRange> ranges = overlapped(array, chunk);

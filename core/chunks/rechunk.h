@@ -12,6 +12,9 @@ namespace zarrfs {
 /// The first stored chunk that the shown `chunk` overlaps; nothing where all are proven absent.
 Result<std::optional<ChunkBytes>> find_overlapped(const ArrayView& array, const Coordinates& chunk);
 
+/// The shown chunks that a stored one overlaps, along an axis.
+AxisRange shown_chunks_of(const ArrayView& array, std::size_t axis, std::uint64_t stored);
+
 /// Calls `visit` for each cell of the stored grid that the shown `chunk` overlaps.
 Result<void> visit_overlapped_cells(const ArrayView& array, const Coordinates& chunk,
                                     const std::function<Result<void>(const Coordinates&)>& visit);

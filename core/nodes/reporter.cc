@@ -23,6 +23,7 @@ bool is_worth_reporting(Fault fault) {
   switch (fault) {
     case Fault::kStale:
     case Fault::kNoData:
+    case Fault::kNameTooLong:
     case Fault::kExists:
     case Fault::kNotEmpty:
     case Fault::kCrossDevice: return false;

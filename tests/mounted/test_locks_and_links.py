@@ -228,8 +228,8 @@ def test_sqlite_with_a_rollback_journal(mount, store):
     read.close()
 
 
-def test_fio_verifies_a_plain_file(mount, store):
+def test_fio_verifies_a_plain_file(mount, store, tmp_path):
     need(shutil.which("fio"), "fio is missing")
     mounted = mount(store.path, "rw")
     subprocess.run(["fio", "--name=verify", f"--directory={mounted.path}", "--rw=randrw", "--bs=4k-64k", "--size=8m", "--verify=crc32c",
-                    "--ioengine=psync", "--numjobs=2", "--fallocate=none"], check=True, capture_output=True, timeout=300)
+                    "--ioengine=psync", "--numjobs=2", "--fallocate=none"], check=True, capture_output=True, timeout=300, cwd=tmp_path)

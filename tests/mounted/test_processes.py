@@ -144,3 +144,41 @@ def test_zarr_python_in_several_processes(mount, tmp_path, version):
         read = "import sys, zarr, json; print(json.dumps(zarr.open_array(sys.argv[1], mode='r')[:].tolist()))"
         rows = json.loads(run(python, read, directory))
         assert rows == [[row // 4 * 4 + column // 4 + 300 for column in range(16)] for row in range(16)]
+
+
+# dask's own processes write the chunks of one array, first all of them and then a region; another one changes what was written.
+DASK = """
+import sys, warnings, numpy as np, dask, dask.array as da, zarr
+warnings.simplefilter("ignore")
+
+def main():
+    directory, version = sys.argv[1], int(sys.argv[2])
+    form = {"zarr_format": version} if int(zarr.__version__.split(".")[0]) >= 3 else {}
+    values = da.arange(64 * 64, chunks=64 * 8, dtype="i4").reshape(64, 64).rechunk((8, 8))
+    with dask.config.set(scheduler="processes", num_workers=4):
+        array = zarr.open_array(directory, mode="w", shape=(64, 64), chunks=(8, 8), dtype="i4", **form)
+        da.store(values, array, lock=False)
+        da.store(da.zeros((16, 64), chunks=(8, 8), dtype="i4"), array, regions=(slice(16, 32), slice(None)), lock=False)
+        da.store(da.from_zarr(directory) + 1, array, lock=False)
+        want = np.arange(64 * 64, dtype="i4").reshape(64, 64)
+        want[16:32] = 0
+        assert (da.from_zarr(directory).compute() == want + 1).all()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("environment, version", [("zarr2", 2), ("zarr3", 2), ("zarr3", 3)])
+def test_dask_writes_with_several_processes(mount, tmp_path, environment, version):
+    python = python_of(environment)
+    found = subprocess.run([python, "-c", "import dask.array"], capture_output=True, check=False)
+    need(found.returncode == 0, f"dask for {environment} is missing: run packaging/install-test-readers")
+    program = tmp_path / "program.py"
+    program.write_text(DASK)
+    store = tmp_path / "store"
+    store.mkdir()
+    mounted = mount(store, f"rw,view=v{version}")
+    for directory in (tmp_path / "plain", mounted / "a"):
+        done = subprocess.run([python, program, directory, str(version)], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+        assert done.returncode == 0, done.stderr[-3000:]

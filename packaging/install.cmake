@@ -15,6 +15,7 @@ install(FILES packaging/completions/_zarrfs DESTINATION ${CMAKE_INSTALL_DATADIR}
 install(FILES packaging/completions/zarrfs.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 install(FILES packaging/systemd/zarrfs@.service DESTINATION lib/systemd/system)
+install(FILES packaging/systemd/zarrfs.sysusers DESTINATION lib/sysusers.d RENAME zarrfs.conf)
 install(FILES packaging/examples/fstab packaging/examples/automount README.md CHANGELOG.md SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs)
 # README.md links to these.
@@ -34,6 +35,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/postinst)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "fuse3, ca-certificates")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "sharded Zarr v3 stores as one file per chunk")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Mounts a store of arrays in Zarr v3's sharding codec and shows it as an

@@ -264,7 +264,7 @@ def main():
             json.dump(group_document(values), text)
         np.save(os.path.join(truth, f"g{made:04}+a.npy"), values, allow_pickle=True)
         made += 1
-    json.dump({"made": made, "refused by the writers": refused}, sys.stdout)
+    print(json.dumps({"made": made, "refused by the writers": refused}))
 
 
 if __name__ == "__main__":

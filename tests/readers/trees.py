@@ -6,32 +6,30 @@ each has to find every array, with its shape and values.
 
 Prints one line for each reader. Status 1 where one finds something else. The seed makes the same trees again.
 """
-import argparse
 import json
 import os
-import random
 import subprocess
 import sys
-import tempfile
 
-from run import DEBIAN, HERE, python_of
+import matrix
+from matrix import DEBIAN, WIDTH, Row
 
 ALL = ["groups", "datatree", "lengths", "plate"]
-# name, Python (environment or path), reader of read_tree.py, mount options, kinds of trees
+# Readers are those of read_tree.py; the kinds of trees that each reads come last.
 MATRIX = [
-    ("zarr-python 2.13", DEBIAN, "zarr", "profile=generic", ALL),
-    ("zarr-python 2.13, default mount", DEBIAN, "zarr", "", ALL),
-    ("zarr-python 2.13, .zmetadata", DEBIAN, "consolidated", "profile=ome", ALL),
-    ("zarr-python 3.1", "zarr3", "zarr", "view=v3", ALL),
-    ("xarray 2025.01, DataTree", "zarr2", "xarray", "profile=xarray", ["datatree"]),
-    ("xarray 2025.01, default mount", "zarr2", "xarray", "", ["datatree"]),
-    ("xarray 2025.06, v3", "zarr3", "xarray", "view=v3", ["datatree"]),
-    ("netCDF4-python 1.6.2", DEBIAN, "netcdf", "profile=netcdf", ["groups", "datatree", "lengths"]),
-    ("netCDF4-python 1.7.5", "masks", "netcdf", "profile=netcdf", ["groups", "datatree", "lengths"]),
-    ("netCDF4-python, default mount", DEBIAN, "netcdf", "", ["datatree", "lengths"]),
-    ("GDAL 3.6, mdim", DEBIAN, "gdal", "profile=gdal", ALL),
-    ("ome-zarr 0.8, plates", "ome", "plate", "profile=ome", ["plate"]),
-    ("ome-zarr 0.8, default mount", "ome", "plate", "", ["plate"]),
+    Row("zarr-python 2.13", DEBIAN, "zarr", "profile=generic", ALL),
+    Row("zarr-python 2.13, default mount", DEBIAN, "zarr", "", ALL),
+    Row("zarr-python 2.13, .zmetadata", DEBIAN, "consolidated", "profile=ome", ALL),
+    Row("zarr-python 3.1", "zarr3", "zarr", "view=v3", ALL),
+    Row("xarray 2025.01, DataTree", "zarr2", "xarray", "profile=xarray", ["datatree"]),
+    Row("xarray 2025.01, default mount", "zarr2", "xarray", "", ["datatree"]),
+    Row("xarray 2025.06, v3", "zarr3", "xarray", "view=v3", ["datatree"]),
+    Row("netCDF4-python 1.6.2", DEBIAN, "netcdf", "profile=netcdf", ["groups", "datatree", "lengths"]),
+    Row("netCDF4-python 1.7.5", "masks", "netcdf", "profile=netcdf", ["groups", "datatree", "lengths"]),
+    Row("netCDF4-python, default mount", DEBIAN, "netcdf", "", ["datatree", "lengths"]),
+    Row("GDAL 3.6, mdim", DEBIAN, "gdal", "profile=gdal", ALL),
+    Row("ome-zarr 0.8, plates", "ome", "plate", "profile=ome", ["plate"]),
+    Row("ome-zarr 0.8, default mount", "ome", "plate", "", ["plate"]),
 ]
 
 
@@ -71,59 +69,30 @@ def verdict_of(reader, found, truth, options):
     return "equal"
 
 
-def read_mounted(daemon, work, tree, python, reader, options):
-    mountpoint = tempfile.mkdtemp(dir=work)
-    given = ",".join(filter(None, ["ro", options, f"log={work}/log"]))
-    subprocess.run([daemon, "mount", os.path.join(work, "stores", tree), mountpoint, "-o", given], check=True, stderr=subprocess.DEVNULL)
-    try:
-        done = subprocess.run([python, os.path.join(HERE, "read_tree.py"), reader, mountpoint], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        return json.loads(done.stdout) if done.returncode == 0 else {"error": f"the reader died, status {done.returncode}"}
-    finally:
-        subprocess.run([daemon, "umount", mountpoint], check=True)
+def read_tree(made, tree, row):
+    with matrix.mounted(made, os.path.join(made.store, tree), row.options) as mountpoint:
+        command = [matrix.python_of(row.environment), *matrix.script("read_tree.py", row.reader, mountpoint)]
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return json.loads(done.stdout) if done.returncode == 0 else {"error": f"the reader died, status {done.returncode}"}
 
 
-def read_all(daemon, work, truths, row):
-    label, environment, reader, options, kinds = row
-    python = python_of(environment)
-    if python is None:
-        print(f"{label:36} not installed ({environment})")
-        return os.environ.get("ZARRFS_NO_SKIPS") == "1" and environment in ("zarr2", "zarr3")
-    verdicts = {}
-    for tree, truth in truths.items():
-        if truth["kind"] in kinds:
-            found = read_mounted(daemon, work, tree, python, reader, options)
-            verdicts[tree] = verdict_of(reader, found, truth, options)
+def truths_of(made):
+    truths = {}
+    for name in sorted(os.listdir(made.truth)):
+        with open(os.path.join(made.truth, name)) as text:
+            truths[name.removesuffix(".json")] = json.load(text)
+    return truths
+
+
+def read(made, row):
+    truths = {tree: truth for tree, truth in truths_of(made).items() if truth["kind"] in row.extra}
+    verdicts = {tree: verdict_of(row.reader, read_tree(made, tree, row), truth, row.options) for tree, truth in truths.items()}
     wrong = {tree: verdict for tree, verdict in verdicts.items() if verdict != "equal"}
-    print(f"{label:36} trees {len(verdicts):4}  equal {len(verdicts) - len(wrong):4}  wrong {len(wrong):4}", flush=True)
+    print(f"{row.label:{WIDTH}} trees {len(verdicts):4}  equal {len(verdicts) - len(wrong):4}  wrong {len(wrong):4}", flush=True)
     for tree, verdict in list(wrong.items())[:4]:
         print(f"    {tree} ({truths[tree]['kind']}): {verdict}", flush=True)
     return len(wrong)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--trees", type=int, default=8)
-    parser.add_argument("--readers", default="")
-    parser.add_argument("daemon")
-    options = parser.parse_args()
-    maker = python_of("zarr3")
-    if maker is None or not os.access("/dev/fuse", os.W_OK):
-        print("skipped: " + ("run packaging/install-test-readers" if maker is None else "/dev/fuse may not be opened"))
-        return 1 if os.environ.get("ZARRFS_NO_SKIPS") == "1" else 77
-    print(f"seed {options.seed}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="zarrfs-trees-") as work:
-        stores, truth = os.path.join(work, "stores"), os.path.join(work, "truth")
-        subprocess.run([maker, os.path.join(HERE, "make_trees.py"), str(options.seed), str(options.trees), stores, truth], check=True)
-        truths = {}
-        for name in sorted(os.listdir(truth)):
-            with open(os.path.join(truth, name)) as text:
-                truths[name.removesuffix(".json")] = json.load(text)
-        rows = [row for row in MATRIX if not options.readers or any(part in row[0] for part in options.readers.split(","))]
-        failures = sum(read_all(os.path.realpath(options.daemon), work, truths, row) for row in rows)
-    print(f"failures: {failures}")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(matrix.main(__doc__, "trees", 8, MATRIX, matrix.make_with("make_trees.py"), read))

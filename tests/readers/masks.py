@@ -32,12 +32,28 @@ MATRIX = [
 ]
 
 
-def judge(label, verdicts, truth):
-    wrong = {group: verdict for group, verdict in verdicts.items() if verdict != "equal"}
-    print(f"{label:{WIDTH}} variables {len(verdicts):5}  equal {len(verdicts) - len(wrong):5}  wrong {len(wrong):4}", flush=True)
-    for group, verdict in list(wrong.items())[:5]:
+# What a reader makes of ordinary netCDF-4 files, too: for which variables, and how its answer begins.
+OWN_LIMITS = {
+    "cdo": (lambda described: described["dtype"] == "<i8", "differs: 0 cells are missing"),  # it knows no missing value of 64-bit integers
+}
+
+
+def is_own_limit(reader, described, verdict):
+    concerns, answer = OWN_LIMITS.get(reader, (lambda described: False, ""))
+    return concerns(described) and verdict.startswith(answer)
+
+
+def judge(row, verdicts, truth):
+    counts, wrong = {"equal": 0, "not of zarrfs": 0, "wrong": 0}, []
+    for group, verdict in verdicts.items():
         with open(os.path.join(truth, f"{group}.json")) as text:
-            print(f"    {group}: {verdict}: {text.read()}", flush=True)
+            described = json.load(text)
+        kind = "equal" if verdict == "equal" else "not of zarrfs" if is_own_limit(row.reader, described, verdict) else "wrong"
+        counts[kind] += 1
+        if kind == "wrong":
+            wrong.append(f"    {group}: {verdict}: {described}")
+    print(f"{row.label:{WIDTH}} variables {len(verdicts):5}  " + "  ".join(f"{key} {value:4}" for key, value in counts.items()), flush=True)
+    print("".join(line + "\n" for line in wrong[:5]), end="", flush=True)
     return len(wrong) + (len(verdicts) == 0)
 
 
@@ -48,7 +64,7 @@ def read(made, row):
     if done.returncode != 0:
         print(f"{row.label:{WIDTH}} DIED: {done.stderr.strip()[-300:]}")
         return 1
-    return judge(row.label, json.loads(done.stdout), made.truth)
+    return judge(row, json.loads(done.stdout), made.truth)
 
 
 if __name__ == "__main__":

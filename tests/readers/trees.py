@@ -45,11 +45,12 @@ def shown_names(truth, options):
 
 
 def whole_plate(truth):
-    """What the levels of a plate's picture hold: all images of all wells, without labels."""
+    """What the levels of a plate's picture hold: the first image of each well, which is all that ome-zarr puts there; without labels."""
     sums = {}
     for path, array in truth["arrays"].items():
-        if "labels" not in path:
-            level = path.rpartition("/")[2].removeprefix("s")
+        field, level = path.split("/")[2:4]
+        if "labels" not in path and field == "0":
+            level = level.removeprefix("s")
             sums[level] = sums.get(level, 0) + array["sum"]
     return sums
 

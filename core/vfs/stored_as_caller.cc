@@ -29,4 +29,9 @@ Result<std::shared_ptr<File>> open_as_caller(Store& store, const std::string& pa
   return store.open(path);
 }
 
+Result<Fd> open_plain_as_caller(Store& store, const std::string& path, int flags, mode_t mode) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  return store.open_plain(path, flags, mode);
+}
+
 }  // namespace zarrfs

@@ -14,5 +14,7 @@ Result<void> remove_as_caller(Store& store, const std::string& path);
 Result<void> remove_directory_as_caller(Store& store, const std::string& path);
 Result<void> rename_as_caller(Store& store, const std::string& from, const std::string& to);
 Result<std::shared_ptr<File>> open_as_caller(Store& store, const std::string& path);
+/// See Store::open_plain.
+Result<Fd> open_plain_as_caller(Store& store, const std::string& path, int flags, mode_t mode);
 
 }  // namespace zarrfs

@@ -47,22 +47,22 @@ Result<std::unique_ptr<View>> View::open(std::shared_ptr<Store> store, const Vie
 }
 
 Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& survey) {
-  const std::string lacking = shortcomings(survey, shared_.profile, shared_.options);
+  const std::string lacking = shortcomings(survey, parts_.shared.profile, parts_.shared.options);
   if (!choice.because.empty()) {
-    shared_.profile_because = choice.because;
+    parts_.shared.profile_because = choice.because;
     ViewOptions made;
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
-    ZARRFS_TRY(shared_.profile_of_made, choose_profile(made));
+    ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
     notice_ = "profile=" + choice.profile + ", as " + choice.because;
   }
   if (lacking.empty()) return {};
-  notice_ += notice_.empty() ? "profile=" + shared_.profile.name + "; " : "; ";
+  notice_ += notice_.empty() ? "profile=" + parts_.shared.profile.name + "; " : "; ";
   notice_ += lacking + " (see .zarrfs/report.json)";
   return {};
 }
 
 Result<void> StoreView::check_source() {
-  Store& store = *shared_.store;
+  Store& store = *parts_.shared.store;
   ZARRFS_TRY(const auto root, store.status(""));
   if (!root || !S_ISDIR(root->st_mode)) {
     return fail(Fault::kInvalid, store.name() + " is not a directory");
@@ -74,7 +74,7 @@ Result<void> StoreView::check_source() {
                     " is a store of the Zarr v3 draft of 2020 to 2022 (meta/root), "
                     "which zarrfs does not read");
   }
-  ZARRFS_TRY(const StatePtr state, nodes_.get(""));
+  ZARRFS_TRY(const StatePtr state, parts_.nodes.get(""));
   if (state->kind == NodeState::Kind::kHidden) {
     return fail(Fault::kUnsupported, store.name() + " cannot be shown: " + state->error.message);
   }
@@ -85,8 +85,9 @@ Result<void> StoreView::check_source() {
     ZARRFS_TRY(const auto status, store.status(document));
     if (status) return {};
   }
-  if (shared_.options.writing) {  // an empty directory may become a store, and one begun before
-    if (shared_.options.writing->may_begin) return {};
+  if (parts_.shared.options
+          .writing) {  // an empty directory may become a store, and one begun before
+    if (parts_.shared.options.writing->may_begin) return {};
     ZARRFS_TRY(const auto entries, store.list(""));
     ZARRFS_TRY(const auto begun, store.status(kOwnFolder));
     if (begun || (entries && entries->empty())) return {};

@@ -1,0 +1,172 @@
+#include "core/vfs/attributes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "core/vfs/errors.h"
+
+namespace zarrfs {
+
+Result<Found> Attributes::get(NodeId node) {
+  const auto making = parts_.not_while_nodes_are_made();
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (target.named) return get_named(node, *target.named, target.state);
+  const NodeState& array = *target.state;
+  if (target.part.directory) {
+    const std::uint64_t number = array.shown.names.number_of(target.part);
+    return entries_.of(node, statuses_.of_prefix(array, inode_of(array.path, number)));
+  }
+  ZARRFS_TRY(const WorkPointer work, inodes_.current_work(target));
+  if (work != nullptr) return entries_.of_work(work, node);
+  ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
+  return entries_.of(node, statuses_.of_chunk(array, target.part, chunk));
+}
+
+Result<Found> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {
+  switch (node.kind) {
+    case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
+    case NamedNode::Kind::kDocument: {
+      ZARRFS_TRY(const auto text, documents_.text(*state, base_name(node.path)));
+      if (text == nullptr || document_version(*text) != node.version) {
+        return stale(node.path);
+      }
+      return entries_.of(id, statuses_.of_document(*state, node.path, text->size()));
+    }
+    case NamedNode::Kind::kForeign: {
+      ZARRFS_TRY(const auto status, parts_.shared.store->status(node.path));
+      if (status && file_version(*status) == node.version) {
+        return entries_.of_foreign(id, *status, node.path);
+      }
+      return stale(node.path);
+    }
+    case NamedNode::Kind::kBroken: {
+      if (state->kind != NodeState::Kind::kArray || node.version >= state->shown.names.chunks()) {
+        return stale(node.path);
+      }
+      return entries_.of_broken_chunk(*state, state->shown.names.part_of(node.version), id);
+    }
+    case NamedNode::Kind::kWork: {
+      const WorkPointer work = parts_.works.find(node.version);
+      if (work == nullptr) return stale(node.path);
+      return entries_.of_work(work, id);
+    }
+    case NamedNode::Kind::kOwnFolder:
+    case NamedNode::Kind::kReport:
+    case NamedNode::Kind::kStatistics: break;
+  }
+  const bool fleeting = node.kind != NamedNode::Kind::kOwnFolder;
+  return Found{.id = id, .status = control_.status(node), .fleeting = fleeting};
+}
+
+Result<Found> Attributes::change(NodeId node, const AttributeChange& change, OpenFile* file) {
+  ZARRFS_CHECK(rights_.check_writing());
+  std::shared_ptr<OpenFile> truncated;  // its node may stand for the version before
+  if (change.size && file != nullptr) {
+    ZARRFS_CHECK(file->resize(*change.size));
+  } else if (change.size) {
+    ZARRFS_TRY(truncated, truncate(node, *change.size));
+  }
+  ZARRFS_TRY(const bool stored, change_stored(node, change, file));
+  if (stored && file == nullptr) return get(node);
+  ZARRFS_CHECK(check_mode_kept(node, change, file));
+  if (OpenFile* changed = truncated != nullptr ? truncated.get() : file) {
+    ZARRFS_TRY(auto own, changed->attributes());
+    if (own) {
+      own->id = node;
+      return *own;
+    }
+  }
+  return get(node);
+}
+
+Result<bool> Attributes::change_stored(NodeId node, const AttributeChange& change, OpenFile* file) {
+  if (!change.mode && !change.owner && !change.group && !change.accessed && !change.modified) {
+    return false;
+  }
+  if (file != nullptr) {
+    ZARRFS_TRY(const bool stored, file->change(change));
+    if (stored) parts_.nodes.forget();
+    return stored;
+  }
+  if (node >= kFirstChunkNode) return false;
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (!target.named) return false;
+  const bool directory = target.named->kind == NamedNode::Kind::kDirectory &&
+                         target.state->kind == NodeState::Kind::kForeign;
+  if (!directory && target.named->kind != NamedNode::Kind::kForeign) return false;
+  ZARRFS_CHECK(pass_through_.change(*target.named, change));
+  return true;
+}
+
+Result<std::shared_ptr<OpenFile>> Attributes::truncate(NodeId node, std::uint64_t size) {
+  ZARRFS_TRY(auto file, opening_.open_for_writing(node, O_WRONLY | (size == 0 ? O_TRUNC : 0)));
+  auto done = file->resize(size);
+  if (done) done = file->flush();
+  file->closed();
+  ZARRFS_CHECK(done);
+  return file;
+}
+
+Result<void> Attributes::check_mode_kept(NodeId node, const AttributeChange& change,
+                                         OpenFile* file) {
+  if (!parts_.permissions.wanted() || !change.mode) return {};
+  mode_t shown = 0;
+  if (file != nullptr) {
+    ZARRFS_TRY(const auto own, file->attributes());
+    if (own) shown = own->status.st_mode;
+  }
+  if (shown == 0) {
+    ZARRFS_TRY(const Found now, get(node));
+    shown = now.status.st_mode;
+  }
+  if ((shown & ~*change.mode & ACCESSPERMS) == 0) return {};
+  return fail(Fault::kForbidden,
+              "the permissions of what is presented are those of the stored files: change those");
+}
+
+Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  std::vector<std::string> names;
+  if (target.named) {
+    if (target.state != nullptr && target.state->kind == NodeState::Kind::kArray &&
+        target.named->kind == NamedNode::Kind::kDirectory) {
+      names.emplace_back("user.zarrfs.presented");
+    }
+    return names;
+  }
+  if (target.part.directory) return names;
+  names = {"user.zarrfs.chunk", "user.zarrfs.presented"};
+  ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
+  if (chunk.bytes) {
+    names.insert(names.end(), {"user.zarrfs.shard", "user.zarrfs.offset", "user.zarrfs.nbytes"});
+  }
+  return names;
+}
+
+Result<std::string> Attributes::extended(NodeId node, const std::string& name) {
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  const auto none = fail(Fault::kNoData, "no attribute " + printable(name));
+  const bool on_array = target.named && target.named->kind == NamedNode::Kind::kDirectory &&
+                        target.state->kind == NodeState::Kind::kArray;
+  const bool on_chunk = !target.named && !target.part.directory;
+  if (!name.starts_with("user.zarrfs.") || (!on_array && !on_chunk)) return none;
+  const NodeState& array = *target.state;
+  if (name == "user.zarrfs.presented") {
+    return std::string(name_of(shown_as(array.shown.presentation.rule)));
+  }
+  if (on_array) return none;
+  if (name == "user.zarrfs.chunk") {
+    return ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '.'}.key(target.part.coordinates);
+  }
+  ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
+  if (!chunk.bytes) return none;
+  if (name == "user.zarrfs.shard") {
+    return array.shown.reader->cell_path(
+        array.shown.reader->layout().place_of(target.part.coordinates).cell);
+  }
+  if (name == "user.zarrfs.offset") return std::to_string(chunk.bytes->range.offset);
+  if (name == "user.zarrfs.nbytes") return std::to_string(chunk.bytes->range.length);
+  return none;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,68 @@
+#include "core/vfs/creation.h"
+
+#include <fcntl.h>
+
+#include "core/vfs/errors.h"
+#include "core/vfs/stored_as_caller.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr int kMakeRounds = 5;
+}  // namespace
+
+Result<Created> Creation::create(NodeId parent, std::string_view name, int flags, mode_t mode) {
+  auto created = try_create(parent, name, flags, mode);
+  for (int round = 1; round < kMakeRounds && !created; ++round) {
+    if (created.error().fault != Fault::kStale) break;
+    created = try_create(parent, name, flags, mode);  // one of this name has just been written out
+  }
+  return created;
+}
+
+Result<Created> Creation::try_create(NodeId parent, std::string_view name, int flags, mode_t mode) {
+  const auto making = parts_.plain_writers.making();
+  ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
+  ZARRFS_TRY(Name target, names_.claim(directory, std::string(name)));
+  target.mode = mode;
+  if (target.kind == NameKind::kPrefix) {
+    return refused(Fault::kExists, target.path, "it is a directory of chunks");
+  }
+  ZARRFS_TRY(const bool there, names_.exists(directory, target));
+  if (there && (flags & O_EXCL) != 0) return refused(Fault::kExists, target.path, "it exists");
+  const bool stored =
+      target.kind == NameKind::kForeign ||
+      (target.kind == NameKind::kScratch && there && parts_.works.find(target.path) == nullptr);
+  if (stored) {
+    ZARRFS_TRY(auto file, pass_through_.open_to_write(target.store_path, flags | O_CREAT, mode));
+    ZARRFS_TRY(const Found found, names_.found_again(parent, name));
+    return Created{found, std::move(file)};
+  }
+  WorkPointer work;
+  ZARRFS_TRY(auto file, staged_.open(directory, target, kRootNode, flags | O_CREAT, &work));
+  return Created{entries_.of_work(work, std::nullopt), std::move(file)};
+}
+
+Result<Found> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {
+  const auto making = parts_.plain_writers.making();
+  ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
+  ZARRFS_TRY(const Name target, names_.claim(directory, std::string(name)));
+  ZARRFS_TRY(const bool there, names_.exists(directory, target));
+  if (there) return refused(Fault::kExists, target.path, "it exists");
+  if (target.takes_bytes()) {
+    return refused(Fault::kInvalid, target.path, "a directory cannot have this name");
+  }
+  if (target.kind == NameKind::kPrefix) {
+    ZARRFS_CHECK(rights_.check_caller(directory, target));
+    parts_.session.make_chunk_directory(target.path);
+  } else if (target.store_path.empty()) {
+    return refused(Fault::kInvalid, target.path, "not a directory of chunks");
+  } else {
+    ZARRFS_CHECK(make_as_caller(*parts_.shared.store, target.store_path, mode));
+    parts_.session.make_directory(target.store_path);
+    parts_.nodes.forget();
+  }
+  return names_.found_again(parent, name);
+}
+
+}  // namespace zarrfs

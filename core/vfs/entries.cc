@@ -1,0 +1,90 @@
+#include "core/vfs/entries.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/hash.h"
+
+namespace zarrfs {
+
+Found Entries::of(NodeId id, const struct stat& status) const {
+  return {.id = id, .status = status, .for_ever = parts_.shared.options.immutable};
+}
+
+Found Entries::of_broken_chunk(const NodeState& array, const NamedPart& part,
+                               std::optional<NodeId> id) {
+  // zarr-python 2 and GDAL take a file that cannot be looked up or opened for a missing chunk, and
+  // so for the fill value. Only a read that fails is an error to them.
+  const std::uint64_t number = array.shown.names.number_of(part);
+  const std::uint64_t size = std::max<std::uint64_t>(array.shown.presentation.fixed_size, 1);
+  Found answer =
+      of(0, statuses_.file_status(array.node.status, inode_of(array.path, number), size));
+  statuses_.permit_chunk(answer.status, array.shown, part.coordinates, nullptr);
+  answer.for_ever = false;
+  answer.fleeting = true;
+  answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kBroken, array.path, number});
+  return answer;
+}
+
+Found Entries::of_work(const WorkPointer& work, std::optional<NodeId> id) {
+  Found answer;
+  {
+    const std::lock_guard lock(work->mutex);
+    struct stat like {};
+    std::uint64_t inode = inode_of(work->path);
+    like.st_uid = ::getuid();
+    like.st_gid = ::getgid();
+    if (const StatePtr home = parts_.nodes.last_known(work->directory)) {
+      like = home->node.status;
+      if (work->kind == Work::Kind::kChunk && home->kind == NodeState::Kind::kArray) {
+        inode = inode_of(home->path, home->shown.names.number_of({false, work->chunk}));
+      }
+    }
+    // By the name of a chunk it is the chunk; by its own number what it was made as.
+    const bool by_chunk = id && *id >= kFirstChunkNode;
+    if (work->was_scratch && !by_chunk) inode = inode_of_temporary(work->number);
+    like.st_mtim = work->modified;
+    answer = of(0, statuses_.file_status(like, inode, work->bytes.size()));
+    if (work->permissions) statuses_.permit(answer.status, *work->permissions);
+  }
+  answer.fleeting = true;
+  answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kWork, work->path, work->number});
+  return answer;
+}
+
+Found Entries::of_foreign(NodeId id, const struct stat& status, const std::string& path) const {
+  Found answer = of(id, statuses_.of_foreign(status, path));
+  answer.fleeting = status.st_nlink > 1;  // it may change by another name, which is another node
+  return answer;
+}
+
+Found Entries::look_up_foreign(const std::string& path, const struct stat& status) {
+  const NodeId id = parts_.table.look_up({NamedNode::Kind::kForeign, path, file_version(status)});
+  return of_foreign(id, status, path);
+}
+
+std::function<Found(const struct stat&)> Entries::shown_as_foreign(const std::string& path) const {
+  return
+      [this, path](const struct stat& status) { return of(0, statuses_.of_foreign(status, path)); };
+}
+
+Result<NodeId> Entries::id_of(const NodeState& array, const NamedPart& part,
+                              std::uint64_t version) {
+  NodeId first = array.first_node;
+  if (version != 0) {
+    ZARRFS_TRY(first, parts_.shared.numbers.range_of(array.path, array.generation, version,
+                                                     array.shown.names.nodes()));
+  }
+  return first + array.shown.names.number_of(part);
+}
+
+std::uint64_t file_version(const struct stat& status) {
+  return mix_numbers(status.st_dev, status.st_ino);
+}
+
+std::uint64_t document_version(const Bytes& text) {
+  return digest_of({reinterpret_cast<const char*>(text.data()), text.size()});
+}
+
+}  // namespace zarrfs

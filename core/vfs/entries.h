@@ -1,0 +1,44 @@
+// What the kernel is told of each kind of node: its number, its attributes, and how long both may
+// be cached. A function without a NodeId gives the node a number, which counts one lookup.
+// Thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/vfs/name.h"
+#include "core/vfs/statuses.h"
+#include "core/vfs/view.h"
+#include "core/vfs/view_parts.h"
+
+namespace zarrfs {
+
+class Entries {
+ public:
+  Entries(ViewParts& parts, const Statuses& statuses) : parts_(parts), statuses_(statuses) {}
+
+  [[nodiscard]] Found of(NodeId id, const struct stat& status) const;
+  /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
+  Found of_broken_chunk(const NodeState& array, const NamedPart& part, std::optional<NodeId> id);
+  Found of_work(const WorkPointer& work, std::optional<NodeId> id);
+  [[nodiscard]] Found of_foreign(NodeId id, const struct stat& status,
+                                 const std::string& path) const;
+  Found look_up_foreign(const std::string& path, const struct stat& status);
+  [[nodiscard]] std::function<Found(const struct stat&)> shown_as_foreign(
+      const std::string& path) const;
+
+  /// The number of a chunk, or with version 0 of a directory of chunks: computed, not stored.
+  Result<NodeId> id_of(const NodeState& array, const NamedPart& part, std::uint64_t version);
+
+ private:
+  ViewParts& parts_;
+  const Statuses& statuses_;
+};
+
+/// The version of a foreign file: another one once another file has taken its name.
+std::uint64_t file_version(const struct stat& status);
+/// That of a document.
+std::uint64_t document_version(const Bytes& text);
+
+}  // namespace zarrfs

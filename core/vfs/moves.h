@@ -1,0 +1,54 @@
+// From one name to another: rename and link of what is being written, of what is stored, and of
+// directories. Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/vfs/namespace.h"
+#include "core/vfs/pass_through.h"
+#include "core/vfs/staged_files.h"
+
+namespace zarrfs {
+
+class Moves {
+ public:
+  Moves(ViewParts& parts, Namespace& names, Inodes& inodes, CallerRights& rights,
+        StagedFiles& staged, PassThrough& pass_through)
+      : parts_(parts),
+        names_(names),
+        inodes_(inodes),
+        rights_(rights),
+        staged_(staged),
+        pass_through_(pass_through) {}
+
+  /// False: there is no such name.
+  Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,
+                      std::string_view new_name, bool replace);
+  Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name);
+
+ private:
+  /// What making the name asks for where it is a document's, instead of `making`.
+  Result<NodeMaking> making_document(NodeId parent, std::string_view name, NameMaking& making);
+  // `keep`: the first name stays (link).
+  Result<void> move_work(const WorkPointer& work, const Directory& directory, const Name& target,
+                         bool keep, NodeMaking alone);
+  Result<void> rename_work(const WorkPointer& work, const WorkPointer& replaced,
+                           const Directory& directory, const Name& target);
+  Result<void> move_stored(const std::string& from, const Directory& directory, const Name& target,
+                           bool keep, NodeMaking alone);
+  Result<void> move_directory(const std::string& from, const Directory& directory,
+                              const Name& target);
+  /// Makes `bytes`, written at `modified`, the chunk or document `target`.
+  Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes,
+                          const struct timespec& modified, NodeMaking alone);
+
+  ViewParts& parts_;
+  Namespace& names_;
+  Inodes& inodes_;
+  CallerRights& rights_;
+  StagedFiles& staged_;
+  PassThrough& pass_through_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,60 @@
+// A name in a directory, as programs see both.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/chunks/chunk_names.h"
+#include "core/nodes/node_state.h"
+
+namespace zarrfs {
+
+using StatePtr = std::shared_ptr<const NodeState>;
+
+struct Directory {
+  StatePtr state;                     ///< Of the directory, or of the array it belongs to.
+  std::optional<Coordinates> prefix;  ///< Of a directory of chunks.
+
+  /// By which programs call it.
+  [[nodiscard]] std::string path() const {
+    return prefix ? part_path(state->shown, NamedPart{true, *prefix}) : state->path;
+  }
+};
+
+/// What a name in a directory stands for, whether or not something is there.
+enum class NameKind {
+  kControl,     ///< `.zarrfs` in the root.
+  kDocument,    ///< A document of the node, shown or to be written.
+  kChunk,       ///< A chunk of the array.
+  kPrefix,      ///< A directory of chunks.
+  kOutside,     ///< A chunk of a larger array than this.
+  kUnreadable,  ///< What only a sound zarr.json would tell.
+  kConcealed,   ///< Taken by what this view does not show.
+  kLevel,       ///< A level of an image that is shown by another name.
+  kScratch,     ///< Another name in an array.
+  kForeign,     ///< A file or directory of the store.
+};
+
+struct ResolvedName {
+  NameKind kind = NameKind::kForeign;
+  NamedPart part;  ///< Of kChunk and kPrefix.
+};
+
+/// A name that a program may make, change or remove.
+struct Name {
+  NameKind kind = NameKind::kForeign;
+  std::string path;        ///< By which programs call it.
+  std::string store_path;  ///< Of kForeign, and of kScratch that is in the store.
+  NamedPart part;          ///< Of kChunk and kPrefix.
+  mode_t mode = 0644;      ///< That a program asks for who makes it.
+
+  /// Whether what is written to it becomes something else in the store.
+  [[nodiscard]] bool takes_bytes() const {
+    return kind == NameKind::kChunk || kind == NameKind::kDocument;
+  }
+};
+
+/// The last component of a path.
+std::string base_name(const std::string& path);
+
+}  // namespace zarrfs

@@ -1,0 +1,293 @@
+#include "core/vfs/namespace.h"
+
+#include <utility>
+
+#include "core/chunks/chunk_lister.h"
+#include "core/nodes/early_chunks.h"
+#include "core/vfs/errors.h"
+#include "core/write/successor.h"
+
+namespace zarrfs {
+
+ResolvedName Namespace::resolve(const Directory& directory, const std::string& name) const {
+  const NodeState& state = *directory.state;
+  if (!directory.prefix) {
+    if (state.path.empty() && name == kOwnFolder) return {NameKind::kControl, {}};
+    if (documents_.is_document(name)) return {NameKind::kDocument, {}};
+  }
+  const bool array = state.kind == NodeState::Kind::kArray;
+  if (array) {
+    auto part = directory.prefix ? state.shown.names.in_prefix(*directory.prefix, name)
+                                 : state.shown.names.in_array(name);
+    if (part) return {part->directory ? NameKind::kPrefix : NameKind::kChunk, std::move(*part)};
+    if (looks_like_chunk(name)) return {NameKind::kOutside, {}};
+  }
+  if (state.kind == NodeState::Kind::kDamaged && (looks_like_chunk(name) || is_v2_document(name))) {
+    return {NameKind::kUnreadable, {}};
+  }
+  if (is_concealed(state, name)) return {NameKind::kConcealed, {}};
+  if (!state.levels.stored(name)) return {NameKind::kLevel, {}};
+  return {array ? NameKind::kScratch : NameKind::kForeign, {}};
+}
+
+bool Namespace::is_concealed(const NodeState& state, std::string_view name) const {
+  if (name.starts_with(kOwnFolder)) return true;
+  const bool v2 = parts_.shared.options.format == ViewFormat::kV2;
+  if (name == kStoredDocument) {
+    return v2 || state.has_document() || parts_.session.is_removed(state.path, kStoredDocument);
+  }
+  return !v2 && state.has_document() && is_v2_document(name);
+}
+
+bool Namespace::shows_stored(const Directory& directory, const std::string& name) const {
+  switch (resolve(directory, name).kind) {
+    case NameKind::kScratch:
+    case NameKind::kForeign: return true;
+    case NameKind::kDocument:  // a file that is called so, where the view has no such document
+      return !documents_.shows(*directory.state, name) && !is_concealed(*directory.state, name);
+    default: return false;
+  }
+}
+
+Result<std::optional<Found>> Namespace::find(NodeId parent, std::string_view name) {
+  const auto making = parts_.not_while_nodes_are_made();
+  return find_now(parent, name);
+}
+
+Result<std::optional<Found>> Namespace::find_now(NodeId parent, std::string_view name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  ZARRFS_TRY(InodeTarget target, inodes_.resolve(parent));
+  if (!target.named) {
+    if (!target.part.directory) return std::nullopt;
+    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name));
+  }
+  switch (target.named->kind) {
+    case NamedNode::Kind::kDirectory: return find_in({target.state, {}}, std::string(name));
+    case NamedNode::Kind::kOwnFolder: return control_.find(name);
+    default: return std::nullopt;
+  }
+}
+
+Result<std::optional<Found>> Namespace::find_in(const Directory& directory,
+                                                const std::string& name) {
+  const NodeState& state = *directory.state;
+  const ResolvedName resolved = resolve(directory, name);
+  switch (resolved.kind) {
+    case NameKind::kControl: return control_.folder();
+    case NameKind::kChunk: return find_chunk(state, resolved.part);
+    case NameKind::kPrefix: return find_prefix(state, resolved.part);
+    case NameKind::kUnreadable: return fail(state.error);
+    case NameKind::kOutside:
+    case NameKind::kConcealed:
+    case NameKind::kLevel: return std::nullopt;
+    case NameKind::kDocument:
+      if (documents_.shows(state, name)) return find_document(state, name);
+      if (state.kind == NodeState::Kind::kDamaged && is_v2_document(name)) return fail(state.error);
+      if (is_concealed(state, name)) return std::nullopt;
+      break;
+    case NameKind::kScratch:
+    case NameKind::kForeign: break;
+  }
+  return find_stored(directory, name);
+}
+
+Result<std::optional<Found>> Namespace::find_document(const NodeState& state,
+                                                      const std::string& name) {
+  ZARRFS_TRY(const auto text, documents_.text(state, name));
+  if (text == nullptr) return std::nullopt;
+  const std::string path = join_path(state.path, name);
+  const NodeId id =
+      parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*text)});
+  return entries_.of(id, statuses_.of_document(state, path, text->size()));
+}
+
+Result<std::optional<Found>> Namespace::find_prefix(const NodeState& array, const NamedPart& part) {
+  ZARRFS_TRY(bool exists, ChunkLister(array.shown, parts_.chunks).prefix_exists(part.coordinates));
+  // Where missing chunks are made up when asked for by name, so is the way to them.
+  exists =
+      exists || (array.shown.presentation.materialise != Materialise::kOff &&
+                 array.shown.presentation.fill_chunk != nullptr && array.shown.names.chunks() > 0);
+  if (!exists && !parts_.session.has_chunk_directory(part_path(array.shown, part))) {
+    return std::nullopt;
+  }
+  ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, 0));
+  const std::uint64_t inode = inode_of(array.path, array.shown.names.number_of(part));
+  return entries_.of(id, statuses_.of_prefix(array, inode));
+}
+
+Result<std::optional<Found>> Namespace::find_chunk(const NodeState& array, const NamedPart& part) {
+  const WorkPointer work =
+      parts_.works.empty() ? nullptr : parts_.works.find(chunk_key(array, part.coordinates));
+  auto stored = parts_.chunks.find(array.shown, part.coordinates);
+  if (work != nullptr) {
+    if (!stored || !*stored) return entries_.of_work(work, std::nullopt);
+    ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, (*stored)->version));
+    return entries_.of_work(work, id);
+  }
+  if (!stored && stored.error().fault != Fault::kStale) {
+    parts_.shared.reporter.fault(stored.error());
+    return entries_.of_broken_chunk(array, part, std::nullopt);
+  }
+  ZARRFS_TRY(const auto chunk, std::move(stored));
+  if (!chunk) return std::nullopt;
+  ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, chunk->version));
+  return entries_.of(id, statuses_.of_chunk(array, part, *chunk));
+}
+
+/// A file that is being written, or what the store has.
+Result<std::optional<Found>> Namespace::find_stored(const Directory& directory,
+                                                    const std::string& name) {
+  const NodeState& state = *directory.state;
+  const std::string shown_path = join_path(directory.path(), name);
+  if (const WorkPointer work = parts_.works.find(shown_path);
+      work != nullptr && work->kind == Work::Kind::kScratch) {
+    return entries_.of_work(work, std::nullopt);
+  }
+  if (directory.prefix) {
+    ZARRFS_TRY(const auto aside, stored_aside(state, shown_path));
+    if (!aside) return std::nullopt;
+    return entries_.look_up_foreign(path_aside(state.path, shown_path), *aside);
+  }
+  const std::string path = join_path(state.path, state.levels.stored(name).value_or(name));
+  ZARRFS_TRY(const auto status, parts_.shared.store->status(path));
+  if (!status) return std::nullopt;
+  if (!S_ISDIR(status->st_mode)) return entries_.look_up_foreign(path, *status);
+  ZARRFS_TRY(const StatePtr child, shown_directory(path, &state));
+  if (child == nullptr) return std::nullopt;
+  const NodeId id = parts_.table.look_up({NamedNode::Kind::kDirectory, path, 0});
+  return entries_.of(id, statuses_.of_directory(*child));
+}
+
+Result<std::optional<struct stat>> Namespace::stored_aside(const NodeState& array,
+                                                           const std::string& path) {
+  if (!parts_.writable()) return std::nullopt;
+  ZARRFS_TRY(auto status, parts_.shared.store->status(path_aside(array.path, path)));
+  if (status && S_ISDIR(status->st_mode)) status.reset();
+  return status;
+}
+
+Result<StatePtr> Namespace::shown_directory(const std::string& path, const NodeState* parent) {
+  ZARRFS_TRY(StatePtr child, parts_.nodes.get(path));
+  const bool gone =
+      child->kind == NodeState::Kind::kAbsent || child->kind == NodeState::Kind::kHidden;
+  const bool node_in_array =
+      parent != nullptr && parent->kind == NodeState::Kind::kArray && child->has_document();
+  if (gone || node_in_array) return nullptr;
+  return child;
+}
+
+Result<Directory> Namespace::directory_of(NodeId node) {
+  ZARRFS_CHECK(rights_.check_writing());
+  ZARRFS_TRY(InodeTarget target, inodes_.resolve(node));
+  if (!target.named) {
+    if (!target.part.directory) return fail(Fault::kInvalid, "a chunk is not a directory");
+    return Directory{target.state, std::move(target.part.coordinates)};
+  }
+  if (target.named->kind != NamedNode::Kind::kDirectory) {
+    return refused(Fault::kForbidden, target.named->path, "nothing can be made here");
+  }
+  return Directory{target.state, std::nullopt};
+}
+
+/// Whether the directory belongs to a store of Zarr v2, which passes through as it is.
+Result<bool> Namespace::belongs_to_v2(const NodeState& state) {
+  std::string path = state.path;
+  for (;;) {
+    for (const char* document : {".zgroup", ".zarray"}) {
+      ZARRFS_TRY(const auto status, parts_.shared.store->status(join_path(path, document)));
+      if (status) return true;
+    }
+    if (path.empty()) return false;
+    path = parent_path(path);
+    ZARRFS_TRY(const StatePtr above, parts_.nodes.get(path));
+    if (above->has_document()) return false;
+  }
+}
+
+Result<Name> Namespace::claim(const Directory& directory, const std::string& name) {
+  const NodeState& state = *directory.state;
+  ResolvedName resolved = resolve(directory, name);
+  const std::string stored = state.levels.stored(name).value_or(name);
+  Name result{resolved.kind, join_path(directory.path(), stored), join_path(state.path, stored),
+              std::move(resolved.part)};
+  switch (result.kind) {
+    case NameKind::kChunk:
+    case NameKind::kPrefix:
+    case NameKind::kForeign: return result;
+    case NameKind::kDocument: {
+      if (state.kind != NodeState::Kind::kForeign) return result;
+      // Attributes are kept until there is a node that they belong to.
+      if (name != ".zattrs" && name != ".zmetadata") {
+        ZARRFS_TRY(const bool v2, belongs_to_v2(state));
+        if (!v2) return result;
+      }
+      result.kind = NameKind::kForeign;
+      return result;
+    }
+    case NameKind::kScratch:
+      if (directory.prefix) {
+        ZARRFS_TRY(const auto aside, stored_aside(state, result.path));
+        result.store_path = aside ? path_aside(state.path, result.path) : "";
+      }
+      return result;
+    case NameKind::kOutside:
+      return refused(Fault::kInvalid, result.path, "this chunk lies outside the array");
+    case NameKind::kUnreadable: return fail(state.error);
+    case NameKind::kLevel:
+      return refused(Fault::kExists, result.path, "a level has this name in the store");
+    case NameKind::kControl:
+    case NameKind::kConcealed: break;
+  }
+  if (result.kind == NameKind::kControl || is_successor_name(name)) {
+    return refused(Fault::kForbidden, result.path,
+                   "names that begin with .zarrfs are zarrfs's own");
+  }
+  return refused(Fault::kExists, result.path, "the name is taken by what this view does not show");
+}
+
+/// A chunk that cannot be read is there: it can be replaced and removed.
+Result<bool> Namespace::chunk_is_stored(const NodeState& array, const Coordinates& chunk) {
+  const auto found = parts_.chunks.find(array.shown, chunk);
+  if (!found && found.error().fault == Fault::kDamaged) return true;
+  if (!found) return fail(found.error());
+  return *found && !(*found)->is_fill;
+}
+
+Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
+  switch (name.kind) {
+    case NameKind::kChunk: {
+      if (parts_.works.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) {
+        return true;
+      }
+      return chunk_is_stored(*directory.state, name.part.coordinates);
+    }
+    case NameKind::kPrefix: {
+      if (parts_.session.has_chunk_directory(name.path)) return true;
+      return ChunkLister(directory.state->shown, parts_.chunks)
+          .prefix_exists(name.part.coordinates);
+    }
+    case NameKind::kDocument:
+      return parts_.works.find(name.path) != nullptr ||
+             documents_.shows(*directory.state, base_name(name.path));
+    default: break;
+  }
+  if (parts_.works.find(name.path) != nullptr) return true;
+  if (name.store_path.empty()) return false;
+  ZARRFS_TRY(const auto status, parts_.shared.store->status(name.store_path));
+  return status.has_value();
+}
+
+Result<Found> Namespace::found_again(NodeId parent, std::string_view name) {
+  ZARRFS_TRY(const auto found, find_now(parent, name));
+  if (!found) return fail(Fault::kStale, printable(name) + " is gone again");
+  return *found;
+}
+
+std::string base_name(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,179 @@
+#include "core/vfs/opening.h"
+
+#include <fcntl.h>
+
+#include "core/codec/decoding_room.h"
+#include "core/vfs/directory_listing.h"
+#include "core/vfs/errors.h"
+#include "core/vfs/open_files.h"
+
+namespace zarrfs {
+
+Opening::Opening(ViewParts& parts, Namespace& names, Documents& documents, Entries& entries,
+                 Inodes& inodes, const Statuses& statuses, CallerRights& rights,
+                 ControlFiles& control, StagedFiles& staged, PassThrough& pass_through)
+    : parts_(parts),
+      names_(names),
+      documents_(documents),
+      entries_(entries),
+      inodes_(inodes),
+      statuses_(statuses),
+      rights_(rights),
+      control_(control),
+      staged_(staged),
+      pass_through_(pass_through),
+      decoded_(std::make_shared<DecodedChunks>(decoding_memory() / 2)),
+      read_ahead_(parts.shared.options.read_ahead) {}
+
+Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (target.named) return open_named(node, *target.named, target.state);
+  if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
+  ZARRFS_TRY(WorkPointer work, inodes_.current_work(target));
+  if (work != nullptr) return staged_.open_to_read(std::move(work), node);
+  ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
+  if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
+  ZARRFS_TRY(const auto file, open_chunk(target, chunk));
+  file->remember(entries_.of(node, statuses_.of_chunk(*target.state, target.part, chunk)));
+  return file;
+}
+
+Result<std::shared_ptr<OpenFile>> Opening::open_chunk(const InodeTarget& target,
+                                                      const ShownChunk& chunk) {
+  const ArrayView& array = target.state->shown;
+  const Coordinates& at = target.part.coordinates;
+  const auto content = parts_.chunks.content_of(array, at, chunk);
+  if (!content && content.error().fault == Fault::kStale) return fail(content.error());
+  if (!content) return std::make_shared<BrokenFile>(content.error());
+  if (content->file != nullptr || chunk.is_fill) {
+    return open_content(*content, ChunkFinder::describe(array, at),
+                        parts_.shared.options.immutable);
+  }
+  return open_decoded(target, chunk, content->bytes);
+}
+
+std::shared_ptr<OpenFile> Opening::open_decoded(const InodeTarget& target, const ShownChunk& chunk,
+                                                const std::shared_ptr<const Bytes>& bytes) {
+  const auto opened = std::make_shared<const ShownChunk>(chunk);
+  const auto decode = [this, array = target.state, at = target.part.coordinates,
+                       opened]() -> Result<DecodedChunks::Pointer> {
+    if (!opened->bytes) {  // put together of several: they must still be those that were opened
+      ZARRFS_TRY(const auto now, parts_.chunks.find(array->shown, at));
+      if (!now || now->version != opened->version) {
+        return fail(Fault::kStale,
+                    ChunkFinder::describe(array->shown, at) + ": it was changed while it was open");
+      }
+    }
+    return parts_.chunks.bytes_of(array->shown, at, *opened);
+  };
+  return std::make_shared<DecodedFile>(decoded_, bytes, decode);
+}
+
+Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode& node,
+                                                      const StatePtr& state) {
+  switch (node.kind) {
+    case NamedNode::Kind::kDocument: return open_document(id, node, *state);
+    case NamedNode::Kind::kForeign: return pass_through_.open_to_read(node);
+    case NamedNode::Kind::kWork: {
+      auto work = parts_.works.find(node.version);
+      if (work == nullptr) return stale(node.path);
+      return staged_.open_to_read(std::move(work), id);
+    }
+    case NamedNode::Kind::kBroken: return open_broken(node);
+    case NamedNode::Kind::kReport:
+    case NamedNode::Kind::kStatistics: {
+      const std::string text = control_.text(node);
+      constexpr bool kDirect = true;
+      return std::make_shared<BytesFile>(std::make_shared<const Bytes>(text.begin(), text.end()),
+                                         kDirect);
+    }
+    case NamedNode::Kind::kDirectory:
+    case NamedNode::Kind::kOwnFolder: break;
+  }
+  return fail(Fault::kInvalid, "a directory is not opened as a file");
+}
+
+Result<std::shared_ptr<OpenFile>> Opening::open_document(NodeId id, const NamedNode& node,
+                                                         const NodeState& state) {
+  ZARRFS_TRY(auto text, documents_.text(state, base_name(node.path)));
+  if (text == nullptr || document_version(*text) != node.version) return stale(node.path);
+  const struct stat status = statuses_.of_document(state, node.path, text->size());
+  auto file = std::make_shared<BytesFile>(std::move(text));
+  file->remember(entries_.of(id, status));
+  return file;
+}
+
+Result<std::shared_ptr<OpenFile>> Opening::open_broken(const NamedNode& node) {
+  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(node.path));
+  if (array->kind != NodeState::Kind::kArray || node.version >= array->shown.names.chunks()) {
+    return stale(node.path);
+  }
+  const auto chunk =
+      parts_.chunks.find(array->shown, array->shown.names.part_of(node.version).coordinates);
+  if (chunk) return stale(node.path);  // it has been mended
+  return std::make_shared<BrokenFile>(chunk.error());
+}
+
+Result<std::shared_ptr<OpenDirectory>> Opening::open_directory(NodeId node) {
+  const auto making = parts_.not_while_nodes_are_made();
+  const auto list = [this](Directory directory) {
+    return std::make_shared<DirectoryListing>(parts_, names_, documents_, std::move(directory));
+  };
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (!target.named) {
+    if (!target.part.directory) return fail(Fault::kInvalid, "a chunk is not a directory");
+    return list({target.state, target.part.coordinates});
+  }
+  if (target.named->kind == NamedNode::Kind::kOwnFolder) {
+    return std::make_shared<ControlListing>();
+  }
+  if (target.named->kind != NamedNode::Kind::kDirectory) {
+    return fail(Fault::kInvalid, "/" + target.named->path + " is not a directory");
+  }
+  return list({target.state, std::nullopt});
+}
+
+namespace {
+Name chunk_called(const std::string& array_path, const NamedPart& part) {
+  const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
+  Name name;
+  name.kind = NameKind::kChunk;
+  name.part = part;
+  name.path = join_path(array_path, dotted.key(part.coordinates));
+  return name;
+}
+}  // namespace
+
+Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int flags) {
+  ZARRFS_CHECK(rights_.check_writing());
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (target.named) return write_named(node, *target.named, target.state, flags);
+  if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
+  ZARRFS_CHECK(inodes_.check_current(target));
+  return staged_.open({target.state, std::nullopt}, chunk_called(target.state->path, target.part),
+                      node, flags, nullptr);
+}
+
+Result<std::shared_ptr<OpenFile>> Opening::write_named(NodeId id, const NamedNode& node,
+                                                       const StatePtr& state, int flags) {
+  switch (node.kind) {
+    case NamedNode::Kind::kForeign: return pass_through_.open_to_write(node.path, flags, 0);
+    case NamedNode::Kind::kWork: return staged_.reopen(node, id, flags);
+    case NamedNode::Kind::kBroken: {
+      if (state->kind != NodeState::Kind::kArray || node.version >= state->shown.names.chunks()) {
+        return refused(Fault::kStale, node.path, "it is another array now");
+      }
+      const Name name = chunk_called(node.path, state->shown.names.part_of(node.version));
+      return staged_.open({state, std::nullopt}, name, id, flags, nullptr);
+    }
+    case NamedNode::Kind::kDocument: {
+      Name name;
+      name.kind = NameKind::kDocument;
+      name.path = node.path;
+      return staged_.open({state, std::nullopt}, name, id, flags, nullptr);
+    }
+    default: return refused(Fault::kForbidden, node.path, "it cannot be written");
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,78 @@
+#include "core/vfs/pass_through.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/store/as_caller.h"
+#include "core/vfs/errors.h"
+#include "core/vfs/open_files.h"
+#include "core/vfs/stored_as_caller.h"
+#include "core/vfs/stored_file.h"
+
+namespace zarrfs {
+
+Result<std::shared_ptr<OpenFile>> PassThrough::open_to_read(const NamedNode& node) {
+  Store& store = *parts_.shared.store;
+  // Where this process may not act for others, the modes that are shown have told the kernel what
+  // they may.
+  ZARRFS_TRY(auto file,
+             may_act_for_others() ? open_as_caller(store, node.path) : store.open(node.path));
+  if (file == nullptr || file_version(file->status()) != node.version) return stale(node.path);
+  return std::make_shared<ForeignFile>(std::move(file), parts_.shared.options.immutable,
+                                       entries_.shown_as_foreign(node.path));
+}
+
+Result<std::shared_ptr<OpenFile>> PassThrough::open_to_write(const std::string& path, int flags,
+                                                             mode_t mode) {
+  // The kernel places the bytes of O_APPEND itself.
+  ZARRFS_TRY(const std::uint64_t number, parts_.plain_writers.opened(path, (flags & O_CREAT) != 0));
+  const auto closed = [this, number] { parts_.plain_writers.closed(number); };
+  auto descriptor = open_plain_as_caller(*parts_.shared.store, path, flags & ~O_APPEND, mode);
+  if (!descriptor || !descriptor->valid()) {
+    closed();
+    return descriptor ? fail(Fault::kStale, "/" + path + " is gone") : fail(descriptor.error());
+  }
+  return std::make_shared<StoredFile>(std::move(*descriptor), "/" + path,
+                                      entries_.shown_as_foreign(path), closed);
+}
+
+Result<Found> PassThrough::link(const NamedNode& from, const Name& target) {
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  ZARRFS_TRY(const Fd file, parts_.shared.store->open_plain(from.path, O_RDONLY, 0));
+  struct stat status {};
+  const bool same =
+      file.valid() && ::fstat(file.get(), &status) == 0 && file_version(status) == from.version;
+  if (!same) return refused(Fault::kStale, from.path, "it is another file now");
+  ZARRFS_TRY(const Fd directory, parts_.shared.store->open_plain(parent_path(target.store_path),
+                                                                 O_RDONLY | O_DIRECTORY, 0));
+  if (!directory.valid()) return refused(Fault::kStale, target.path, "its directory is gone");
+  const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
+  if (::linkat(AT_FDCWD, opened.c_str(), directory.get(), base_name(target.store_path).c_str(),
+               AT_SYMLINK_FOLLOW) != 0 ||
+      ::fstat(file.get(), &status) != 0) {
+    return fail(system_error(errno, "/" + target.path + ": linking /" + from.path + " to it"));
+  }
+  // The same node: the kernel learns its number of names.
+  return entries_.look_up_foreign(from.path, status);
+}
+
+Result<void> PassThrough::change(const NamedNode& node, const AttributeChange& change) {
+  const std::string& path = node.path;
+  const bool directory = node.kind == NamedNode::Kind::kDirectory;
+  const int kind = directory ? O_DIRECTORY : 0;
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  ZARRFS_TRY(const Fd descriptor, parts_.shared.store->open_plain(path, O_RDONLY | kind, 0));
+  struct stat status {};
+  const bool same = descriptor.valid() && ::fstat(descriptor.get(), &status) == 0 &&
+                    (directory || file_version(status) == node.version);
+  if (!same) return refused(Fault::kStale, path, "it is gone");
+  ZARRFS_CHECK(change_opened(descriptor.get(), "/" + path, change));
+  parts_.nodes.forget();
+  parts_.permissions.forget(path);
+  return {};
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,31 @@
+// Files of the store that are not Zarr's: opened, linked and changed as the program's own user, so
+// that the kernel decides whether he may. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/vfs/entries.h"
+#include "core/vfs/name.h"
+#include "core/vfs/view.h"
+#include "core/vfs/view_parts.h"
+
+namespace zarrfs {
+
+class PassThrough {
+ public:
+  PassThrough(ViewParts& parts, Entries& entries) : parts_(parts), entries_(entries) {}
+
+  Result<std::shared_ptr<OpenFile>> open_to_read(const NamedNode& node);
+  Result<std::shared_ptr<OpenFile>> open_to_write(const std::string& path, int flags, mode_t mode);
+  /// A second name of the same file.
+  Result<Found> link(const NamedNode& from, const Name& target);
+  /// Changes mode, owner and times.
+  Result<void> change(const NamedNode& node, const AttributeChange& change);
+
+ private:
+  ViewParts& parts_;
+  Entries& entries_;
+};
+
+}  // namespace zarrfs

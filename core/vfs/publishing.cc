@@ -1,0 +1,80 @@
+#include "core/vfs/publishing.h"
+
+#include <utility>
+
+#include "core/base/hash.h"
+
+namespace zarrfs {
+
+Result<void> Publishing::begin() {
+  const Writing& chosen = *parts_.shared.options.writing;
+  WriteOptions options;
+  options.flush_after = chosen.flush_after;
+  options.write_buffer = chosen.write_buffer;
+  options.changed = [this](const ChunkChanges& changes) {
+    return parts_.editor.chunks_changed(changes);
+  };
+  tell_versions(options);
+  options.tick = [this, idle = chosen.flush_after] {
+    static_cast<void>(staged_.write_out_idle(idle));  // reported, and tried again
+  };
+  options.log = [this](bool error, const std::string& line) {
+    parts_.shared.options.log(error ? ViewOptions::Level::kError : ViewOptions::Level::kInfo, line);
+  };
+  ZARRFS_TRY(parts_.shared.writes, WriteBuffer::open(parts_.shared.store, std::move(options)));
+  static_cast<void>(parts_.reported(parts_.editor.resume()));  // what it could not do is kept
+  return {};
+}
+
+void Publishing::tell_versions(WriteOptions& options) {
+  const auto tell = [this](const auto& told, const std::string& array_path, const Coordinates& cell,
+                           const FileIdentity& before, const FileIdentity& after) {
+    const StatePtr array = parts_.nodes.last_known(array_path);
+    if (array == nullptr || array->shown.versions == nullptr) return;
+    std::invoke(told, *array->shown.versions,
+                linear_of(cell, array->shown.reader->layout().grid().counts()), digest_of(before),
+                digest_of(after));
+  };
+  options.replacing = [tell](const std::string& array_path, const Coordinates& cell,
+                             const FileIdentity& before, const FileIdentity& after) {
+    tell(&ShardVersions::replacing, array_path, cell, before, after);
+  };
+  options.committed = [tell](const std::string& array_path, const Coordinates& cell,
+                             const CommitOutcome& outcome) {
+    tell(&ShardVersions::republished, array_path, cell, outcome.before, outcome.after);
+  };
+}
+
+Result<void> Publishing::sync(NodeId node) {
+  if (!parts_.writable()) return {};
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (!target.named) {
+    return target.part.directory
+               ? parts_.shared.writes->sync_below(target.state->path)
+               : parts_.chunk_writer.sync(target.state->shown, target.part.coordinates);
+  }
+  if (target.named->kind != NamedNode::Kind::kDirectory) return {};
+  ZARRFS_CHECK(parts_.shared.writes->sync_below(target.named->path));
+  return parts_.shared.store->sync_directory(target.named->path);
+}
+
+Result<void> Publishing::publish() {
+  if (!parts_.writable()) return {};
+  Result<void> first = staged_.write_out_idle(std::chrono::milliseconds(0));
+  auto committed = parts_.shared.writes->commit_below("");
+  if (!committed && first) first = std::move(committed);
+  auto condemned = removal_.remove_condemned();
+  if (!condemned && first) first = std::move(condemned);
+  return first;
+}
+
+Result<void> Publishing::close() {
+  if (!parts_.writable()) return {};
+  Result<void> first = staged_.write_out_all();
+  auto published = publish();
+  if (!published && first) first = std::move(published);
+  auto closed = parts_.shared.writes->close();
+  return first ? closed : first;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,146 @@
+#include "core/vfs/removal.h"
+
+#include "core/chunks/chunk_lister.h"
+#include "core/vfs/directory_listing.h"
+#include "core/vfs/errors.h"
+#include "core/vfs/stored_as_caller.h"
+
+namespace zarrfs {
+
+Result<bool> Removal::remove_file(NodeId parent, std::string_view name) {
+  const auto putting = parts_.move_gate.putting();
+  ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
+  const std::string wanted(name);
+  // The kernel asks for what it saw a moment ago: shrinking the array has removed it since.
+  if (names_.resolve(directory, wanted).kind == NameKind::kOutside) return true;
+  ZARRFS_TRY(const Name target, names_.claim(directory, wanted));
+  switch (target.kind) {
+    case NameKind::kChunk: return remove_chunk(directory, target);
+    case NameKind::kDocument: return remove_document(directory, target);
+    case NameKind::kPrefix: return refused(Fault::kForbidden, target.path, "it is a directory");
+    default: return remove_stored(directory, target);
+  }
+}
+
+Result<bool> Removal::remove_chunk(const Directory& directory, const Name& target) {
+  ZARRFS_CHECK(rights_.check_deleting(target.path));
+  ZARRFS_CHECK(rights_.check_caller(directory, target));
+  const NodeState& array = *directory.state;
+  const Coordinates& chunk = target.part.coordinates;
+  const std::string key = chunk_key(array, chunk);
+  const bool written = parts_.works.find(key) != nullptr;
+  ZARRFS_TRY(const bool stored, names_.chunk_is_stored(array, chunk));
+  const bool made_up = array.shown.presentation.materialise != Materialise::kOff;
+  if (!stored && !written && !made_up) return false;
+  staged_.detach(key);
+  if (stored) ZARRFS_CHECK(parts_.chunk_writer.remove(array.shown, chunk));
+  keep_directories(directory);
+  return true;
+}
+
+Result<bool> Removal::remove_document(const Directory& directory, const Name& target) {
+  ZARRFS_TRY(const bool there, names_.exists(directory, target));
+  if (!there) return false;
+  ZARRFS_CHECK(rights_.check_deleting(target.path));
+  ZARRFS_CHECK(rights_.check_caller(directory, target));
+  staged_.detach(target.path);
+  ZARRFS_TRY(const bool stored, names_.exists(directory, target));
+  if (stored) ZARRFS_CHECK(documents_.remove(*directory.state, base_name(target.path)));
+  return true;
+}
+
+Result<bool> Removal::remove_stored(const Directory& directory, const Name& target) {
+  const bool written = parts_.works.find(target.path) != nullptr;
+  if (written) ZARRFS_CHECK(rights_.check_caller(directory, target));
+  staged_.detach(target.path);
+  if (target.store_path.empty()) return written;
+  ZARRFS_TRY(const auto status, parts_.shared.store->status(target.store_path));
+  if (!status) return written;
+  ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, target.store_path));
+  drop_empty_aside(*parts_.shared.store, target.store_path);
+  return true;
+}
+
+/// The directories of a chunk stay when it goes: who removes a tree removes them next.
+void Removal::keep_directories(const Directory& directory) {
+  const NodeState& array = *directory.state;
+  if (!directory.prefix || !array.shown.names.nested()) return;
+  for (std::string path = directory.path(); path != array.path; path = parent_path(path)) {
+    parts_.session.make_chunk_directory(path);
+  }
+}
+
+Result<bool> Removal::is_empty(const Directory& directory) {
+  const NodeState& state = *directory.state;
+  if (state.kind == NodeState::Kind::kArray) {
+    constexpr bool kStoredOnly = true;
+    ChunkLister lister(state.shown, parts_.chunks, kStoredOnly);
+    ZARRFS_TRY(const bool any, lister.any_below(directory.prefix.value_or(Coordinates())));
+    if (any) return false;
+  }
+  bool empty = true;
+  // Documents and other names. Chunks that are only materialised do not count, nor directories of
+  // chunks without any: where flat names are listed, nobody sees them while they hold a chunk.
+  DirectoryListing listing(parts_, names_, documents_, directory);
+  const std::string path = directory.path();
+  ZARRFS_CHECK(listing.list_names_only([&](const Listed& one) {
+    empty = parts_.session.has_chunk_directory(join_path(path, std::string(one.name)));
+    return empty;
+  }));
+  return empty;
+}
+
+Result<bool> Removal::remove_directory(NodeId parent, std::string_view name) {
+  ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
+  const std::string wanted(name);
+  // As in remove_file.
+  if (names_.resolve(directory, wanted).kind == NameKind::kOutside) return true;
+  ZARRFS_TRY(const Name target, names_.claim(directory, wanted));
+  ZARRFS_TRY(const bool there, names_.exists(directory, target));
+  // A directory that held no chunk was there for its shard, whose last chunk was removed since.
+  if (!there) return target.kind == NameKind::kPrefix;
+  if (target.takes_bytes()) {
+    return refused(Fault::kInvalid, target.path, "it is not a directory");
+  }
+  if (target.kind == NameKind::kPrefix) {
+    ZARRFS_TRY(const bool empty, is_empty({directory.state, target.part.coordinates}));
+    if (!empty) return refused(Fault::kNotEmpty, target.path, "it is not empty");
+    ZARRFS_CHECK(rights_.check_caller(directory, target));
+    parts_.session.forget(target.path);
+    return true;
+  }
+  ZARRFS_CHECK(remove_node(directory, target));
+  parts_.nodes.forget();
+  parts_.session.forget(target.path);
+  parts_.table.removed({NamedNode::Kind::kDirectory, target.store_path, 0});
+  return true;
+}
+
+/// A directory of the store.
+Result<void> Removal::remove_node(const Directory& directory, const Name& target) {
+  ZARRFS_TRY(const StatePtr state, parts_.nodes.get(target.store_path));
+  const bool plain = state->kind == NodeState::Kind::kForeign ||
+                     state->kind == NodeState::Kind::kImplicitGroup ||
+                     state->kind == NodeState::Kind::kAbsent;
+  if (plain) return remove_directory_as_caller(*parts_.shared.store, target.store_path);
+  ZARRFS_CHECK(rights_.check_deleting(target.path));
+  ZARRFS_CHECK(rights_.check_caller({directory.state->path, target.store_path}));
+  const auto not_empty = [&] { return refused(Fault::kNotEmpty, target.path, "it is not empty"); };
+  if (state->kind == NodeState::Kind::kHidden) return not_empty();
+  const auto moving = parts_.move_gate.moving();  // no chunk is put from here on
+  ZARRFS_TRY(const bool empty, is_empty({state, std::nullopt}));
+  if (!empty) return not_empty();
+  return parts_.editor.remove_node(target.store_path);
+}
+
+Result<void> Removal::remove_condemned() {
+  Result<void> first;
+  for (const std::string& path : parts_.session.take_condemned()) {
+    const auto moving = parts_.move_gate.moving();
+    auto done = parts_.reported(parts_.editor.remove_document(path));
+    if (!done && first) first = std::move(done);
+  }
+  return first;
+}
+
+}  // namespace zarrfs

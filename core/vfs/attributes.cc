@@ -16,8 +16,8 @@ Result<Found> Attributes::get(NodeId node) {
     const std::uint64_t number = array.shown.names.number_of(target.part);
     return entries_.of(node, statuses_.of_prefix(array, inode_of(array.path, number)));
   }
-  ZARRFS_TRY(const WorkPointer work, inodes_.current_work(target));
-  if (work != nullptr) return entries_.of_work(work, node);
+  ZARRFS_TRY(const StagedPointer file, inodes_.current_staged(target));
+  if (file != nullptr) return entries_.of_staged(file, node);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
   return entries_.of(node, statuses_.of_chunk(array, target.part, chunk));
 }
@@ -45,10 +45,10 @@ Result<Found> Attributes::get_named(NodeId id, const NamedNode& node, const Stat
       }
       return entries_.of_broken_chunk(*state, state->shown.names.part_of(node.version), id);
     }
-    case NamedNode::Kind::kWork: {
-      const WorkPointer work = parts_.works.find(node.version);
-      if (work == nullptr) return stale(node.path);
-      return entries_.of_work(work, id);
+    case NamedNode::Kind::kStaged: {
+      const StagedPointer file = parts_.staged.find(node.version);
+      if (file == nullptr) return stale(node.path);
+      return entries_.of_staged(file, id);
     }
     case NamedNode::Kind::kOwnFolder:
     case NamedNode::Kind::kReport:
@@ -121,7 +121,8 @@ Result<void> Attributes::check_mode_kept(NodeId node, const AttributeChange& cha
   }
   if ((shown & ~*change.mode & ACCESSPERMS) == 0) return {};
   return fail(Fault::kForbidden,
-              "the permissions of what is presented are those of the stored files: change those");
+              "the permissions of what is presented are "
+              "those of the stored files: change those");
 }
 
 Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {

@@ -33,7 +33,7 @@ Result<void> CallerRights::check_caller(const Directory& directory, const Name& 
       return check_caller({ChunkWriter::shard_of(state.shown, name.part.coordinates)});
     case NameKind::kDocument: return check_caller({join_path(state.path, kStoredDocument)});
     case NameKind::kPrefix:
-    case NameKind::kScratch:
+    case NameKind::kTemporary:
     case NameKind::kForeign: return check_caller({state.path});
     default: return {};  // no program may take such a name
   }

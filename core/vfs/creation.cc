@@ -15,7 +15,8 @@ Result<Created> Creation::create(NodeId parent, std::string_view name, int flags
   auto created = try_create(parent, name, flags, mode);
   for (int round = 1; round < kMakeRounds && !created; ++round) {
     if (created.error().fault != Fault::kStale) break;
-    created = try_create(parent, name, flags, mode);  // one of this name has just been written out
+    created = try_create(parent, name, flags,
+                         mode);  // one of this name has just been persisted
   }
   return created;
 }
@@ -32,15 +33,15 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   if (there && (flags & O_EXCL) != 0) return refused(Fault::kExists, target.path, "it exists");
   const bool stored =
       target.kind == NameKind::kForeign ||
-      (target.kind == NameKind::kScratch && there && parts_.works.find(target.path) == nullptr);
+      (target.kind == NameKind::kTemporary && there && parts_.staged.find(target.path) == nullptr);
   if (stored) {
     ZARRFS_TRY(auto file, pass_through_.open_to_write(target.store_path, flags | O_CREAT, mode));
     ZARRFS_TRY(const Found found, names_.found_again(parent, name));
     return Created{found, std::move(file)};
   }
-  WorkPointer work;
-  ZARRFS_TRY(auto file, staged_.open(directory, target, kRootNode, flags | O_CREAT, &work));
-  return Created{entries_.of_work(work, std::nullopt), std::move(file)};
+  StagedPointer made;
+  ZARRFS_TRY(auto file, staged_.open(directory, target, kRootNode, flags | O_CREAT, &made));
+  return Created{entries_.of_staged(made, std::nullopt), std::move(file)};
 }
 
 Result<Found> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {

@@ -71,7 +71,7 @@ void DirectoryListing::add_written(std::vector<Entry>& entries) const {
     return std::none_of(entries.begin(), entries.end(),
                         [&name](const Entry& entry) { return entry.name == name; });
   };
-  for (std::string& name : parts_.works.scratch_in(path)) {
+  for (std::string& name : parts_.staged.temporaries_in(path)) {
     if (is_new(name)) entries.push_back({std::move(name), EntryKind::kFile});
   }
   if (state_.kind != NodeState::Kind::kArray) return;

@@ -37,7 +37,7 @@ class DirectoryListing : public OpenDirectory {
   /// The names of the store's directory as they were when this listing started, sorted.
   Result<Names> names(bool afresh);
   [[nodiscard]] std::string stored_directory() const;
-  /// Adds scratch files, and directories of chunks that were made and are still empty.
+  /// Adds temporary files, and directories of chunks that were made and are still empty.
   void add_written(std::vector<Entry>& entries) const;
   [[nodiscard]] std::vector<std::string> made_and_empty() const;
   Result<mode_t> type_of(const Entry& entry) const;

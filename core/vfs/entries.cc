@@ -27,29 +27,30 @@ Found Entries::of_broken_chunk(const NodeState& array, const NamedPart& part,
   return answer;
 }
 
-Found Entries::of_work(const WorkPointer& work, std::optional<NodeId> id) {
+Found Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
   Found answer;
   {
-    const std::lock_guard lock(work->mutex);
+    const std::lock_guard lock(file->mutex);
     struct stat like {};
-    std::uint64_t inode = inode_of(work->path);
+    std::uint64_t inode = inode_of(file->path);
     like.st_uid = ::getuid();
     like.st_gid = ::getgid();
-    if (const StatePtr home = parts_.nodes.last_known(work->directory)) {
+    if (const StatePtr home = parts_.nodes.last_known(file->directory)) {
       like = home->node.status;
-      if (work->kind == Work::Kind::kChunk && home->kind == NodeState::Kind::kArray) {
-        inode = inode_of(home->path, home->shown.names.number_of({false, work->chunk}));
+      if (file->kind() == StagedFile::Kind::kChunk && home->kind == NodeState::Kind::kArray) {
+        inode = inode_of(home->path, home->shown.names.number_of({false, file->chunk}));
       }
     }
     // By the name of a chunk it is the chunk; by its own number what it was made as.
     const bool by_chunk = id && *id >= kFirstChunkNode;
-    if (work->was_scratch && !by_chunk) inode = inode_of_temporary(work->number);
-    like.st_mtim = work->modified;
-    answer = of(0, statuses_.file_status(like, inode, work->bytes.size()));
-    if (work->permissions) statuses_.permit(answer.status, *work->permissions);
+    if (file->made_as == StagedFile::Kind::kTemporary && !by_chunk)
+      inode = inode_of_temporary(file->number);
+    like.st_mtim = file->modified;
+    answer = of(0, statuses_.file_status(like, inode, file->bytes.size()));
+    if (file->permissions) statuses_.permit(answer.status, *file->permissions);
   }
   answer.fleeting = true;
-  answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kWork, work->path, work->number});
+  answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kStaged, file->path, file->number});
   return answer;
 }
 

@@ -21,7 +21,7 @@ class Entries {
   [[nodiscard]] Found of(NodeId id, const struct stat& status) const;
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
   Found of_broken_chunk(const NodeState& array, const NamedPart& part, std::optional<NodeId> id);
-  Found of_work(const WorkPointer& work, std::optional<NodeId> id);
+  Found of_staged(const StagedPointer& file, std::optional<NodeId> id);
   [[nodiscard]] Found of_foreign(NodeId id, const struct stat& status,
                                  const std::string& path) const;
   Found look_up_foreign(const std::string& path, const struct stat& status);

@@ -83,9 +83,9 @@ Result<ShownChunk> Inodes::current_chunk(const InodeTarget& target) {
   return std::move(**chunk);
 }
 
-WorkPointer Inodes::work_of(const InodeTarget& target) const {
-  if (parts_.works.empty()) return nullptr;
-  return parts_.works.find(chunk_key(*target.state, target.part.coordinates));
+StagedPointer Inodes::staged_of(const InodeTarget& target) const {
+  if (parts_.staged.empty()) return nullptr;
+  return parts_.staged.find(chunk_key(*target.state, target.part.coordinates));
 }
 
 /// A file that is being written under the name now may have taken the place of the one that the
@@ -100,12 +100,12 @@ Result<void> Inodes::check_current(const InodeTarget& target) {
   return {};
 }
 
-Result<WorkPointer> Inodes::current_work(const InodeTarget& target) {
-  while (WorkPointer work = work_of(target)) {
-    const std::lock_guard lock(work->mutex);  // what takes its place waits
-    if (work_of(target) != work) continue;
+Result<StagedPointer> Inodes::current_staged(const InodeTarget& target) {
+  while (StagedPointer file = staged_of(target)) {
+    const std::lock_guard lock(file->mutex);  // what takes its place waits
+    if (staged_of(target) != file) continue;
     ZARRFS_CHECK(check_current(target));
-    return work;
+    return file;
   }
   return nullptr;
 }

@@ -28,13 +28,13 @@ class Inodes {
   Result<void> check_current(const InodeTarget& target);
   /// What is being written under the name of the chunk, or null; kStale where it has taken the
   /// place of what the node stands for.
-  Result<WorkPointer> current_work(const InodeTarget& target);
+  Result<StagedPointer> current_staged(const InodeTarget& target);
 
  private:
   Result<InodeTarget> resolve_part(NodeId node);
   /// What a directory is that was one of the store until an array was made around it.
   Result<InodeTarget> resolve_adopted(const NamedNode& directory);
-  [[nodiscard]] WorkPointer work_of(const InodeTarget& target) const;
+  [[nodiscard]] StagedPointer staged_of(const InodeTarget& target) const;
 
   ViewParts& parts_;
 };

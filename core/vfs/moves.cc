@@ -16,51 +16,48 @@ Result<void> Moves::take_bytes(const Directory& directory, const Name& target, B
   return parts_.editor.write(state.path, base_name(target.path), bytes, std::move(alone));
 }
 
-Result<void> Moves::move_work(const WorkPointer& work, const Directory& directory,
-                              const Name& target, bool keep, NodeMaking alone) {
-  StagedFiles::WorkLock lock(work->mutex, std::defer_lock);
-  const StagedFiles::Displaced replaced =
-      staged_.displaced(staged_.key_of(directory, target), lock);
-  if (work->gone) return refused(Fault::kStale, work->path, "it is gone");
+Result<void> Moves::move_staged(const StagedPointer& file, const Directory& directory,
+                                const Name& target, bool keep, NodeMaking alone) {
+  const std::string key = StagedFiles::key_of(directory, target);
+  StagedFiles::Lock lock(file->mutex, std::defer_lock);
+  const auto replaced = staged_.displace(key, file, lock);
+  if (file->unlinked()) return refused(Fault::kStale, file->path, "it is gone");
   if (!target.takes_bytes()) {
     if (keep) return refused(Fault::kForbidden, target.path, "no links here");
-    return rename_work(work, replaced.work, directory, target);
+    return rename_staged(file, replaced.file, directory, target);
   }
-  ZARRFS_TRY(const Bytes bytes, work->bytes.read(0, work->bytes.size()));
-  ZARRFS_CHECK(take_bytes(directory, target, bytes, work->modified, std::move(alone)));
-  if (replaced.work != nullptr) staged_.unlink(replaced.work);
-  work->dirty = keep;
+  ZARRFS_TRY(const Bytes bytes, file->bytes.read(0, file->bytes.size()));
+  ZARRFS_CHECK(take_bytes(directory, target, bytes, file->modified, std::move(alone)));
+  if (replaced.file != nullptr) staged_.unlink(replaced.file);
   if (keep) return {};
-  ZARRFS_CHECK(staged_.remove_written_out(*work));
-  work->dirty = false;
-  if (work->writers == 0) {
-    parts_.works.leave(work);
+  ZARRFS_CHECK(staged_.withdraw(*file));
+  file->submitted();
+  if (file->writers == 0) {
+    parts_.staged.leave(file);
     return {};
   }
-  const bool chunk = target.kind == NameKind::kChunk;  // who still writes to it writes to the chunk
-  work->path = target.path;
-  work->chunk = target.part.coordinates;
-  parts_.works.enter(staged_.key_of(directory, target), work,
-                     chunk ? Work::Kind::kChunk : Work::Kind::kDocument, directory.state->path);
+  // Who still writes to it writes to the chunk or document.
+  file->path = target.path;
+  file->chunk = target.part.coordinates;
+  parts_.staged.enter(key, file, staged_kind_of(target), directory.state->path);
   return {};
 }
 
 /// To a name that is neither a chunk's nor a document's. The caller holds the mutexes of both.
-Result<void> Moves::rename_work(const WorkPointer& work, const WorkPointer& replaced,
-                                const Directory& directory, const Name& target) {
-  ZARRFS_CHECK(staged_.remove_written_out(*work));
-  work->path = target.path;
-  if (target.kind == NameKind::kScratch && !target.store_path.empty()) {
-    // A file of this name in the store is what this one replaces when it is written out.
+Result<void> Moves::rename_staged(const StagedPointer& file, const StagedPointer& replaced,
+                                  const Directory& directory, const Name& target) {
+  ZARRFS_CHECK(staged_.withdraw(*file));
+  file->path = target.path;
+  if (target.kind == NameKind::kTemporary && !target.store_path.empty()) {
     ZARRFS_TRY(const auto stored, parts_.shared.store->status(target.store_path));
-    work->backed = stored.has_value();
+    if (stored) file->replaces_stored();
   }
   if (replaced != nullptr) staged_.unlink(replaced);
-  parts_.works.enter(target.path, work, Work::Kind::kScratch, directory.state->path);
+  parts_.staged.enter(target.path, file, StagedFile::Kind::kTemporary, directory.state->path);
   if (target.kind != NameKind::kForeign) return {};
-  work->dirty = true;
-  ZARRFS_CHECK(staged_.write_out(*work));
-  if (work->writers == 0) parts_.works.leave(work);
+  file->wrote();
+  ZARRFS_CHECK(staged_.persist(*file));
+  if (file->writers == 0) parts_.staged.leave(file);
   return {};
 }
 
@@ -77,12 +74,11 @@ Result<void> Moves::move_stored(const std::string& from, const Directory& direct
   ZARRFS_TRY(const auto file, open_as_caller(*parts_.shared.store, from));
   if (file == nullptr) return refused(Fault::kStale, from, "it is gone");
   ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
-  const std::string key = staged_.key_of(directory, target);
-  const WorkPointer replaced = parts_.works.find(key);
-  StagedFiles::WorkLock lock;
-  if (replaced != nullptr) lock = StagedFiles::WorkLock(replaced->mutex);
+  const StagedPointer coming = parts_.staged.make(staged_kind_of(target));  // who opens it waits
+  StagedFiles::Lock lock(coming->mutex, std::defer_lock);
+  const auto replaced = staged_.displace(StagedFiles::key_of(directory, target), coming, lock);
   ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim, std::move(alone)));
-  if (replaced != nullptr) staged_.unlink(replaced);
+  if (replaced.file != nullptr) staged_.unlink(replaced.file);
   if (keep) return {};
   ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, from));
   drop_empty_aside(*parts_.shared.store, from);
@@ -103,9 +99,9 @@ Result<void> Moves::move_directory(const std::string& from, const Directory& dir
   parts_.shared.spellings.moved(from, target.store_path);
   parts_.nodes.moved_away(from);
   parts_.table.moved(from, target.store_path);
-  for (const WorkPointer& work : parts_.works.below(from)) {
-    const std::lock_guard lock(work->mutex);
-    parts_.works.moved(work, from, target.store_path);
+  for (const StagedPointer& file : parts_.staged.below(from)) {
+    const std::lock_guard lock(file->mutex);
+    parts_.staged.moved(file, from, target.store_path);
   }
   parts_.session.moved(from, target.store_path);
   parts_.plain_writers.moved(from, target.store_path);
@@ -136,8 +132,8 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
     ZARRFS_CHECK(rights_.check_deleting(target.path));
   }
   ZARRFS_CHECK(rights_.check_caller(new_directory, target));
-  if (const WorkPointer work = parts_.works.find(source.path)) {
-    ZARRFS_CHECK(move_work(work, new_directory, target, false, std::move(alone)));
+  if (const StagedPointer file = parts_.staged.find(source.path)) {
+    ZARRFS_CHECK(move_staged(file, new_directory, target, false, std::move(alone)));
     return true;
   }
   ZARRFS_TRY(const auto status, parts_.shared.store->status(source.store_path));
@@ -162,7 +158,7 @@ Result<Found> Moves::link(NodeId node, NodeId new_parent, std::string_view new_n
   if (taken) return refused(Fault::kExists, target.path, "it exists");
   ZARRFS_CHECK(rights_.check_caller(directory, target));
   ZARRFS_TRY(const InodeTarget source, inodes_.resolve(node));
-  const bool written = source.named && source.named->kind == NamedNode::Kind::kWork;
+  const bool written = source.named && source.named->kind == NamedNode::Kind::kStaged;
   const bool stored = source.named && source.named->kind == NamedNode::Kind::kForeign;
   if (!written && !stored) return refused(Fault::kForbidden, target.path, "no links here");
   constexpr bool kKeep = true;
@@ -172,9 +168,9 @@ Result<Found> Moves::link(NodeId node, NodeId new_parent, std::string_view new_n
   if (stored) {
     ZARRFS_CHECK(move_stored(source.named->path, directory, target, kKeep, std::move(alone)));
   } else {
-    const WorkPointer work = parts_.works.find(source.named->version);
-    if (work == nullptr) return refused(Fault::kStale, source.named->path, "it is gone");
-    ZARRFS_CHECK(move_work(work, directory, target, kKeep, std::move(alone)));
+    const StagedPointer file = parts_.staged.find(source.named->version);
+    if (file == nullptr) return refused(Fault::kStale, source.named->path, "it is gone");
+    ZARRFS_CHECK(move_staged(file, directory, target, kKeep, std::move(alone)));
   }
   return names_.found_again(new_parent, new_name);
 }

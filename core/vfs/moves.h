@@ -31,10 +31,10 @@ class Moves {
   /// What making the name asks for where it is a document's, instead of `making`.
   Result<NodeMaking> making_document(NodeId parent, std::string_view name, NameMaking& making);
   // `keep`: the first name stays (link).
-  Result<void> move_work(const WorkPointer& work, const Directory& directory, const Name& target,
-                         bool keep, NodeMaking alone);
-  Result<void> rename_work(const WorkPointer& work, const WorkPointer& replaced,
-                           const Directory& directory, const Name& target);
+  Result<void> move_staged(const StagedPointer& file, const Directory& directory,
+                           const Name& target, bool keep, NodeMaking alone);
+  Result<void> rename_staged(const StagedPointer& file, const StagedPointer& replaced,
+                             const Directory& directory, const Name& target);
   Result<void> move_stored(const std::string& from, const Directory& directory, const Name& target,
                            bool keep, NodeMaking alone);
   Result<void> move_directory(const std::string& from, const Directory& directory,

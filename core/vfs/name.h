@@ -31,7 +31,7 @@ enum class NameKind {
   kUnreadable,  ///< What only a sound zarr.json would tell.
   kConcealed,   ///< Taken by what this view does not show.
   kLevel,       ///< A level of an image that is shown by another name.
-  kScratch,     ///< Another name in an array.
+  kTemporary,   ///< Another name in an array.
   kForeign,     ///< A file or directory of the store.
 };
 
@@ -44,7 +44,7 @@ struct ResolvedName {
 struct Name {
   NameKind kind = NameKind::kForeign;
   std::string path;        ///< By which programs call it.
-  std::string store_path;  ///< Of kForeign, and of kScratch that is in the store.
+  std::string store_path;  ///< Of kForeign, and of kTemporary that is in the store.
   NamedPart part;          ///< Of kChunk and kPrefix.
   mode_t mode = 0644;      ///< That a program asks for who makes it.
 

@@ -27,7 +27,7 @@ ResolvedName Namespace::resolve(const Directory& directory, const std::string& n
   }
   if (is_concealed(state, name)) return {NameKind::kConcealed, {}};
   if (!state.levels.stored(name)) return {NameKind::kLevel, {}};
-  return {array ? NameKind::kScratch : NameKind::kForeign, {}};
+  return {array ? NameKind::kTemporary : NameKind::kForeign, {}};
 }
 
 bool Namespace::is_concealed(const NodeState& state, std::string_view name) const {
@@ -41,9 +41,10 @@ bool Namespace::is_concealed(const NodeState& state, std::string_view name) cons
 
 bool Namespace::shows_stored(const Directory& directory, const std::string& name) const {
   switch (resolve(directory, name).kind) {
-    case NameKind::kScratch:
+    case NameKind::kTemporary:
     case NameKind::kForeign: return true;
-    case NameKind::kDocument:  // a file that is called so, where the view has no such document
+    case NameKind::kDocument:  // a file that is called so, where the view has no
+                               // such document
       return !documents_.shows(*directory.state, name) && !is_concealed(*directory.state, name);
     default: return false;
   }
@@ -87,7 +88,7 @@ Result<std::optional<Found>> Namespace::find_in(const Directory& directory,
       if (state.kind == NodeState::Kind::kDamaged && is_v2_document(name)) return fail(state.error);
       if (is_concealed(state, name)) return std::nullopt;
       break;
-    case NameKind::kScratch:
+    case NameKind::kTemporary:
     case NameKind::kForeign: break;
   }
   return find_stored(directory, name);
@@ -118,13 +119,13 @@ Result<std::optional<Found>> Namespace::find_prefix(const NodeState& array, cons
 }
 
 Result<std::optional<Found>> Namespace::find_chunk(const NodeState& array, const NamedPart& part) {
-  const WorkPointer work =
-      parts_.works.empty() ? nullptr : parts_.works.find(chunk_key(array, part.coordinates));
+  const StagedPointer file =
+      parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, part.coordinates));
   auto stored = parts_.chunks.find(array.shown, part.coordinates);
-  if (work != nullptr) {
-    if (!stored || !*stored) return entries_.of_work(work, std::nullopt);
+  if (file != nullptr) {
+    if (!stored || !*stored) return entries_.of_staged(file, std::nullopt);
     ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, (*stored)->version));
-    return entries_.of_work(work, id);
+    return entries_.of_staged(file, id);
   }
   if (!stored && stored.error().fault != Fault::kStale) {
     parts_.shared.reporter.fault(stored.error());
@@ -141,9 +142,9 @@ Result<std::optional<Found>> Namespace::find_stored(const Directory& directory,
                                                     const std::string& name) {
   const NodeState& state = *directory.state;
   const std::string shown_path = join_path(directory.path(), name);
-  if (const WorkPointer work = parts_.works.find(shown_path);
-      work != nullptr && work->kind == Work::Kind::kScratch) {
-    return entries_.of_work(work, std::nullopt);
+  if (const StagedPointer file = parts_.staged.find(shown_path);
+      file != nullptr && file->kind() == StagedFile::Kind::kTemporary) {
+    return entries_.of_staged(file, std::nullopt);
   }
   if (directory.prefix) {
     ZARRFS_TRY(const auto aside, stored_aside(state, shown_path));
@@ -226,7 +227,7 @@ Result<Name> Namespace::claim(const Directory& directory, const std::string& nam
       result.kind = NameKind::kForeign;
       return result;
     }
-    case NameKind::kScratch:
+    case NameKind::kTemporary:
       if (directory.prefix) {
         ZARRFS_TRY(const auto aside, stored_aside(state, result.path));
         result.store_path = aside ? path_aside(state.path, result.path) : "";
@@ -258,7 +259,7 @@ Result<bool> Namespace::chunk_is_stored(const NodeState& array, const Coordinate
 Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
   switch (name.kind) {
     case NameKind::kChunk: {
-      if (parts_.works.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) {
+      if (parts_.staged.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) {
         return true;
       }
       return chunk_is_stored(*directory.state, name.part.coordinates);
@@ -269,11 +270,11 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
           .prefix_exists(name.part.coordinates);
     }
     case NameKind::kDocument:
-      return parts_.works.find(name.path) != nullptr ||
+      return parts_.staged.find(name.path) != nullptr ||
              documents_.shows(*directory.state, base_name(name.path));
     default: break;
   }
-  if (parts_.works.find(name.path) != nullptr) return true;
+  if (parts_.staged.find(name.path) != nullptr) return true;
   if (name.store_path.empty()) return false;
   ZARRFS_TRY(const auto status, parts_.shared.store->status(name.store_path));
   return status.has_value();

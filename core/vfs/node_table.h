@@ -20,7 +20,7 @@ struct NamedNode {
     kDocument,    ///< A document that is rendered: `.zarray`, `zarr.json`, ...
     kForeign,     ///< Another file of the store.
     kBroken,      ///< A chunk that cannot be read; `version` is its number.
-    kWork,        ///< A file being written; `version` is its number.
+    kStaged,      ///< A file being written; `version` is its number.
     kOwnFolder,   ///< `.zarrfs`
     kReport,      ///< `.zarrfs/report.json`
     kStatistics,  ///< `.zarrfs/stats.json`

@@ -29,8 +29,8 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return open_named(node, *target.named, target.state);
   if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
-  ZARRFS_TRY(WorkPointer work, inodes_.current_work(target));
-  if (work != nullptr) return staged_.open_to_read(std::move(work), node);
+  ZARRFS_TRY(StagedPointer written, inodes_.current_staged(target));
+  if (written != nullptr) return staged_.open_to_read(std::move(written), node);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
   if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
   ZARRFS_TRY(const auto file, open_chunk(target, chunk));
@@ -57,7 +57,8 @@ std::shared_ptr<OpenFile> Opening::open_decoded(const InodeTarget& target, const
   const auto opened = std::make_shared<const ShownChunk>(chunk);
   const auto decode = [this, array = target.state, at = target.part.coordinates,
                        opened]() -> Result<DecodedChunks::Pointer> {
-    if (!opened->bytes) {  // put together of several: they must still be those that were opened
+    if (!opened->bytes) {  // put together of several: they must still be those
+                           // that were opened
       ZARRFS_TRY(const auto now, parts_.chunks.find(array->shown, at));
       if (!now || now->version != opened->version) {
         return fail(Fault::kStale,
@@ -74,10 +75,10 @@ Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode
   switch (node.kind) {
     case NamedNode::Kind::kDocument: return open_document(id, node, *state);
     case NamedNode::Kind::kForeign: return pass_through_.open_to_read(node);
-    case NamedNode::Kind::kWork: {
-      auto work = parts_.works.find(node.version);
-      if (work == nullptr) return stale(node.path);
-      return staged_.open_to_read(std::move(work), id);
+    case NamedNode::Kind::kStaged: {
+      auto file = parts_.staged.find(node.version);
+      if (file == nullptr) return stale(node.path);
+      return staged_.open_to_read(std::move(file), id);
     }
     case NamedNode::Kind::kBroken: return open_broken(node);
     case NamedNode::Kind::kReport:
@@ -158,7 +159,7 @@ Result<std::shared_ptr<OpenFile>> Opening::write_named(NodeId id, const NamedNod
                                                        const StatePtr& state, int flags) {
   switch (node.kind) {
     case NamedNode::Kind::kForeign: return pass_through_.open_to_write(node.path, flags, 0);
-    case NamedNode::Kind::kWork: return staged_.reopen(node, id, flags);
+    case NamedNode::Kind::kStaged: return staged_.reopen(node, id, flags);
     case NamedNode::Kind::kBroken: {
       if (state->kind != NodeState::Kind::kArray || node.version >= state->shown.names.chunks()) {
         return refused(Fault::kStale, node.path, "it is another array now");

@@ -16,7 +16,7 @@ Result<void> Publishing::begin() {
   };
   tell_versions(options);
   options.tick = [this, idle = chosen.flush_after] {
-    static_cast<void>(staged_.write_out_idle(idle));  // reported, and tried again
+    static_cast<void>(staged_.persist_idle(idle));  // reported, and tried again
   };
   options.log = [this](bool error, const std::string& line) {
     parts_.shared.options.log(error ? ViewOptions::Level::kError : ViewOptions::Level::kInfo, line);
@@ -60,7 +60,7 @@ Result<void> Publishing::sync(NodeId node) {
 
 Result<void> Publishing::publish() {
   if (!parts_.writable()) return {};
-  Result<void> first = staged_.write_out_idle(std::chrono::milliseconds(0));
+  Result<void> first = staged_.persist_idle(std::chrono::milliseconds(0));
   auto committed = parts_.shared.writes->commit_below("");
   if (!committed && first) first = std::move(committed);
   auto condemned = removal_.remove_condemned();
@@ -70,7 +70,7 @@ Result<void> Publishing::publish() {
 
 Result<void> Publishing::close() {
   if (!parts_.writable()) return {};
-  Result<void> first = staged_.write_out_all();
+  Result<void> first = staged_.submit_all();
   auto published = publish();
   if (!published && first) first = std::move(published);
   auto closed = parts_.shared.writes->close();

@@ -28,7 +28,7 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   const NodeState& array = *directory.state;
   const Coordinates& chunk = target.part.coordinates;
   const std::string key = chunk_key(array, chunk);
-  const bool written = parts_.works.find(key) != nullptr;
+  const bool written = parts_.staged.find(key) != nullptr;
   ZARRFS_TRY(const bool stored, names_.chunk_is_stored(array, chunk));
   const bool made_up = array.shown.presentation.materialise != Materialise::kOff;
   if (!stored && !written && !made_up) return false;
@@ -50,7 +50,7 @@ Result<bool> Removal::remove_document(const Directory& directory, const Name& ta
 }
 
 Result<bool> Removal::remove_stored(const Directory& directory, const Name& target) {
-  const bool written = parts_.works.find(target.path) != nullptr;
+  const bool written = parts_.staged.find(target.path) != nullptr;
   if (written) ZARRFS_CHECK(rights_.check_caller(directory, target));
   staged_.detach(target.path);
   if (target.store_path.empty()) return written;

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "core/vfs/errors.h"
-#include "core/vfs/work_handle.h"
+#include "core/vfs/staged_handle.h"
 #include "core/write/ownership.h"
 #include "core/write/whole_file.h"
 
@@ -28,82 +28,90 @@ bool is_temporary_of(std::string_view name) {
 
 /// Whether it stands in a directory of chunks, which is none in the store: only here it is found by
 /// its name.
-bool is_scratch_among_chunks(const Work& work) {
-  const std::size_t start = work.directory.empty() ? 0 : work.directory.size() + 1;
-  return work.kind == Work::Kind::kScratch && work.path.find('/', start) != std::string::npos;
+bool is_among_chunks(const StagedFile& file) {
+  const std::size_t start = file.directory.empty() ? 0 : file.directory.size() + 1;
+  return file.kind() == StagedFile::Kind::kTemporary &&
+         file.path.find('/', start) != std::string::npos;
 }
 
-/// Where a scratch file is put in the store.
-std::string stored_path_of(const Work& work) {
-  std::string name = work.path.substr(work.directory.empty() ? 0 : work.directory.size() + 1);
+/// Where a temporary file is put in the store.
+std::string stored_path_of(const StagedFile& file) {
+  std::string name = file.path.substr(file.directory.empty() ? 0 : file.directory.size() + 1);
   std::replace(name.begin(), name.end(), '/', '.');
-  return join_path(work.directory, name);
+  return join_path(file.directory, name);
 }
 
-NameKind name_kind_of(Work::Kind kind) {
+NameKind name_kind_of(StagedFile::Kind kind) {
   switch (kind) {
-    case Work::Kind::kChunk: return NameKind::kChunk;
-    case Work::Kind::kDocument: return NameKind::kDocument;
-    case Work::Kind::kScratch: break;
+    case StagedFile::Kind::kChunk: return NameKind::kChunk;
+    case StagedFile::Kind::kDocument: return NameKind::kDocument;
+    case StagedFile::Kind::kTemporary: break;
   }
-  return NameKind::kScratch;
-}
-
-Work::Kind work_kind_of(const Name& name) {
-  if (name.kind == NameKind::kChunk) return Work::Kind::kChunk;
-  return name.kind == NameKind::kDocument ? Work::Kind::kDocument : Work::Kind::kScratch;
+  return NameKind::kTemporary;
 }
 }  // namespace
+
+StagedFile::Kind staged_kind_of(const Name& name) {
+  if (name.kind == NameKind::kChunk) return StagedFile::Kind::kChunk;
+  return name.kind == NameKind::kDocument ? StagedFile::Kind::kDocument
+                                          : StagedFile::Kind::kTemporary;
+}
 
 std::string StagedFiles::key_of(const Directory& directory, const Name& name) {
   return name.kind == NameKind::kChunk ? chunk_key(*directory.state, name.part.coordinates)
                                        : name.path;
 }
 
-StagedFiles::Displaced StagedFiles::displaced(const std::string& key, WorkLock& with) {
+StagedFiles::Displaced StagedFiles::displace(const std::string& key, const StagedPointer& coming,
+                                             Lock& lock) {
   for (;;) {
-    WorkPointer work = parts_.works.find(key);
-    if (work == nullptr || &work->mutex == with.mutex()) {
-      with.lock();
-      return {};
+    StagedPointer there = parts_.staged.find_coming(key);
+    Lock theirs;
+    if (there == nullptr || there == coming) {
+      lock.lock();
+    } else {
+      theirs = Lock(there->mutex, std::defer_lock);
+      std::lock(lock, theirs);
     }
-    WorkLock lock(work->mutex, std::defer_lock);
-    std::lock(with, lock);
-    if (parts_.works.find(key) == work) return {std::move(work), std::move(lock)};
-    with.unlock();
+    if (auto reservation = parts_.staged.reserve(key, coming, there)) {
+      if (there == coming) there = nullptr;
+      return {std::move(there), std::move(theirs), std::move(reservation)};
+    }
+    lock.unlock();  // something else has come to stand there
   }
 }
 
-void StagedFiles::unlink(const WorkPointer& work) {
-  work->gone = true;
-  parts_.works.leave(work);
+void StagedFiles::unlink(const StagedPointer& file) {
+  file->unlink();
+  parts_.staged.leave(file);
 }
 
 void StagedFiles::detach(const std::string& key) {
-  const WorkPointer work = parts_.works.find(key);
-  if (work == nullptr) return;
-  const std::lock_guard lock(work->mutex);
-  unlink(work);
+  const StagedPointer file = parts_.staged.find(key);
+  if (file == nullptr) return;
+  const std::lock_guard lock(file->mutex);
+  unlink(file);
 }
 
 Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, const Name& name,
-                                                    NodeId node, int flags, WorkPointer* made) {
+                                                    NodeId node, int flags, StagedPointer* made) {
   ZARRFS_CHECK(check_opening(directory, name, flags));
   const std::string key = key_of(directory, name);
   for (;;) {
-    WorkPointer work = parts_.works.find(key);
-    if (work == nullptr) {
-      ZARRFS_TRY(work, make_work(directory, name, flags));
-      work = parts_.works.enter_new(key, work);
+    StagedPointer file = parts_.staged.find_coming(key);
+    if (file == nullptr) {
+      ZARRFS_TRY(file, make(directory, name, flags));
+      file = parts_.staged.enter_new(key, file);
     }
-    const std::lock_guard lock(work->mutex);
-    if (parts_.works.find(key) != work) {  // its last writer has just gone, or it was written out
-      if (name.kind == NameKind::kScratch)
+    const std::lock_guard lock(file->mutex);
+    if (parts_.staged.find(key) != file) {  // its last writer has just gone, or it was persisted
+      if (name.kind == NameKind::kTemporary) {
         return refused(Fault::kStale, name.path, "it was stored");
+      }
       continue;
     }
-    if (made != nullptr) *made = work;
-    return one_more_writer(work, node, flags);
+    if (made != nullptr) *made = file;
+    return one_more_writer(file, node, flags);
   }
 }
 
@@ -115,82 +123,82 @@ Result<void> StagedFiles::check_opening(const Directory& directory, const Name& 
   return rights_.check_caller(directory, name);
 }
 
-Result<std::shared_ptr<OpenFile>> StagedFiles::one_more_writer(const WorkPointer& work, NodeId node,
-                                                               int flags) {
-  if ((flags & O_TRUNC) != 0 && work->bytes.size() > 0) {
-    ZARRFS_CHECK(work->bytes.resize(0));
-    work->dirty = true;
+Result<std::shared_ptr<OpenFile>> StagedFiles::one_more_writer(const StagedPointer& file,
+                                                               NodeId node, int flags) {
+  if ((flags & O_TRUNC) != 0 && file->bytes.size() > 0) {
+    ZARRFS_CHECK(file->bytes.resize(0));
+    file->wrote();
   }
-  ++work->writers;
+  ++file->writers;
   constexpr bool kWriter = true;
-  return std::make_shared<WorkHandle>(*this, entries_, work, node, kWriter);
+  return std::make_shared<StagedHandle>(*this, entries_, file, node, kWriter);
 }
 
 Result<std::shared_ptr<OpenFile>> StagedFiles::reopen(const NamedNode& named, NodeId node,
                                                       int flags) {
   const auto nameless = [&]() -> Result<std::shared_ptr<OpenFile>> {
-    const WorkPointer left = parts_.works.nameless(named.version);
+    const StagedPointer left = parts_.staged.nameless(named.version);
     if (left == nullptr) return refused(Fault::kStale, named.path, "it is another file now");
     left->path = named.path;  // nobody else knows it yet
     return one_more_writer(left, node, flags);
   };
-  const WorkPointer work = parts_.works.find(named.version);
-  if (work == nullptr) return nameless();
-  std::unique_lock lock(work->mutex);  // who renames it comes before this or after it
-  if (parts_.works.find(named.version) == nullptr) {
+  const StagedPointer file = parts_.staged.find(named.version);
+  if (file == nullptr) return nameless();
+  std::unique_lock lock(file->mutex);  // who renames it comes before this or after it
+  if (parts_.staged.find(named.version) == nullptr) {
     lock.unlock();
     return nameless();
   }
-  ZARRFS_TRY(const StatePtr state, parts_.nodes.get(work->directory));
+  ZARRFS_TRY(const StatePtr state, parts_.nodes.get(file->directory));
   Name name;
-  name.kind = name_kind_of(work->kind);
-  name.path = work->path;
-  name.part.coordinates = work->chunk;
+  name.kind = name_kind_of(file->kind());
+  name.path = file->path;
+  name.part.coordinates = file->chunk;
   ZARRFS_CHECK(check_opening({state, std::nullopt}, name, flags));
-  return one_more_writer(work, node, flags);
+  return one_more_writer(file, node, flags);
 }
 
-Result<WorkPointer> StagedFiles::make_work(const Directory& directory, const Name& name,
-                                           int flags) {
+Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& name, int flags) {
   const NodeState& state = *directory.state;
-  const Work::Kind kind = work_kind_of(name);
-  if (kind == Work::Kind::kScratch && !name.store_path.empty()) {
+  const StagedFile::Kind kind = staged_kind_of(name);
+  if (kind == StagedFile::Kind::kTemporary && !name.store_path.empty()) {
     ZARRFS_TRY(const auto stored, parts_.shared.store->status(name.store_path));
     if (stored) return refused(Fault::kStale, name.path, "it was stored");
   }
-  WorkPointer work = parts_.works.make(kind);
-  work->path = name.path;
-  work->directory = state.path;
-  work->chunk = name.part.coordinates;
+  StagedPointer file = parts_.staged.make(kind);
+  file->path = name.path;
+  file->directory = state.path;
+  file->chunk = name.part.coordinates;
   if (const Caller* caller = foreign_caller()) {
-    ZARRFS_TRY(work->caller, with_groups(*caller));
+    ZARRFS_TRY(file->caller, with_groups(*caller));
   }
   if (parts_.permissions.wanted()) {
-    ZARRFS_TRY(work->permissions, permissions_of_work(*work, state, name));
+    ZARRFS_TRY(file->permissions, permissions_of(*file, state, name));
   }
-  if (kind == Work::Kind::kChunk) work->limit = ChunkWriter::most_bytes(state.shown);
-  if ((flags & O_TRUNC) == 0) ZARRFS_CHECK(load(*work, directory, name));
-  work->dirty = (flags & (O_TRUNC | O_CREAT)) != 0;
-  return work;
+  if (kind == StagedFile::Kind::kChunk) file->limit = ChunkWriter::most_bytes(state.shown);
+  if ((flags & O_TRUNC) == 0) ZARRFS_CHECK(load(*file, directory, name));
+  if ((flags & (O_TRUNC | O_CREAT)) != 0) file->wrote();
+  return file;
 }
 
 /// Those of what is stored, or of the file that its user makes.
-Result<Permissions> StagedFiles::permissions_of_work(const Work& work, const NodeState& state,
-                                                     const Name& name) const {
+Result<Permissions> StagedFiles::permissions_of(const StagedFile& file, const NodeState& state,
+                                                const Name& name) const {
   std::string stored;
-  if (work.kind == Work::Kind::kChunk) stored = ChunkWriter::shard_of(state.shown, work.chunk);
-  if (work.kind == Work::Kind::kDocument) stored = join_path(state.path, kStoredDocument);
+  if (file.kind() == StagedFile::Kind::kChunk)
+    stored = ChunkWriter::shard_of(state.shown, file.chunk);
+  if (file.kind() == StagedFile::Kind::kDocument) stored = join_path(state.path, kStoredDocument);
   if (!stored.empty()) {
     ZARRFS_TRY(const auto present, parts_.permissions.of(stored, state.path));
     if (present) return *present;
   }
-  const uid_t owner = work.caller ? work.caller->user : ::geteuid();
-  const gid_t group = work.caller ? work.caller->group : ::getegid();
+  const uid_t owner = file.caller ? file.caller->user : ::geteuid();
+  const gid_t group = file.caller ? file.caller->group : ::getegid();
   return Permissions{owner, group, name.mode & kPermissionBits};
 }
 
 /// What the file holds before it is written.
-Result<void> StagedFiles::load(Work& work, const Directory& directory, const Name& name) {
+Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, const Name& name) {
   const NodeState& state = *directory.state;
   std::shared_ptr<const Bytes> bytes;
   if (name.kind == NameKind::kChunk) {
@@ -201,115 +209,113 @@ Result<void> StagedFiles::load(Work& work, const Directory& directory, const Nam
   } else if (name.kind == NameKind::kDocument) {
     ZARRFS_TRY(bytes, documents_.text(state, base_name(name.path)));
   }
-  return bytes == nullptr ? Result<void>{} : work.bytes.write(0, *bytes);
+  return bytes == nullptr ? Result<void>{} : file.bytes.write(0, *bytes);
 }
 
-Result<NodeMaking> StagedFiles::making_node_of(Work& work) {
+Result<NodeMaking> StagedFiles::making_node_of(StagedFile& file) {
   std::string directory;
   {
-    const std::lock_guard lock(work.mutex);
-    if (!work.dirty || work.gone || work.kind != Work::Kind::kDocument) return NodeMaking();
-    directory = work.directory;
+    const std::lock_guard lock(file.mutex);
+    if (!file.dirty() || file.kind() != StagedFile::Kind::kDocument) return NodeMaking();
+    directory = file.directory;
   }
   return parts_.making_node(directory);
 }
 
-Result<void> StagedFiles::hand_on(Work& work, NodeMaking alone) {
-  if (!work.dirty || work.gone || work.kind == Work::Kind::kScratch) return {};
-  const RequestScope as_opened(work.caller);  // whoever closes it last may be anybody
+Result<void> StagedFiles::submit(StagedFile& file, NodeMaking alone) {
+  if (!file.dirty() || file.kind() == StagedFile::Kind::kTemporary) return {};
+  const RequestScope as_opened(file.caller);  // whoever closes it last may be anybody
   Bytes memory;
-  ZARRFS_TRY(const ByteView bytes, work.bytes.whole(memory));
-  if (work.kind == Work::Kind::kDocument) {
+  ZARRFS_TRY(const ByteView bytes, file.bytes.whole(memory));
+  if (file.kind() == StagedFile::Kind::kDocument) {
     ZARRFS_CHECK(
-        parts_.editor.write(work.directory, base_name(work.path), bytes, std::move(alone)));
+        parts_.editor.write(file.directory, base_name(file.path), bytes, std::move(alone)));
   } else {
-    ZARRFS_CHECK(put_chunk(work, bytes));
+    ZARRFS_CHECK(put_chunk(file, bytes));
   }
-  work.dirty = false;
+  file.submitted();
   return {};
 }
 
-Result<void> StagedFiles::put_chunk(const Work& work, ByteView bytes) {
-  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(work.directory));
-  if (array->kind != NodeState::Kind::kArray || work.chunk.size() != array->shown.names.rank()) {
-    return refused(Fault::kStale, work.directory, "it is no such array any more");
+Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
+  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
+  if (array->kind != NodeState::Kind::kArray || file.chunk.size() != array->shown.names.rank()) {
+    return refused(Fault::kStale, file.directory, "it is no such array any more");
   }
-  for (std::size_t axis = 0; axis < work.chunk.size(); ++axis) {
-    if (work.chunk[axis] < array->shown.names.counts()[axis]) continue;
-    return fail(Fault::kStale, ChunkFinder::describe(array->shown, work.chunk) +
+  for (std::size_t axis = 0; axis < file.chunk.size(); ++axis) {
+    if (file.chunk[axis] < array->shown.names.counts()[axis]) continue;
+    return fail(Fault::kStale, ChunkFinder::describe(array->shown, file.chunk) +
                                    " lies outside the array since it was resized");
   }
-  ZARRFS_CHECK(parts_.chunk_writer.put(array->shown, work.chunk, bytes, work.modified));
+  ZARRFS_CHECK(parts_.chunk_writer.put(array->shown, file.chunk, bytes, file.modified));
   if (!parts_.shared.options.writing->flush_at_close) return {};
-  return parts_.chunk_writer.publish(array->shown, work.chunk);
+  return parts_.chunk_writer.publish(array->shown, file.chunk);
 }
 
-Result<void> StagedFiles::flush(Work& work) {
-  ZARRFS_TRY(auto alone, making_node_of(work));
+Result<void> StagedFiles::flush(StagedFile& file) {
+  ZARRFS_TRY(auto alone, making_node_of(file));
   const auto putting = parts_.move_gate.putting();
-  const std::lock_guard lock(work.mutex);
-  return parts_.reported(hand_on(work, std::move(alone)));
+  const std::lock_guard lock(file.mutex);
+  return parts_.reported(submit(file, std::move(alone)));
 }
 
-Result<void> StagedFiles::sync(Work& work) {
-  ZARRFS_TRY(auto alone, making_node_of(work));
+Result<void> StagedFiles::sync(StagedFile& file) {
+  ZARRFS_TRY(auto alone, making_node_of(file));
   const auto putting = parts_.move_gate.putting();
-  const std::lock_guard lock(work.mutex);
-  return parts_.reported(sync_work(work, std::move(alone)));
+  const std::lock_guard lock(file.mutex);
+  return parts_.reported(sync_staged(file, std::move(alone)));
 }
 
-bool StagedFiles::must_wait(const Work& work) const {
-  const std::lock_guard lock(work.mutex);
-  return work.dirty && !work.gone && work.kind == Work::Kind::kDocument &&
-         parts_.plain_writers.node_waits(work.directory);
+bool StagedFiles::must_wait(const StagedFile& file) const {
+  const std::lock_guard lock(file.mutex);
+  return file.dirty() && file.kind() == StagedFile::Kind::kDocument &&
+         parts_.plain_writers.node_waits(file.directory);
 }
 
-std::shared_ptr<OpenFile> StagedFiles::open_to_read(WorkPointer work, NodeId node) {
+std::shared_ptr<OpenFile> StagedFiles::open_to_read(StagedPointer file, NodeId node) {
   constexpr bool kWriter = false;
-  return std::make_shared<WorkHandle>(*this, entries_, std::move(work), node, kWriter);
+  return std::make_shared<StagedHandle>(*this, entries_, std::move(file), node, kWriter);
 }
 
-Result<void> StagedFiles::sync_work(Work& work, NodeMaking alone) {
-  ZARRFS_CHECK(hand_on(work, std::move(alone)));
-  if (work.gone) return {};
-  if (work.kind == Work::Kind::kScratch) {
+Result<void> StagedFiles::sync_staged(StagedFile& file, NodeMaking alone) {
+  ZARRFS_CHECK(submit(file, std::move(alone)));
+  if (file.unlinked()) return {};
+  if (file.kind() == StagedFile::Kind::kTemporary) {
     // The unfinished file of an atomic write need not survive: its rename makes it a chunk.
-    return is_temporary_of(work.path) ? Result<void>{} : write_out(work);
+    return is_temporary_of(file.path) ? Result<void>{} : persist(file);
   }
-  if (work.kind == Work::Kind::kDocument) return {};
-  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(work.directory));
-  return parts_.chunk_writer.sync(array->shown, work.chunk);
+  if (file.kind() == StagedFile::Kind::kDocument) return {};
+  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
+  return parts_.chunk_writer.sync(array->shown, file.chunk);
 }
 
-void StagedFiles::closed(const WorkPointer& work) {
-  auto alone = parts_.reported(making_node_of(*work));
+void StagedFiles::closed(const StagedPointer& file) {
+  auto alone = parts_.reported(making_node_of(*file));
   const auto putting = parts_.move_gate.putting();
-  const std::lock_guard lock(work->mutex);
-  const RequestScope as_opened(work->caller);
-  if (--work->writers > 0) return;
-  work->idle_since = std::chrono::steady_clock::now();
-  if (!alone || !parts_.reported(hand_on(*work, std::move(*alone)))) {
-    work->dirty = false;  // whoever closed it was told; what it had stays as it was
+  const std::lock_guard lock(file->mutex);
+  const RequestScope as_opened(file->caller);
+  if (--file->writers > 0) return;
+  file->idle_since = std::chrono::steady_clock::now();
+  if (!alone || !parts_.reported(submit(*file, std::move(*alone)))) {
+    file->dropped();
   }
-  if (work->gone || work->kind != Work::Kind::kScratch) parts_.works.leave(work);
+  if (file->unlinked() || file->kind() != StagedFile::Kind::kTemporary) parts_.staged.leave(file);
 }
 
-Result<void> StagedFiles::write_out(Work& work) {
-  if (!work.dirty) return {};
-  const RequestScope as_opened(work.caller);
+Result<void> StagedFiles::persist(StagedFile& file) {
+  if (!file.dirty()) return {};
+  const RequestScope as_opened(file.caller);
   ZARRFS_CHECK(
-      write_file(stored_path_of(work), work.bytes.size(),
-                 [&](std::uint64_t at, std::uint64_t most) { return work.bytes.read(at, most); }));
-  work.dirty = false;
-  work.backed = true;
-  return parts_.shared.store->sync_directory(work.directory);
+      write_file(stored_path_of(file), file.bytes.size(),
+                 [&](std::uint64_t at, std::uint64_t most) { return file.bytes.read(at, most); }));
+  file.persisted();
+  return parts_.shared.store->sync_directory(file.directory);
 }
 
-Result<void> StagedFiles::remove_written_out(Work& work) {
-  if (!work.backed) return {};
-  ZARRFS_CHECK(parts_.shared.store->remove(stored_path_of(work)));
-  work.backed = false;
-  work.dirty = true;
+Result<void> StagedFiles::withdraw(StagedFile& file) {
+  if (!file.stored()) return {};
+  ZARRFS_CHECK(parts_.shared.store->remove(stored_path_of(file)));
+  file.withdrawn();
   return {};
 }
 
@@ -328,30 +334,31 @@ Result<void> StagedFiles::write_file(
   });
 }
 
-Result<void> StagedFiles::write_out_idle(std::chrono::milliseconds idle) {
+Result<void> StagedFiles::persist_idle(std::chrono::milliseconds idle) {
   Result<void> first;
-  if (parts_.works.empty()) return first;
+  if (parts_.staged.empty()) return first;
   const auto now = std::chrono::steady_clock::now();
-  for (const WorkPointer& work : parts_.works.below("")) {
-    const std::lock_guard lock(work->mutex);
-    const bool rests = work->kind == Work::Kind::kScratch && work->writers == 0 && !work->gone;
-    if (!rests || is_scratch_among_chunks(*work) || now - work->idle_since < idle) continue;
-    auto written = parts_.reported(write_out(*work));
-    if (written) parts_.works.leave(work);
+  for (const StagedPointer& file : parts_.staged.below("")) {
+    const std::lock_guard lock(file->mutex);
+    const bool rests =
+        file->kind() == StagedFile::Kind::kTemporary && file->writers == 0 && !file->unlinked();
+    if (!rests || is_among_chunks(*file) || now - file->idle_since < idle) continue;
+    auto written = parts_.reported(persist(*file));
+    if (written) parts_.staged.leave(file);
     if (!written && first) first = std::move(written);
   }
   return first;
 }
 
-Result<void> StagedFiles::write_out_all() {
+Result<void> StagedFiles::submit_all() {
   Result<void> first;
-  for (const WorkPointer& work : parts_.works.below("")) {
+  for (const StagedPointer& file : parts_.staged.below("")) {
     const auto putting = parts_.move_gate.putting();
-    const std::lock_guard lock(work->mutex);
-    static_cast<void>(parts_.reported(hand_on(*work, NodeMaking())));
-    work->writers = 0;  // its writer is gone
-    if (work->gone || !is_scratch_among_chunks(*work)) continue;
-    auto written = parts_.reported(write_out(*work));
+    const std::lock_guard lock(file->mutex);
+    static_cast<void>(parts_.reported(submit(*file, NodeMaking())));
+    file->writers = 0;  // its writer is gone
+    if (file->unlinked() || !is_among_chunks(*file)) continue;
+    auto written = parts_.reported(persist(*file));
     if (!written && first) first = std::move(written);
   }
   return first;

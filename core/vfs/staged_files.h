@@ -24,59 +24,62 @@ class StagedFiles {
   /// Opens what a program writes under the name, with the `flags` of open(2). `node`: by which it
   /// is opened; the root where it has none yet. `made` becomes the file that is written.
   Result<std::shared_ptr<OpenFile>> open(const Directory& directory, const Name& name, NodeId node,
-                                         int flags, WorkPointer* made);
+                                         int flags, StagedPointer* made);
   /// The file that the node was given out for and no other, whatever its name is by now; kStale
   /// once nobody is writing it.
   Result<std::shared_ptr<OpenFile>> reopen(const NamedNode& named, NodeId node, int flags);
   /// Opens for reading, by its node, what others are writing.
-  std::shared_ptr<OpenFile> open_to_read(WorkPointer work, NodeId node);
+  std::shared_ptr<OpenFile> open_to_read(StagedPointer file, NodeId node);
 
   // Of an opened file:
-  Result<void> flush(Work& work);
-  Result<void> sync(Work& work);
-  void closed(const WorkPointer& work);
-  [[nodiscard]] bool must_wait(const Work& work) const;
+  Result<void> flush(StagedFile& file);
+  Result<void> sync(StagedFile& file);
+  void closed(const StagedPointer& file);
+  [[nodiscard]] bool must_wait(const StagedFile& file) const;
 
-  // For who puts something else in its place. The caller holds the work's mutex.
-  /// Under which `name` is among the works.
+  // For who puts something else in its place. The caller holds the file's mutex.
+  /// What `name` is called in the table.
   static std::string key_of(const Directory& directory, const Name& name);
-  using WorkLock = std::unique_lock<WorkMutex>;
+  using Lock = std::unique_lock<StagedMutex>;
+  /// What is being written under a name that another file takes, if anything, locked. While this
+  /// lives, who opens the name waits for the one that comes.
   struct Displaced {
-    WorkPointer work;
-    WorkLock lock;
+    StagedPointer file;
+    Lock lock;
+    StagedTable::Reservation reservation;
   };
-  /// Locks the file that is being written under `key`, if any, and keeps `with` locked too.
-  Displaced displaced(const std::string& key, WorkLock& with);
+  /// `lock`: of `coming`; locked when it returns.
+  Displaced displace(const std::string& key, const StagedPointer& coming, Lock& lock);
   /// What is being written under a name that was taken from it is nobody's any more.
-  void unlink(const WorkPointer& work);
+  void unlink(const StagedPointer& file);
   /// The same of what is written under `key`, if anything; takes its mutex.
   void detach(const std::string& key);
-  /// Puts a scratch file into the store.
-  Result<void> write_out(Work& work);
-  /// Removes what an earlier write_out has put there.
-  Result<void> remove_written_out(Work& work);
+  /// Puts a temporary file into the store.
+  Result<void> persist(StagedFile& file);
+  /// Removes what an earlier persist has put there.
+  Result<void> withdraw(StagedFile& file);
 
-  /// Puts scratch files into the store that nobody has written for `idle`.
-  Result<void> write_out_idle(std::chrono::milliseconds idle);
+  /// Puts temporary files into the store that nobody has written for `idle`.
+  Result<void> persist_idle(std::chrono::milliseconds idle);
   /// Gives all that was written on: its writers are gone.
-  Result<void> write_out_all();
+  Result<void> submit_all();
 
  private:
   /// Whether who asks may open it for writing.
   Result<void> check_opening(const Directory& directory, const Name& name, int flags);
-  /// The caller holds the work's mutex.
-  Result<std::shared_ptr<OpenFile>> one_more_writer(const WorkPointer& work, NodeId node,
+  /// The caller holds its mutex.
+  Result<std::shared_ptr<OpenFile>> one_more_writer(const StagedPointer& file, NodeId node,
                                                     int flags);
-  Result<WorkPointer> make_work(const Directory& directory, const Name& name, int flags);
-  Result<Permissions> permissions_of_work(const Work& work, const NodeState& state,
-                                          const Name& name) const;
-  Result<void> load(Work& work, const Directory& directory, const Name& name);
-  /// Gives what was written on to where it belongs. The caller holds the work's mutex.
-  Result<void> hand_on(Work& work, NodeMaking alone);
-  Result<void> put_chunk(const Work& work, ByteView bytes);
-  Result<void> sync_work(Work& work, NodeMaking alone);
-  /// What hand_on asks for.
-  Result<NodeMaking> making_node_of(Work& work);
+  Result<StagedPointer> make(const Directory& directory, const Name& name, int flags);
+  Result<Permissions> permissions_of(const StagedFile& file, const NodeState& state,
+                                     const Name& name) const;
+  Result<void> load(StagedFile& file, const Directory& directory, const Name& name);
+  /// Gives what was written on to where it belongs. The caller holds its mutex.
+  Result<void> submit(StagedFile& file, NodeMaking alone);
+  Result<void> put_chunk(const StagedFile& file, ByteView bytes);
+  Result<void> sync_staged(StagedFile& file, NodeMaking alone);
+  /// What submit asks for.
+  Result<NodeMaking> making_node_of(StagedFile& file);
   /// Puts a file into the store, complete or not at all, in place of one of its name.
   Result<void> write_file(
       const std::string& path, std::uint64_t size,
@@ -87,5 +90,8 @@ class StagedFiles {
   Entries& entries_;
   CallerRights& rights_;
 };
+
+/// What is written under the name.
+StagedFile::Kind staged_kind_of(const Name& name);
 
 }  // namespace zarrfs

@@ -85,8 +85,8 @@ Result<void> StoreView::check_source() {
     ZARRFS_TRY(const auto status, store.status(document));
     if (status) return {};
   }
-  if (parts_.shared.options
-          .writing) {  // an empty directory may become a store, and one begun before
+  // An empty directory may become a store, and one begun before.
+  if (parts_.shared.options.writing) {
     if (parts_.shared.options.writing->may_begin) return {};
     ZARRFS_TRY(const auto entries, store.list(""));
     ZARRFS_TRY(const auto begun, store.status(kOwnFolder));

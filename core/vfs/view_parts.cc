@@ -10,7 +10,7 @@ ViewParts::ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, P
       nodes(shared),
       consolidation(shared, nodes, permissions),
       chunks(shared),
-      works(shared.store, options.writing ? options.writing->write_buffer : 0),
+      staged(shared.store, options.writing ? options.writing->write_buffer : 0),
       chunk_writer(shared),
       editor(shared, nodes, consolidation, session) {}
 

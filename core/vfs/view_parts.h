@@ -15,7 +15,7 @@
 #include "core/nodes/session_names.h"
 #include "core/nodes/stored_permissions.h"
 #include "core/vfs/node_table.h"
-#include "core/vfs/work_file.h"
+#include "core/vfs/staged_table.h"
 
 namespace zarrfs {
 
@@ -29,7 +29,7 @@ struct ViewParts {
   ChunkFinder chunks;
   NodeTable table;
   // Writing:
-  WorkFiles works;
+  StagedTable staged;
   SessionNames session;
   PlainWriters plain_writers;
   MoveGate move_gate;
@@ -40,7 +40,7 @@ struct ViewParts {
   /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
   NameMaking not_while_nodes_are_made();
   /// For who is going to write a document in the directory at `path`. Taken before the mutex of any
-  /// work, which those who are waited for may hold.
+  /// file, which those who are waited for may hold.
   Result<NodeMaking> making_node(const std::string& path);
   /// Has the report and the log tell of an error that is worth it; gives `result` back.
   template <class T>

@@ -153,5 +153,54 @@ TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
   EXPECT_FALSE(*shown_->find("a/0.0.__lock"));
 }
 
+// A chunk that a program opens while another file is renamed to it: the program waits, and what it
+// then writes into a part of the chunk leaves the rest as the renamed file has it.
+class ViewMovesMeanwhile : public ViewMoves, public ::testing::WithParamInterface<const char*> {
+ protected:
+  static ByteView bytes_of(const std::string& text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+  }
+  void write(OpenFile& file, const std::string& text) {
+    ASSERT_TRUE(file.write(0, bytes_of(text)));
+    ASSERT_TRUE(file.flush());
+  }
+};
+
+TEST_P(ViewMovesMeanwhile, AChunkThatIsOpenedWhileAFileTakesItsNameIsThatFile) {
+  const std::string how = GetParam();
+  const auto chunk = create("a", "0.0");
+  write(*chunk, "oooooooo");
+  chunk->closed();
+  ASSERT_TRUE(view().publish());
+  store_->write_file("0.0.stored", "nnnnnnnn");
+  const NodeId array = (*shown_->find("a"))->id;
+  std::shared_ptr<OpenFile> renamed;
+  if (how != "stored") {
+    renamed = create("a", "0.0.partial");
+    write(*renamed, "nnnnnnnn");
+    if (how == "closed") renamed->closed();
+  }
+  const NodeId old = (**shown_->find("a/0.0")).id;
+  std::future<Result<std::shared_ptr<OpenFile>>> opened;
+  store_->after = [&](const std::string&, const std::string&) {
+    if (opened.valid()) return;
+    opened = std::async(std::launch::async, [&] { return view().open_for_writing(old, O_WRONLY); });
+    opened.wait_for(kLongEnough);
+  };
+  const auto done = how == "stored" ? view().rename(kRootNode, "0.0.stored", array, "0.0", true)
+                                    : view().rename(array, "0.0.partial", array, "0.0", true);
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(opened.valid()) << "the rename made no pause";
+  const auto late = opened.get();
+  store_->after = nullptr;
+  ASSERT_TRUE(late) << late.error().message;
+  write(**late, "llll");
+  (*late)->closed();
+  if (how == "open") renamed->closed();
+  EXPECT_EQ(*shown_->read("a/0.0"), "llllnnnn");
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ViewMovesMeanwhile, ::testing::Values("open", "closed", "stored"));
+
 }  // namespace
 }  // namespace zarrfs::test

@@ -1,0 +1,52 @@
+#include "core/vfs/staged_handle.h"
+
+namespace zarrfs {
+
+namespace {
+struct timespec now() {
+  struct timespec time {};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+}  // namespace
+
+Result<void> StagedHandle::check(std::uint64_t size) const {
+  if (!writer_) return fail(Fault::kReadOnly, "it is open for reading");
+  if (file_->limit == 0 || size <= file_->limit) return {};
+  return fail(Fault::kTooBig, "/" + file_->path + ": " + std::to_string(size) +
+                                  " bytes are more than a chunk of the array can have");
+}
+
+Result<ReadPlan> StagedHandle::read(std::uint64_t offset, std::uint64_t length) {
+  const std::lock_guard lock(file_->mutex);
+  ZARRFS_TRY(Bytes bytes, file_->bytes.read(offset, length));
+  ReadPlan plan;
+  plan.own = std::make_shared<const Bytes>(std::move(bytes));
+  plan.bytes = *plan.own;
+  return plan;
+}
+
+Result<void> StagedHandle::write(std::uint64_t offset, ByteView bytes) {
+  const std::lock_guard lock(file_->mutex);
+  const auto end = checked_add(offset, bytes.size());
+  ZARRFS_CHECK(check(end.value_or(~std::uint64_t{0})));
+  ZARRFS_CHECK(file_->bytes.write(offset, bytes));
+  file_->wrote();
+  file_->modified = now();
+  return {};
+}
+
+Result<void> StagedHandle::resize(std::uint64_t size) {
+  const std::lock_guard lock(file_->mutex);
+  ZARRFS_CHECK(check(size));
+  ZARRFS_CHECK(file_->bytes.resize(size));
+  file_->wrote();
+  file_->modified = now();
+  return {};
+}
+
+void StagedHandle::closed() {
+  if (writer_) files_.closed(file_);
+}
+
+}  // namespace zarrfs

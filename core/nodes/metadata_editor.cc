@@ -102,10 +102,10 @@ Json group_of(Json attributes) {
 }  // namespace
 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
-                                   NodeMaking alone) {
+                                   ExclusiveCreation alone) {
   const std::lock_guard lock(change_mutex_);
   if (name == kConsolidated) {  // made anew from the tree at each read
-    session_.wrote_document(path, name);
+    overlay_.wrote_document(path, name);
     return {};
   }
   const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
@@ -125,10 +125,10 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   auto written = v2 ? write_v2(*state, name, *json) : write_v3(*state, *json);
   forget();
   if (alone.owns_lock()) alone.unlock();
-  auto settled = early_chunks_.settle(path);
+  auto placed = orphan_chunks_.place(path);
   if (!written) return written;
-  session_.wrote_document(path, name);
-  return settled;
+  overlay_.wrote_document(path, name);
+  return placed;
 }
 
 /// Attributes are kept as they are written, or refused.
@@ -292,7 +292,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
   }
   ZARRFS_CHECK(check_shown_as_written(state.path, *metadata, written));
   ZARRFS_CHECK(finish_removals(state.path));
-  if (!state.has_document()) ZARRFS_CHECK(early_chunks_.set_aside(state.path));
+  if (!state.has_document()) ZARRFS_CHECK(orphan_chunks_.park(state.path));
   shared_.spellings.made(state.path);
   {
     const std::lock_guard lock(document_mutex_);
@@ -310,7 +310,7 @@ Result<void> MetadataEditor::finish_removals(const std::string& path) {
 
 Result<void> MetadataEditor::resume() {
   const std::lock_guard lock(change_mutex_);
-  auto done = early_chunks_.settle_left();
+  auto done = orphan_chunks_.place_left();
   forget();
   return done;
 }
@@ -432,7 +432,7 @@ Result<void> MetadataEditor::remove_early_documents(const NodeState& state) {
     ZARRFS_TRY(const auto there, shared_.store->status(path));
     if (!there) continue;
     ZARRFS_CHECK(shared_.store->remove(path));
-    session_.wrote_document(state.path, name);
+    overlay_.wrote_document(state.path, name);
   }
   return {};
 }

@@ -12,9 +12,9 @@
 
 #include "core/chunks/chunk_writer.h"
 #include "core/nodes/consolidation.h"
-#include "core/nodes/early_chunks.h"
-#include "core/nodes/plain_writers.h"
-#include "core/nodes/session_names.h"
+#include "core/nodes/creation_gate.h"
+#include "core/nodes/mount_overlay.h"
+#include "core/nodes/orphan_chunks.h"
 #include "core/write/commit.h"
 
 namespace zarrfs {
@@ -22,19 +22,19 @@ namespace zarrfs {
 class MetadataEditor {
  public:
   MetadataEditor(ViewShared& shared, NodeCache& nodes, Consolidation& consolidation,
-                 SessionNames& session)
+                 MountOverlay& overlay)
       : shared_(shared),
         nodes_(nodes),
         consolidation_(consolidation),
-        session_(session),
+        overlay_(overlay),
         chunks_(shared),
-        early_chunks_(shared, nodes, session) {}
+        orphan_chunks_(shared, nodes, overlay) {}
 
   /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
   /// counts. kInvalid, and nothing is changed, where it cannot be taken. `alone`: held where no
   /// node is at `path`; given up as soon as one is.
   Result<void> write(const std::string& path, const std::string& name, ByteView text,
-                     NodeMaking alone);
+                     ExclusiveCreation alone);
   /// Finishes what an earlier mount had begun.
   Result<void> resume();
   /// As if the document of attributes held nothing.
@@ -82,9 +82,9 @@ class MetadataEditor {
   ViewShared& shared_;
   NodeCache& nodes_;
   Consolidation& consolidation_;
-  SessionNames& session_;
+  MountOverlay& overlay_;
   ChunkWriter chunks_;
-  EarlyChunks early_chunks_;
+  OrphanChunks orphan_chunks_;
   /// One change at a time; held across commits.
   Ranked<std::mutex, LockRank::kChange> change_mutex_;
   /// Between reading a document and replacing it.

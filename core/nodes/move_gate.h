@@ -1,7 +1,7 @@
 // Puts and moves exclude each other: a chunk that is put while its array is moved or removed either
 // is in what is moved, or fails and is not acknowledged.
 //
-// Order of locks: PlainWriters, then MoveGate, then the mutex of a work, then those of the
+// Order of locks: CreationGate, then MoveGate, then the mutex of a work, then those of the
 // MetadataEditor and of the WriteBuffer. A thread never asks twice. Thread-safe.
 #pragma once
 

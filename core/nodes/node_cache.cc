@@ -16,7 +16,7 @@ constexpr std::size_t kMaxNodes = 8192;
 constexpr std::size_t kMaxFamilies = 1024;
 constexpr std::size_t kMaxGenerations = 4096;
 constexpr std::size_t kMaxSiblings = 1000;
-constexpr std::chrono::seconds kForeignValidity{10};
+constexpr std::chrono::seconds kPassThroughValidity{10};
 constexpr int kRestPerWork = 10;  // names of dimensions are kept this many times as long
 
 std::shared_ptr<const Bytes> text_of(const Json& document) {
@@ -87,7 +87,7 @@ std::shared_ptr<const NodeState> NodeCache::stale(const std::string& path) {
   if (found == entries_.end()) return nullptr;
   const Kept& entry = found->second;
   const bool without_document = !entry.state->has_document();
-  if (without_document && Clock::now() - entry.loaded >= kForeignValidity) return nullptr;
+  if (without_document && Clock::now() - entry.loaded >= kPassThroughValidity) return nullptr;
   return entry.state;
 }
 
@@ -142,7 +142,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
     case Node::Kind::kUnsupported: hide(*state, state->node.error); break;
     case Node::Kind::kPlain: {
       ZARRFS_TRY(const bool leads, leads_to_node(*shared_.store, path));
-      state->kind = leads ? NodeState::Kind::kImplicitGroup : NodeState::Kind::kForeign;
+      state->kind = leads ? NodeState::Kind::kImplicitGroup : NodeState::Kind::kPassThrough;
       if (leads) add_group_documents(*state, shared_.options, shared_.profile);
       break;
     }

@@ -26,7 +26,7 @@ struct NodeState {
     kGroup,
     kArray,
     kImplicitGroup,  ///< A directory without zarr.json that leads to a node.
-    kForeign,        ///< A directory that leads to none.
+    kPassThrough,    ///< A directory that leads to none.
     kDamaged,        ///< Listed; its documents and chunks answer `error`.
     kHidden,         ///< Not shown: `error` says why.
     kAbsent,         ///< No directory (any more).

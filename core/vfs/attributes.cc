@@ -8,7 +8,7 @@
 namespace zarrfs {
 
 Result<Found> Attributes::get(NodeId node) {
-  const auto making = parts_.not_while_nodes_are_made();
+  const auto creation = parts_.shared_creation();
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return get_named(node, *target.named, target.state);
   const NodeState& array = *target.state;
@@ -32,10 +32,10 @@ Result<Found> Attributes::get_named(NodeId id, const NamedNode& node, const Stat
       }
       return entries_.of(id, statuses_.of_document(*state, node.path, text->size()));
     }
-    case NamedNode::Kind::kForeign: {
+    case NamedNode::Kind::kPassThrough: {
       ZARRFS_TRY(const auto status, parts_.shared.store->status(node.path));
       if (status && file_version(*status) == node.version) {
-        return entries_.of_foreign(id, *status, node.path);
+        return entries_.of_pass_through(id, *status, node.path);
       }
       return stale(node.path);
     }
@@ -92,8 +92,8 @@ Result<bool> Attributes::change_stored(NodeId node, const AttributeChange& chang
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (!target.named) return false;
   const bool directory = target.named->kind == NamedNode::Kind::kDirectory &&
-                         target.state->kind == NodeState::Kind::kForeign;
-  if (!directory && target.named->kind != NamedNode::Kind::kForeign) return false;
+                         target.state->kind == NodeState::Kind::kPassThrough;
+  if (!directory && target.named->kind != NamedNode::Kind::kPassThrough) return false;
   ZARRFS_CHECK(pass_through_.change(*target.named, change));
   return true;
 }

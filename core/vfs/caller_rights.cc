@@ -34,7 +34,7 @@ Result<void> CallerRights::check_caller(const Directory& directory, const Name& 
     case NameKind::kDocument: return check_caller({join_path(state.path, kStoredDocument)});
     case NameKind::kPrefix:
     case NameKind::kTemporary:
-    case NameKind::kForeign: return check_caller({state.path});
+    case NameKind::kPassThrough: return check_caller({state.path});
     default: return {};  // no program may take such a name
   }
 }

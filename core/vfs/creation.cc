@@ -22,7 +22,7 @@ Result<Created> Creation::create(NodeId parent, std::string_view name, int flags
 }
 
 Result<Created> Creation::try_create(NodeId parent, std::string_view name, int flags, mode_t mode) {
-  const auto making = parts_.plain_writers.making();
+  const auto creation = parts_.creation_gate.shared();
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   ZARRFS_TRY(Name target, names_.claim(directory, std::string(name)));
   target.mode = mode;
@@ -32,7 +32,7 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   ZARRFS_TRY(const bool there, names_.exists(directory, target));
   if (there && (flags & O_EXCL) != 0) return refused(Fault::kExists, target.path, "it exists");
   const bool stored =
-      target.kind == NameKind::kForeign ||
+      target.kind == NameKind::kPassThrough ||
       (target.kind == NameKind::kTemporary && there && parts_.staged.find(target.path) == nullptr);
   if (stored) {
     ZARRFS_TRY(auto file, pass_through_.open_to_write(target.store_path, flags | O_CREAT, mode));
@@ -45,7 +45,7 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
 }
 
 Result<Found> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {
-  const auto making = parts_.plain_writers.making();
+  const auto creation = parts_.creation_gate.shared();
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   ZARRFS_TRY(const Name target, names_.claim(directory, std::string(name)));
   ZARRFS_TRY(const bool there, names_.exists(directory, target));
@@ -55,12 +55,12 @@ Result<Found> Creation::make_directory(NodeId parent, std::string_view name, mod
   }
   if (target.kind == NameKind::kPrefix) {
     ZARRFS_CHECK(rights_.check_caller(directory, target));
-    parts_.session.make_chunk_directory(target.path);
+    parts_.overlay.make_chunk_directory(target.path);
   } else if (target.store_path.empty()) {
     return refused(Fault::kInvalid, target.path, "not a directory of chunks");
   } else {
     ZARRFS_CHECK(make_as_caller(*parts_.shared.store, target.store_path, mode));
-    parts_.session.make_directory(target.store_path);
+    parts_.overlay.make_directory(target.store_path);
     parts_.nodes.forget();
   }
   return names_.found_again(parent, name);

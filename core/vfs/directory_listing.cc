@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/chunks/chunk_lister.h"
-#include "core/nodes/early_chunks.h"
+#include "core/nodes/orphan_chunks.h"
 
 namespace zarrfs {
 
@@ -82,7 +82,7 @@ void DirectoryListing::add_written(std::vector<Entry>& entries) const {
 
 /// Those that hold chunks are listed with the chunks.
 std::vector<std::string> DirectoryListing::made_and_empty() const {
-  std::vector<std::string> made = parts_.session.chunk_directories_in(directory_.path());
+  std::vector<std::string> made = parts_.overlay.chunk_directories_in(directory_.path());
   std::erase_if(made, [&](const std::string& name) {
     const ResolvedName resolved = names_.resolve(directory_, name);
     if (resolved.kind != NameKind::kPrefix) return true;  // the array has shrunk since
@@ -95,7 +95,7 @@ std::vector<std::string> DirectoryListing::made_and_empty() const {
 
 /// Where the store keeps what is listed here by the names of the store.
 std::string DirectoryListing::stored_directory() const {
-  return directory_.prefix ? path_aside(state_.path, directory_.path()) : state_.path;
+  return directory_.prefix ? parked_path(state_.path, directory_.path()) : state_.path;
 }
 
 Result<bool> DirectoryListing::list_names(std::uint64_t offset, const Sink& sink) {
@@ -116,7 +116,7 @@ Result<bool> DirectoryListing::list_names(std::uint64_t offset, const Sink& sink
 /// 0 for what is not shown.
 Result<mode_t> DirectoryListing::type_of(const Entry& entry) const {
   if (entry.kind == EntryKind::kFile) return mode_t{S_IFREG};
-  if (directory_.prefix || parts_.session.has_chunk_directory(join_path(state_.path, entry.name)))
+  if (directory_.prefix || parts_.overlay.has_chunk_directory(join_path(state_.path, entry.name)))
     return mode_t{S_IFDIR};
   const std::string path = join_path(state_.path, entry.name);
   if (entry.kind == EntryKind::kOther) {

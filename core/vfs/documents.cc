@@ -34,7 +34,7 @@ std::vector<std::string> Documents::names(const NodeState& state) const {
   if (v2 && state.kind == NodeState::Kind::kGroup) names.emplace_back(kConsolidated);
   if (parts_.writable()) {
     std::erase_if(names, [&](const std::string& name) {
-      return parts_.session.hides(state.path, name, is_made_up(state, name));
+      return parts_.overlay.hides(state.path, name, is_synthesized(state, name));
     });
   }
   return names;
@@ -46,7 +46,7 @@ bool Documents::shows(const NodeState& state, std::string_view name) const {
   return std::find(shown.begin(), shown.end(), name) != shown.end();
 }
 
-bool Documents::is_made_up(const NodeState& state, const std::string& name) {
+bool Documents::is_synthesized(const NodeState& state, const std::string& name) {
   // Attributes may have come first, and have made a group of the directory.
   if (name == kConsolidated || name == kGroupDocument) return true;
   if (state.kind == NodeState::Kind::kImplicitGroup) return true;
@@ -70,8 +70,8 @@ Result<std::shared_ptr<const Bytes>> Documents::text(const NodeState& state,
 }
 
 Result<void> Documents::remove(const NodeState& state, const std::string& name) {
-  parts_.session.remove_document(state.path, name);
-  if (parts_.session.is_condemned(state.path) || name != kAttributes) return {};
+  parts_.overlay.remove_document(state.path, name);
+  if (parts_.overlay.is_pending_delete(state.path) || name != kAttributes) return {};
   return parts_.editor.clear_attributes(state.path);
 }
 

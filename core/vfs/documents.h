@@ -27,7 +27,7 @@ class Documents {
 
  private:
   /// Whether the document is one that a program would have to write where there is no view.
-  static bool is_made_up(const NodeState& state, const std::string& name);
+  static bool is_synthesized(const NodeState& state, const std::string& name);
 
   ViewParts& parts_;
 };

@@ -54,20 +54,24 @@ Found Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
   return answer;
 }
 
-Found Entries::of_foreign(NodeId id, const struct stat& status, const std::string& path) const {
-  Found answer = of(id, statuses_.of_foreign(status, path));
+Found Entries::of_pass_through(NodeId id, const struct stat& status,
+                               const std::string& path) const {
+  Found answer = of(id, statuses_.of_pass_through(status, path));
   answer.fleeting = status.st_nlink > 1;  // it may change by another name, which is another node
   return answer;
 }
 
-Found Entries::look_up_foreign(const std::string& path, const struct stat& status) {
-  const NodeId id = parts_.table.look_up({NamedNode::Kind::kForeign, path, file_version(status)});
-  return of_foreign(id, status, path);
+Found Entries::look_up_pass_through(const std::string& path, const struct stat& status) {
+  const NodeId id =
+      parts_.table.look_up({NamedNode::Kind::kPassThrough, path, file_version(status)});
+  return of_pass_through(id, status, path);
 }
 
-std::function<Found(const struct stat&)> Entries::shown_as_foreign(const std::string& path) const {
-  return
-      [this, path](const struct stat& status) { return of(0, statuses_.of_foreign(status, path)); };
+std::function<Found(const struct stat&)> Entries::shown_as_pass_through(
+    const std::string& path) const {
+  return [this, path](const struct stat& status) {
+    return of(0, statuses_.of_pass_through(status, path));
+  };
 }
 
 Result<NodeId> Entries::id_of(const NodeState& array, const NamedPart& part,

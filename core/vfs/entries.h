@@ -22,10 +22,10 @@ class Entries {
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
   Found of_broken_chunk(const NodeState& array, const NamedPart& part, std::optional<NodeId> id);
   Found of_staged(const StagedPointer& file, std::optional<NodeId> id);
-  [[nodiscard]] Found of_foreign(NodeId id, const struct stat& status,
-                                 const std::string& path) const;
-  Found look_up_foreign(const std::string& path, const struct stat& status);
-  [[nodiscard]] std::function<Found(const struct stat&)> shown_as_foreign(
+  [[nodiscard]] Found of_pass_through(NodeId id, const struct stat& status,
+                                      const std::string& path) const;
+  Found look_up_pass_through(const std::string& path, const struct stat& status);
+  [[nodiscard]] std::function<Found(const struct stat&)> shown_as_pass_through(
       const std::string& path) const;
 
   /// The number of a chunk, or with version 0 of a directory of chunks: computed, not stored.
@@ -36,7 +36,7 @@ class Entries {
   const Statuses& statuses_;
 };
 
-/// The version of a foreign file: another one once another file has taken its name.
+/// The version of a pass-through file: another one once another file has taken its name.
 std::uint64_t file_version(const struct stat& status);
 /// That of a document.
 std::uint64_t document_version(const Bytes& text);

@@ -16,7 +16,7 @@ Result<InodeTarget> Inodes::resolve(NodeId node) {
     case NamedNode::Kind::kBroken:
     case NamedNode::Kind::kDirectory: {
       ZARRFS_TRY(target.state, parts_.nodes.get(named.path));
-      if (!target.state->has_document() && parts_.session.has_chunk_directory(named.path)) {
+      if (!target.state->has_document() && parts_.overlay.has_chunk_directory(named.path)) {
         return resolve_adopted(named);
       }
       const bool gone = target.state->kind == NodeState::Kind::kAbsent ||

@@ -6,7 +6,7 @@
 namespace zarrfs {
 
 Result<void> Moves::take_bytes(const Directory& directory, const Name& target, ByteView bytes,
-                               const struct timespec& modified, NodeMaking alone) {
+                               const struct timespec& modified, ExclusiveCreation alone) {
   const NodeState& state = *directory.state;
   if (target.kind == NameKind::kChunk) {
     ZARRFS_CHECK(parts_.chunk_writer.put(state.shown, target.part.coordinates, bytes, modified));
@@ -17,7 +17,7 @@ Result<void> Moves::take_bytes(const Directory& directory, const Name& target, B
 }
 
 Result<void> Moves::move_staged(const StagedPointer& file, const Directory& directory,
-                                const Name& target, bool keep, NodeMaking alone) {
+                                const Name& target, bool keep, ExclusiveCreation alone) {
   const std::string key = StagedFiles::key_of(directory, target);
   StagedFiles::Lock lock(file->mutex, std::defer_lock);
   const auto replaced = staged_.displace(key, file, lock);
@@ -54,7 +54,7 @@ Result<void> Moves::rename_staged(const StagedPointer& file, const StagedPointer
   }
   if (replaced != nullptr) staged_.unlink(replaced);
   parts_.staged.enter(target.path, file, StagedFile::Kind::kTemporary, directory.state->path);
-  if (target.kind != NameKind::kForeign) return {};
+  if (target.kind != NameKind::kPassThrough) return {};
   file->wrote();
   ZARRFS_CHECK(staged_.persist(*file));
   if (file->writers == 0) parts_.staged.leave(file);
@@ -62,12 +62,12 @@ Result<void> Moves::rename_staged(const StagedPointer& file, const StagedPointer
 }
 
 Result<void> Moves::move_stored(const std::string& from, const Directory& directory,
-                                const Name& target, bool keep, NodeMaking alone) {
+                                const Name& target, bool keep, ExclusiveCreation alone) {
   if (!target.takes_bytes() && !keep) {
     if (target.store_path.empty()) return refused(Fault::kCrossDevice, target.path, "copy it");
     staged_.detach(target.path);
     ZARRFS_CHECK(rename_as_caller(*parts_.shared.store, from, target.store_path));
-    drop_empty_aside(*parts_.shared.store, from);
+    drop_empty_parked(*parts_.shared.store, from);
     return {};
   }
   if (!target.takes_bytes()) return refused(Fault::kForbidden, target.path, "no links here");
@@ -81,13 +81,13 @@ Result<void> Moves::move_stored(const std::string& from, const Directory& direct
   if (replaced.file != nullptr) staged_.unlink(replaced.file);
   if (keep) return {};
   ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, from));
-  drop_empty_aside(*parts_.shared.store, from);
+  drop_empty_parked(*parts_.shared.store, from);
   return {};
 }
 
 Result<void> Moves::move_directory(const std::string& from, const Directory& directory,
                                    const Name& target) {
-  if (target.kind != NameKind::kForeign || directory.state->kind == NodeState::Kind::kArray) {
+  if (target.kind != NameKind::kPassThrough || directory.state->kind == NodeState::Kind::kArray) {
     return refused(Fault::kInvalid, target.path, "a directory cannot be moved here");
   }
   ZARRFS_CHECK(rights_.check_deleting(from));
@@ -103,15 +103,15 @@ Result<void> Moves::move_directory(const std::string& from, const Directory& dir
     const std::lock_guard lock(file->mutex);
     parts_.staged.moved(file, from, target.store_path);
   }
-  parts_.session.moved(from, target.store_path);
-  parts_.plain_writers.moved(from, target.store_path);
+  parts_.overlay.moved(from, target.store_path);
+  parts_.creation_gate.moved(from, target.store_path);
   return {};
 }
 
 Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_parent,
                            std::string_view new_name, bool replace) {
-  auto making = parts_.plain_writers.making();
-  ZARRFS_TRY(NodeMaking alone, making_document(new_parent, new_name, making));
+  auto creation = parts_.creation_gate.shared();
+  ZARRFS_TRY(ExclusiveCreation alone, exclusive_for_document(new_parent, new_name, creation));
   auto putting = parts_.move_gate.putting();
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   ZARRFS_TRY(const Name source, names_.claim(directory, std::string(name)));
@@ -139,7 +139,7 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
   ZARRFS_TRY(const auto status, parts_.shared.store->status(source.store_path));
   if (!status) return false;
   if (S_ISDIR(status->st_mode)) {
-    if (making.owns_lock()) making.unlock();  // it waits for changes of documents
+    if (creation.owns_lock()) creation.unlock();  // it waits for changes of documents
     putting.unlock();
     ZARRFS_CHECK(move_directory(source.store_path, new_directory, target));
   } else {
@@ -149,8 +149,8 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
 }
 
 Result<Found> Moves::link(NodeId node, NodeId new_parent, std::string_view new_name) {
-  auto making = parts_.plain_writers.making();
-  ZARRFS_TRY(NodeMaking alone, making_document(new_parent, new_name, making));
+  auto creation = parts_.creation_gate.shared();
+  ZARRFS_TRY(ExclusiveCreation alone, exclusive_for_document(new_parent, new_name, creation));
   const auto putting = parts_.move_gate.putting();
   ZARRFS_TRY(const Directory directory, names_.directory_of(new_parent));
   ZARRFS_TRY(const Name target, names_.claim(directory, std::string(new_name)));
@@ -159,10 +159,10 @@ Result<Found> Moves::link(NodeId node, NodeId new_parent, std::string_view new_n
   ZARRFS_CHECK(rights_.check_caller(directory, target));
   ZARRFS_TRY(const InodeTarget source, inodes_.resolve(node));
   const bool written = source.named && source.named->kind == NamedNode::Kind::kStaged;
-  const bool stored = source.named && source.named->kind == NamedNode::Kind::kForeign;
+  const bool stored = source.named && source.named->kind == NamedNode::Kind::kPassThrough;
   if (!written && !stored) return refused(Fault::kForbidden, target.path, "no links here");
   constexpr bool kKeep = true;
-  if (stored && target.kind == NameKind::kForeign) {
+  if (stored && target.kind == NameKind::kPassThrough) {
     return pass_through_.link(*source.named, target);
   }
   if (stored) {
@@ -175,13 +175,13 @@ Result<Found> Moves::link(NodeId node, NodeId new_parent, std::string_view new_n
   return names_.found_again(new_parent, new_name);
 }
 
-Result<NodeMaking> Moves::making_document(NodeId parent, std::string_view name,
-                                          NameMaking& making) {
+Result<ExclusiveCreation> Moves::exclusive_for_document(NodeId parent, std::string_view name,
+                                                        SharedCreation& creation) {
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   ZARRFS_TRY(const Name target, names_.claim(directory, std::string(name)));
-  if (target.kind != NameKind::kDocument) return NodeMaking();
-  making.unlock();  // this may make a node itself
-  return parts_.making_node(directory.state->path);
+  if (target.kind != NameKind::kDocument) return ExclusiveCreation();
+  creation.unlock();  // this may make a node itself
+  return parts_.exclusive_creation(directory.state->path);
 }
 
 }  // namespace zarrfs

@@ -28,20 +28,21 @@ class Moves {
   Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name);
 
  private:
-  /// What making the name asks for where it is a document's, instead of `making`.
-  Result<NodeMaking> making_document(NodeId parent, std::string_view name, NameMaking& making);
+  /// What making the name asks for where it is a document's, instead of `creation`.
+  Result<ExclusiveCreation> exclusive_for_document(NodeId parent, std::string_view name,
+                                                   SharedCreation& creation);
   // `keep`: the first name stays (link).
   Result<void> move_staged(const StagedPointer& file, const Directory& directory,
-                           const Name& target, bool keep, NodeMaking alone);
+                           const Name& target, bool keep, ExclusiveCreation alone);
   Result<void> rename_staged(const StagedPointer& file, const StagedPointer& replaced,
                              const Directory& directory, const Name& target);
   Result<void> move_stored(const std::string& from, const Directory& directory, const Name& target,
-                           bool keep, NodeMaking alone);
+                           bool keep, ExclusiveCreation alone);
   Result<void> move_directory(const std::string& from, const Directory& directory,
                               const Name& target);
   /// Makes `bytes`, written at `modified`, the chunk or document `target`.
   Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes,
-                          const struct timespec& modified, NodeMaking alone);
+                          const struct timespec& modified, ExclusiveCreation alone);
 
   ViewParts& parts_;
   Namespace& names_;

@@ -23,28 +23,28 @@ struct Directory {
 
 /// What a name in a directory stands for, whether or not something is there.
 enum class NameKind {
-  kControl,     ///< `.zarrfs` in the root.
-  kDocument,    ///< A document of the node, shown or to be written.
-  kChunk,       ///< A chunk of the array.
-  kPrefix,      ///< A directory of chunks.
-  kOutside,     ///< A chunk of a larger array than this.
-  kUnreadable,  ///< What only a sound zarr.json would tell.
-  kConcealed,   ///< Taken by what this view does not show.
-  kLevel,       ///< A level of an image that is shown by another name.
-  kTemporary,   ///< Another name in an array.
-  kForeign,     ///< A file or directory of the store.
+  kControl,      ///< `.zarrfs` in the root.
+  kDocument,     ///< A document of the node, shown or to be written.
+  kChunk,        ///< A chunk of the array.
+  kPrefix,       ///< A directory of chunks.
+  kOutside,      ///< A chunk of a larger array than this.
+  kUnreadable,   ///< What only a sound zarr.json would tell.
+  kConcealed,    ///< Taken by what this view does not show.
+  kLevel,        ///< A level of an image that is shown by another name.
+  kTemporary,    ///< Another name in an array.
+  kPassThrough,  ///< A file or directory of the store.
 };
 
 struct ResolvedName {
-  NameKind kind = NameKind::kForeign;
+  NameKind kind = NameKind::kPassThrough;
   NamedPart part;  ///< Of kChunk and kPrefix.
 };
 
 /// A name that a program may make, change or remove.
 struct Name {
-  NameKind kind = NameKind::kForeign;
+  NameKind kind = NameKind::kPassThrough;
   std::string path;        ///< By which programs call it.
-  std::string store_path;  ///< Of kForeign, and of kTemporary that is in the store.
+  std::string store_path;  ///< Of kPassThrough, and of kTemporary that is in the store.
   NamedPart part;          ///< Of kChunk and kPrefix.
   mode_t mode = 0644;      ///< That a program asks for who makes it.
 

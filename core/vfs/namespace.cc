@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/chunks/chunk_lister.h"
-#include "core/nodes/early_chunks.h"
+#include "core/nodes/orphan_chunks.h"
 #include "core/vfs/errors.h"
 #include "core/write/successor.h"
 
@@ -27,14 +27,14 @@ ResolvedName Namespace::resolve(const Directory& directory, const std::string& n
   }
   if (is_concealed(state, name)) return {NameKind::kConcealed, {}};
   if (!state.levels.stored(name)) return {NameKind::kLevel, {}};
-  return {array ? NameKind::kTemporary : NameKind::kForeign, {}};
+  return {array ? NameKind::kTemporary : NameKind::kPassThrough, {}};
 }
 
 bool Namespace::is_concealed(const NodeState& state, std::string_view name) const {
   if (name.starts_with(kOwnFolder)) return true;
   const bool v2 = parts_.shared.options.format == ViewFormat::kV2;
   if (name == kStoredDocument) {
-    return v2 || state.has_document() || parts_.session.is_removed(state.path, kStoredDocument);
+    return v2 || state.has_document() || parts_.overlay.is_removed(state.path, kStoredDocument);
   }
   return !v2 && state.has_document() && is_v2_document(name);
 }
@@ -42,7 +42,7 @@ bool Namespace::is_concealed(const NodeState& state, std::string_view name) cons
 bool Namespace::shows_stored(const Directory& directory, const std::string& name) const {
   switch (resolve(directory, name).kind) {
     case NameKind::kTemporary:
-    case NameKind::kForeign: return true;
+    case NameKind::kPassThrough: return true;
     case NameKind::kDocument:  // a file that is called so, where the view has no
                                // such document
       return !documents_.shows(*directory.state, name) && !is_concealed(*directory.state, name);
@@ -51,7 +51,7 @@ bool Namespace::shows_stored(const Directory& directory, const std::string& name
 }
 
 Result<std::optional<Found>> Namespace::find(NodeId parent, std::string_view name) {
-  const auto making = parts_.not_while_nodes_are_made();
+  const auto creation = parts_.shared_creation();
   return find_now(parent, name);
 }
 
@@ -89,7 +89,7 @@ Result<std::optional<Found>> Namespace::find_in(const Directory& directory,
       if (is_concealed(state, name)) return std::nullopt;
       break;
     case NameKind::kTemporary:
-    case NameKind::kForeign: break;
+    case NameKind::kPassThrough: break;
   }
   return find_stored(directory, name);
 }
@@ -106,11 +106,11 @@ Result<std::optional<Found>> Namespace::find_document(const NodeState& state,
 
 Result<std::optional<Found>> Namespace::find_prefix(const NodeState& array, const NamedPart& part) {
   ZARRFS_TRY(bool exists, ChunkLister(array.shown, parts_.chunks).prefix_exists(part.coordinates));
-  // Where missing chunks are made up when asked for by name, so is the way to them.
+  // Where missing chunks are synthesized when asked for by name, so is the way to them.
   exists =
       exists || (array.shown.presentation.materialise != Materialise::kOff &&
                  array.shown.presentation.fill_chunk != nullptr && array.shown.names.chunks() > 0);
-  if (!exists && !parts_.session.has_chunk_directory(part_path(array.shown, part))) {
+  if (!exists && !parts_.overlay.has_chunk_directory(part_path(array.shown, part))) {
     return std::nullopt;
   }
   ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, 0));
@@ -147,24 +147,24 @@ Result<std::optional<Found>> Namespace::find_stored(const Directory& directory,
     return entries_.of_staged(file, std::nullopt);
   }
   if (directory.prefix) {
-    ZARRFS_TRY(const auto aside, stored_aside(state, shown_path));
-    if (!aside) return std::nullopt;
-    return entries_.look_up_foreign(path_aside(state.path, shown_path), *aside);
+    ZARRFS_TRY(const auto parked, parked_status(state, shown_path));
+    if (!parked) return std::nullopt;
+    return entries_.look_up_pass_through(parked_path(state.path, shown_path), *parked);
   }
   const std::string path = join_path(state.path, state.levels.stored(name).value_or(name));
   ZARRFS_TRY(const auto status, parts_.shared.store->status(path));
   if (!status) return std::nullopt;
-  if (!S_ISDIR(status->st_mode)) return entries_.look_up_foreign(path, *status);
+  if (!S_ISDIR(status->st_mode)) return entries_.look_up_pass_through(path, *status);
   ZARRFS_TRY(const StatePtr child, shown_directory(path, &state));
   if (child == nullptr) return std::nullopt;
   const NodeId id = parts_.table.look_up({NamedNode::Kind::kDirectory, path, 0});
   return entries_.of(id, statuses_.of_directory(*child));
 }
 
-Result<std::optional<struct stat>> Namespace::stored_aside(const NodeState& array,
-                                                           const std::string& path) {
+Result<std::optional<struct stat>> Namespace::parked_status(const NodeState& array,
+                                                            const std::string& path) {
   if (!parts_.writable()) return std::nullopt;
-  ZARRFS_TRY(auto status, parts_.shared.store->status(path_aside(array.path, path)));
+  ZARRFS_TRY(auto status, parts_.shared.store->status(parked_path(array.path, path)));
   if (status && S_ISDIR(status->st_mode)) status.reset();
   return status;
 }
@@ -216,21 +216,21 @@ Result<Name> Namespace::claim(const Directory& directory, const std::string& nam
   switch (result.kind) {
     case NameKind::kChunk:
     case NameKind::kPrefix:
-    case NameKind::kForeign: return result;
+    case NameKind::kPassThrough: return result;
     case NameKind::kDocument: {
-      if (state.kind != NodeState::Kind::kForeign) return result;
+      if (state.kind != NodeState::Kind::kPassThrough) return result;
       // Attributes are kept until there is a node that they belong to.
       if (name != ".zattrs" && name != ".zmetadata") {
         ZARRFS_TRY(const bool v2, belongs_to_v2(state));
         if (!v2) return result;
       }
-      result.kind = NameKind::kForeign;
+      result.kind = NameKind::kPassThrough;
       return result;
     }
     case NameKind::kTemporary:
       if (directory.prefix) {
-        ZARRFS_TRY(const auto aside, stored_aside(state, result.path));
-        result.store_path = aside ? path_aside(state.path, result.path) : "";
+        ZARRFS_TRY(const auto parked, parked_status(state, result.path));
+        result.store_path = parked ? parked_path(state.path, result.path) : "";
       }
       return result;
     case NameKind::kOutside:
@@ -265,7 +265,7 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
       return chunk_is_stored(*directory.state, name.part.coordinates);
     }
     case NameKind::kPrefix: {
-      if (parts_.session.has_chunk_directory(name.path)) return true;
+      if (parts_.overlay.has_chunk_directory(name.path)) return true;
       return ChunkLister(directory.state->shown, parts_.chunks)
           .prefix_exists(name.part.coordinates);
     }

@@ -32,7 +32,7 @@ class Namespace {
 
   /// What is there; nothing where that is proven absent.
   Result<std::optional<Found>> find(NodeId parent, std::string_view name);
-  /// The same, for who holds a NameMaking or NodeMaking.
+  /// The same, for who holds a SharedCreation or ExclusiveCreation.
   Result<std::optional<Found>> find_now(NodeId parent, std::string_view name);
   /// A child of the directory after a change.
   Result<Found> found_again(NodeId parent, std::string_view name);
@@ -60,7 +60,7 @@ class Namespace {
   Result<std::optional<Found>> find_stored(const Directory& directory, const std::string& name);
   /// The status of a file in a directory of chunks that was there before the array; nothing where
   /// there is none.
-  Result<std::optional<struct stat>> stored_aside(const NodeState& array, const std::string& path);
+  Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);
   Result<bool> belongs_to_v2(const NodeState& state);
 
   ViewParts& parts_;

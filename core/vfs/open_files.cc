@@ -85,17 +85,17 @@ Result<ReadPlan> SliceFile::read(std::uint64_t offset, std::uint64_t length) {
   return plan_of(*file_, {range_.offset + part.offset, part.length});
 }
 
-Result<ReadPlan> ForeignFile::read(std::uint64_t offset, std::uint64_t length) {
+Result<ReadPlan> PassThroughFile::read(std::uint64_t offset, std::uint64_t length) {
   ZARRFS_TRY(const struct stat now, file_->current_status());
   return plan_of(*file_, clamp_read(offset, length, static_cast<std::uint64_t>(now.st_size)));
 }
 
-Result<bool> ForeignFile::change(const AttributeChange& change) {
+Result<bool> PassThroughFile::change(const AttributeChange& change) {
   ZARRFS_CHECK(change_opened(file_->descriptor(), file_->name(), change));
   return true;
 }
 
-Result<std::optional<Found>> ForeignFile::attributes() {
+Result<std::optional<Found>> PassThroughFile::attributes() {
   ZARRFS_TRY(const struct stat status, file_->current_status());
   return show_(status);
 }

@@ -1,5 +1,5 @@
-// The kinds of opened files: bytes in memory, a slice of a stored object, and a whole foreign file.
-// Thread-safe: nothing changes after construction.
+// The kinds of opened files: bytes in memory, a slice of a stored object, and a whole pass-through
+// file. Thread-safe: nothing changes after construction.
 #pragma once
 
 #include <functional>
@@ -68,10 +68,10 @@ class BrokenFile : public OpenFile {
 };
 
 /// A file of the store that is not Zarr's, as it is at each read.
-class ForeignFile : public OpenFile {
+class PassThroughFile : public OpenFile {
  public:
   /// `show` gives the attributes of a file with this status.
-  ForeignFile(std::shared_ptr<const File> file, bool immutable, ShowStatus show)
+  PassThroughFile(std::shared_ptr<const File> file, bool immutable, ShowStatus show)
       : file_(std::move(file)), immutable_(immutable), show_(std::move(show)) {}
   /// Of the opened file, which may have lost its name.
   Result<std::optional<Found>> attributes() override;

@@ -74,7 +74,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode
                                                       const StatePtr& state) {
   switch (node.kind) {
     case NamedNode::Kind::kDocument: return open_document(id, node, *state);
-    case NamedNode::Kind::kForeign: return pass_through_.open_to_read(node);
+    case NamedNode::Kind::kPassThrough: return pass_through_.open_to_read(node);
     case NamedNode::Kind::kStaged: {
       auto file = parts_.staged.find(node.version);
       if (file == nullptr) return stale(node.path);
@@ -116,7 +116,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_broken(const NamedNode& node) {
 }
 
 Result<std::shared_ptr<OpenDirectory>> Opening::open_directory(NodeId node) {
-  const auto making = parts_.not_while_nodes_are_made();
+  const auto creation = parts_.shared_creation();
   const auto list = [this](Directory directory) {
     return std::make_shared<DirectoryListing>(parts_, names_, documents_, std::move(directory));
   };
@@ -158,7 +158,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int fla
 Result<std::shared_ptr<OpenFile>> Opening::write_named(NodeId id, const NamedNode& node,
                                                        const StatePtr& state, int flags) {
   switch (node.kind) {
-    case NamedNode::Kind::kForeign: return pass_through_.open_to_write(node.path, flags, 0);
+    case NamedNode::Kind::kPassThrough: return pass_through_.open_to_write(node.path, flags, 0);
     case NamedNode::Kind::kStaged: return staged_.reopen(node, id, flags);
     case NamedNode::Kind::kBroken: {
       if (state->kind != NodeState::Kind::kArray || node.version >= state->shown.names.chunks()) {

@@ -21,22 +21,22 @@ Result<std::shared_ptr<OpenFile>> PassThrough::open_to_read(const NamedNode& nod
   ZARRFS_TRY(auto file,
              may_act_for_others() ? open_as_caller(store, node.path) : store.open(node.path));
   if (file == nullptr || file_version(file->status()) != node.version) return stale(node.path);
-  return std::make_shared<ForeignFile>(std::move(file), parts_.shared.options.immutable,
-                                       entries_.shown_as_foreign(node.path));
+  return std::make_shared<PassThroughFile>(std::move(file), parts_.shared.options.immutable,
+                                           entries_.shown_as_pass_through(node.path));
 }
 
 Result<std::shared_ptr<OpenFile>> PassThrough::open_to_write(const std::string& path, int flags,
                                                              mode_t mode) {
   // The kernel places the bytes of O_APPEND itself.
-  ZARRFS_TRY(const std::uint64_t number, parts_.plain_writers.opened(path, (flags & O_CREAT) != 0));
-  const auto closed = [this, number] { parts_.plain_writers.closed(number); };
+  ZARRFS_TRY(const std::uint64_t number, parts_.creation_gate.opened(path, (flags & O_CREAT) != 0));
+  const auto closed = [this, number] { parts_.creation_gate.closed(number); };
   auto descriptor = open_plain_as_caller(*parts_.shared.store, path, flags & ~O_APPEND, mode);
   if (!descriptor || !descriptor->valid()) {
     closed();
     return descriptor ? fail(Fault::kStale, "/" + path + " is gone") : fail(descriptor.error());
   }
   return std::make_shared<StoredFile>(std::move(*descriptor), "/" + path,
-                                      entries_.shown_as_foreign(path), closed);
+                                      entries_.shown_as_pass_through(path), closed);
 }
 
 Result<Found> PassThrough::link(const NamedNode& from, const Name& target) {
@@ -56,7 +56,7 @@ Result<Found> PassThrough::link(const NamedNode& from, const Name& target) {
     return fail(system_error(errno, "/" + target.path + ": linking /" + from.path + " to it"));
   }
   // The same node: the kernel learns its number of names.
-  return entries_.look_up_foreign(from.path, status);
+  return entries_.look_up_pass_through(from.path, status);
 }
 
 Result<void> PassThrough::change(const NamedNode& node, const AttributeChange& change) {

@@ -63,8 +63,8 @@ Result<void> Publishing::publish() {
   Result<void> first = staged_.persist_idle(std::chrono::milliseconds(0));
   auto committed = parts_.shared.writes->commit_below("");
   if (!committed && first) first = std::move(committed);
-  auto condemned = removal_.remove_condemned();
-  if (!condemned && first) first = std::move(condemned);
+  auto pending = removal_.delete_pending();
+  if (!pending && first) first = std::move(pending);
   return first;
 }
 

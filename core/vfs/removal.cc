@@ -30,8 +30,8 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   const std::string key = chunk_key(array, chunk);
   const bool written = parts_.staged.find(key) != nullptr;
   ZARRFS_TRY(const bool stored, names_.chunk_is_stored(array, chunk));
-  const bool made_up = array.shown.presentation.materialise != Materialise::kOff;
-  if (!stored && !written && !made_up) return false;
+  const bool synthesized = array.shown.presentation.materialise != Materialise::kOff;
+  if (!stored && !written && !synthesized) return false;
   staged_.detach(key);
   if (stored) ZARRFS_CHECK(parts_.chunk_writer.remove(array.shown, chunk));
   keep_directories(directory);
@@ -57,7 +57,7 @@ Result<bool> Removal::remove_stored(const Directory& directory, const Name& targ
   ZARRFS_TRY(const auto status, parts_.shared.store->status(target.store_path));
   if (!status) return written;
   ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, target.store_path));
-  drop_empty_aside(*parts_.shared.store, target.store_path);
+  drop_empty_parked(*parts_.shared.store, target.store_path);
   return true;
 }
 
@@ -66,7 +66,7 @@ void Removal::keep_directories(const Directory& directory) {
   const NodeState& array = *directory.state;
   if (!directory.prefix || !array.shown.names.nested()) return;
   for (std::string path = directory.path(); path != array.path; path = parent_path(path)) {
-    parts_.session.make_chunk_directory(path);
+    parts_.overlay.make_chunk_directory(path);
   }
 }
 
@@ -84,7 +84,7 @@ Result<bool> Removal::is_empty(const Directory& directory) {
   DirectoryListing listing(parts_, names_, documents_, directory);
   const std::string path = directory.path();
   ZARRFS_CHECK(listing.list_names_only([&](const Listed& one) {
-    empty = parts_.session.has_chunk_directory(join_path(path, std::string(one.name)));
+    empty = parts_.overlay.has_chunk_directory(join_path(path, std::string(one.name)));
     return empty;
   }));
   return empty;
@@ -106,12 +106,12 @@ Result<bool> Removal::remove_directory(NodeId parent, std::string_view name) {
     ZARRFS_TRY(const bool empty, is_empty({directory.state, target.part.coordinates}));
     if (!empty) return refused(Fault::kNotEmpty, target.path, "it is not empty");
     ZARRFS_CHECK(rights_.check_caller(directory, target));
-    parts_.session.forget(target.path);
+    parts_.overlay.forget(target.path);
     return true;
   }
   ZARRFS_CHECK(remove_node(directory, target));
   parts_.nodes.forget();
-  parts_.session.forget(target.path);
+  parts_.overlay.forget(target.path);
   parts_.table.removed({NamedNode::Kind::kDirectory, target.store_path, 0});
   return true;
 }
@@ -119,7 +119,7 @@ Result<bool> Removal::remove_directory(NodeId parent, std::string_view name) {
 /// A directory of the store.
 Result<void> Removal::remove_node(const Directory& directory, const Name& target) {
   ZARRFS_TRY(const StatePtr state, parts_.nodes.get(target.store_path));
-  const bool plain = state->kind == NodeState::Kind::kForeign ||
+  const bool plain = state->kind == NodeState::Kind::kPassThrough ||
                      state->kind == NodeState::Kind::kImplicitGroup ||
                      state->kind == NodeState::Kind::kAbsent;
   if (plain) return remove_directory_as_caller(*parts_.shared.store, target.store_path);
@@ -133,9 +133,9 @@ Result<void> Removal::remove_node(const Directory& directory, const Name& target
   return parts_.editor.remove_node(target.store_path);
 }
 
-Result<void> Removal::remove_condemned() {
+Result<void> Removal::delete_pending() {
   Result<void> first;
-  for (const std::string& path : parts_.session.take_condemned()) {
+  for (const std::string& path : parts_.overlay.take_pending_deletes()) {
     const auto moving = parts_.move_gate.moving();
     auto done = parts_.reported(parts_.editor.remove_document(path));
     if (!done && first) first = std::move(done);

@@ -19,7 +19,7 @@ class Removal {
   Result<bool> remove_file(NodeId parent, std::string_view name);
   Result<bool> remove_directory(NodeId parent, std::string_view name);
   /// Removes the documents of nodes that programs have removed, and that the store still has.
-  Result<void> remove_condemned();
+  Result<void> delete_pending();
 
  private:
   Result<bool> remove_chunk(const Directory& directory, const Name& target);

@@ -212,17 +212,17 @@ Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, con
   return bytes == nullptr ? Result<void>{} : file.bytes.write(0, *bytes);
 }
 
-Result<NodeMaking> StagedFiles::making_node_of(StagedFile& file) {
+Result<ExclusiveCreation> StagedFiles::exclusive_creation_for(StagedFile& file) {
   std::string directory;
   {
     const std::lock_guard lock(file.mutex);
-    if (!file.dirty() || file.kind() != StagedFile::Kind::kDocument) return NodeMaking();
+    if (!file.dirty() || file.kind() != StagedFile::Kind::kDocument) return ExclusiveCreation();
     directory = file.directory;
   }
-  return parts_.making_node(directory);
+  return parts_.exclusive_creation(directory);
 }
 
-Result<void> StagedFiles::submit(StagedFile& file, NodeMaking alone) {
+Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   if (!file.dirty() || file.kind() == StagedFile::Kind::kTemporary) return {};
   const RequestScope as_opened(file.caller);  // whoever closes it last may be anybody
   Bytes memory;
@@ -253,14 +253,14 @@ Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
 }
 
 Result<void> StagedFiles::flush(StagedFile& file) {
-  ZARRFS_TRY(auto alone, making_node_of(file));
+  ZARRFS_TRY(auto alone, exclusive_creation_for(file));
   const auto putting = parts_.move_gate.putting();
   const std::lock_guard lock(file.mutex);
   return parts_.reported(submit(file, std::move(alone)));
 }
 
 Result<void> StagedFiles::sync(StagedFile& file) {
-  ZARRFS_TRY(auto alone, making_node_of(file));
+  ZARRFS_TRY(auto alone, exclusive_creation_for(file));
   const auto putting = parts_.move_gate.putting();
   const std::lock_guard lock(file.mutex);
   return parts_.reported(sync_staged(file, std::move(alone)));
@@ -269,7 +269,7 @@ Result<void> StagedFiles::sync(StagedFile& file) {
 bool StagedFiles::must_wait(const StagedFile& file) const {
   const std::lock_guard lock(file.mutex);
   return file.dirty() && file.kind() == StagedFile::Kind::kDocument &&
-         parts_.plain_writers.node_waits(file.directory);
+         parts_.creation_gate.node_waits(file.directory);
 }
 
 std::shared_ptr<OpenFile> StagedFiles::open_to_read(StagedPointer file, NodeId node) {
@@ -277,7 +277,7 @@ std::shared_ptr<OpenFile> StagedFiles::open_to_read(StagedPointer file, NodeId n
   return std::make_shared<StagedHandle>(*this, entries_, std::move(file), node, kWriter);
 }
 
-Result<void> StagedFiles::sync_staged(StagedFile& file, NodeMaking alone) {
+Result<void> StagedFiles::sync_staged(StagedFile& file, ExclusiveCreation alone) {
   ZARRFS_CHECK(submit(file, std::move(alone)));
   if (file.unlinked()) return {};
   if (file.kind() == StagedFile::Kind::kTemporary) {
@@ -290,7 +290,7 @@ Result<void> StagedFiles::sync_staged(StagedFile& file, NodeMaking alone) {
 }
 
 void StagedFiles::closed(const StagedPointer& file) {
-  auto alone = parts_.reported(making_node_of(*file));
+  auto alone = parts_.reported(exclusive_creation_for(*file));
   const auto putting = parts_.move_gate.putting();
   const std::lock_guard lock(file->mutex);
   const RequestScope as_opened(file->caller);
@@ -355,7 +355,7 @@ Result<void> StagedFiles::submit_all() {
   for (const StagedPointer& file : parts_.staged.below("")) {
     const auto putting = parts_.move_gate.putting();
     const std::lock_guard lock(file->mutex);
-    static_cast<void>(parts_.reported(submit(*file, NodeMaking())));
+    static_cast<void>(parts_.reported(submit(*file, ExclusiveCreation())));
     file->writers = 0;  // its writer is gone
     if (file->unlinked() || !is_among_chunks(*file)) continue;
     auto written = parts_.reported(persist(*file));

@@ -75,11 +75,11 @@ class StagedFiles {
                                      const Name& name) const;
   Result<void> load(StagedFile& file, const Directory& directory, const Name& name);
   /// Gives what was written on to where it belongs. The caller holds its mutex.
-  Result<void> submit(StagedFile& file, NodeMaking alone);
+  Result<void> submit(StagedFile& file, ExclusiveCreation alone);
   Result<void> put_chunk(const StagedFile& file, ByteView bytes);
-  Result<void> sync_staged(StagedFile& file, NodeMaking alone);
+  Result<void> sync_staged(StagedFile& file, ExclusiveCreation alone);
   /// What submit asks for.
-  Result<NodeMaking> making_node_of(StagedFile& file);
+  Result<ExclusiveCreation> exclusive_creation_for(StagedFile& file);
   /// Puts a file into the store, complete or not at all, in place of one of its name.
   Result<void> write_file(
       const std::string& path, std::uint64_t size,

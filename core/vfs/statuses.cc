@@ -103,8 +103,8 @@ struct stat Statuses::file_status(const struct stat& like, std::uint64_t inode,
 }
 
 struct stat Statuses::of_directory(const NodeState& directory) const {
-  if (directory.kind == NodeState::Kind::kForeign) {
-    return of_foreign(directory.node.status, directory.path);
+  if (directory.kind == NodeState::Kind::kPassThrough) {
+    return of_pass_through(directory.node.status, directory.path);
   }
   struct stat status = directory_status(directory.node.status, inode_of(directory.path));
   permit(status, directory.path, directory.path);
@@ -126,7 +126,7 @@ struct stat Statuses::of_document(const NodeState& node, const std::string& path
   return status;
 }
 
-struct stat Statuses::of_foreign(struct stat status, const std::string& path) const {
+struct stat Statuses::of_pass_through(struct stat status, const std::string& path) const {
   const bool directory = S_ISDIR(status.st_mode);
   status.st_ino = directory ? inode_of(path) : inode_of_stored(status.st_dev, status.st_ino);
   if (directory) status.st_nlink = 1;

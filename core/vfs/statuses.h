@@ -25,7 +25,7 @@ class Statuses {
                                         std::uint64_t size) const;
   [[nodiscard]] struct stat of_chunk(const NodeState& array, const NamedPart& part,
                                      const ShownChunk& chunk) const;
-  [[nodiscard]] struct stat of_foreign(struct stat status, const std::string& path) const;
+  [[nodiscard]] struct stat of_pass_through(struct stat status, const std::string& path) const;
 
   /// Of a directory or file that belongs to whom `like` does, with its times.
   [[nodiscard]] struct stat directory_status(const struct stat& like, std::uint64_t inode) const;

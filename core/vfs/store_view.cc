@@ -75,8 +75,8 @@ Result<void> StoreView::sync(NodeId node) { return reported(publishing_.sync(nod
 bool StoreView::must_wait(NodeId parent, std::string_view name) {
   const auto directory = names_.directory_of(parent);
   if (!directory) return false;
-  return parts_.plain_writers.node_waits(directory->state->path) ||
-         parts_.plain_writers.node_waits_around(join_path(directory->path(), std::string(name)));
+  return parts_.creation_gate.node_waits(directory->state->path) ||
+         parts_.creation_gate.node_waits_around(join_path(directory->path(), std::string(name)));
 }
 
 }  // namespace zarrfs

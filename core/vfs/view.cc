@@ -79,7 +79,7 @@ Result<void> StoreView::check_source() {
     return fail(Fault::kUnsupported, store.name() + " cannot be shown: " + state->error.message);
   }
   const bool none =
-      state->kind == NodeState::Kind::kForeign || state->kind == NodeState::Kind::kAbsent;
+      state->kind == NodeState::Kind::kPassThrough || state->kind == NodeState::Kind::kAbsent;
   if (!none) return {};
   for (const char* document : {".zgroup", ".zarray"}) {  // Zarr v2 passes through as it is
     ZARRFS_TRY(const auto status, store.status(document));

@@ -12,16 +12,16 @@ ViewParts::ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, P
       chunks(shared),
       staged(shared.store, options.writing ? options.writing->write_buffer : 0),
       chunk_writer(shared),
-      editor(shared, nodes, consolidation, session) {}
+      editor(shared, nodes, consolidation, overlay) {}
 
-NameMaking ViewParts::not_while_nodes_are_made() {
-  return writable() ? plain_writers.making() : NameMaking();
+SharedCreation ViewParts::shared_creation() {
+  return writable() ? creation_gate.shared() : SharedCreation();
 }
 
-Result<NodeMaking> ViewParts::making_node(const std::string& path) {
+Result<ExclusiveCreation> ViewParts::exclusive_creation(const std::string& path) {
   ZARRFS_TRY(const auto state, nodes.get(path));
-  if (state->has_document()) return NodeMaking();
-  return plain_writers.making_node(path);
+  if (state->has_document()) return ExclusiveCreation();
+  return creation_gate.exclusive_creation(path);
 }
 
 }  // namespace zarrfs

@@ -8,13 +8,13 @@
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_writer.h"
 #include "core/nodes/consolidation.h"
+#include "core/nodes/creation_gate.h"
 #include "core/nodes/metadata_editor.h"
+#include "core/nodes/mount_overlay.h"
 #include "core/nodes/move_gate.h"
 #include "core/nodes/node_cache.h"
-#include "core/nodes/plain_writers.h"
-#include "core/nodes/session_names.h"
 #include "core/nodes/stored_permissions.h"
-#include "core/vfs/node_table.h"
+#include "core/vfs/inode_table.h"
 #include "core/vfs/staged_table.h"
 
 namespace zarrfs {
@@ -27,21 +27,21 @@ struct ViewParts {
   NodeCache nodes;
   Consolidation consolidation;
   ChunkFinder chunks;
-  NodeTable table;
+  InodeTable table;
   // Writing:
   StagedTable staged;
-  SessionNames session;
-  PlainWriters plain_writers;
+  MountOverlay overlay;
+  CreationGate creation_gate;
   MoveGate move_gate;
   ChunkWriter chunk_writer;
   MetadataEditor editor;
 
   [[nodiscard]] bool writable() const { return shared.writes != nullptr; }
   /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
-  NameMaking not_while_nodes_are_made();
+  SharedCreation shared_creation();
   /// For who is going to write a document in the directory at `path`. Taken before the mutex of any
   /// file, which those who are waited for may hold.
-  Result<NodeMaking> making_node(const std::string& path);
+  Result<ExclusiveCreation> exclusive_creation(const std::string& path);
   /// Has the report and the log tell of an error that is worth it; gives `result` back.
   template <class T>
   Result<T> reported(Result<T> result) {

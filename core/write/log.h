@@ -21,7 +21,7 @@ namespace zarrfs {
 
 inline constexpr const char* kLogDirectory = ".zarrfs";
 inline constexpr const char* kLogPath = ".zarrfs/log";
-/// Beside the log: arrays of which chunks wait that were written before them (early_chunks.h).
+/// Beside the log: arrays of which chunks wait that were written before them (orphan_chunks.h).
 inline constexpr const char* kEarlyPath = ".zarrfs/early";
 
 /// One line of the log.

@@ -3,7 +3,7 @@
 
 #include "core/chunks/shard_versions.h"
 #include "core/nodes/node_id.h"
-#include "core/vfs/node_table.h"
+#include "core/vfs/inode_table.h"
 
 namespace zarrfs {
 namespace {
@@ -120,8 +120,8 @@ TEST(ShardVersions, AnotherProgramsShardGivesAllItsChunksANewVersion) {
   EXPECT_EQ(version(versions, 1, 101, 2), 2U);
 }
 
-TEST(NodeTable, ANodeKeepsItsNumberUntilEveryLookupIsForgotten) {
-  NodeTable table;
+TEST(InodeTable, ANodeKeepsItsNumberUntilEveryLookupIsForgotten) {
+  InodeTable table;
   const NamedNode node{NamedNode::Kind::kDocument, "a/.zarray", 5};
   const NodeId id = table.look_up(node);
   EXPECT_EQ(table.look_up(node), id);
@@ -133,14 +133,14 @@ TEST(NodeTable, ANodeKeepsItsNumberUntilEveryLookupIsForgotten) {
   EXPECT_NE(table.look_up(node), id);
 }
 
-TEST(NodeTable, OtherContentsAreAnotherNode) {
-  NodeTable table;
+TEST(InodeTable, OtherContentsAreAnotherNode) {
+  InodeTable table;
   const NodeId id = table.look_up({NamedNode::Kind::kDocument, "a/.zarray", 5});
   EXPECT_NE(table.look_up({NamedNode::Kind::kDocument, "a/.zarray", 6}), id);
 }
 
-TEST(NodeTable, TheRootStays) {
-  NodeTable table;
+TEST(InodeTable, TheRootStays) {
+  InodeTable table;
   table.forget(kRootNode, 1000);
   ASSERT_TRUE(table.find(kRootNode));
   EXPECT_EQ(table.find(kRootNode)->path, "");

@@ -16,7 +16,7 @@
 
 namespace zarrfs {
 
-class SessionNames {
+class MountOverlay {
  public:
   /// A directory of chunks.
   void make_chunk_directory(const std::string& path);
@@ -30,14 +30,14 @@ class SessionNames {
   void remove_document(const std::string& directory, const std::string& name);
   void wrote_document(const std::string& directory, const std::string& name);
   [[nodiscard]] bool is_removed(const std::string& directory, const std::string& name) const;
-  /// Whether a document that the view would show is not to be seen. `made_up`: the store has
+  /// Whether a document that the view would show is not to be seen. `synthesized`: the store has
   /// nothing for it to show.
   [[nodiscard]] bool hides(const std::string& directory, const std::string& name,
-                           bool made_up) const;
+                           bool synthesized) const;
   /// Whether the node's own document was removed, which the store still has.
-  [[nodiscard]] bool is_condemned(const std::string& directory) const;
+  [[nodiscard]] bool is_pending_delete(const std::string& directory) const;
   /// All directories of which that is so. Removed documents are in sight again.
-  std::vector<std::string> take_condemned();
+  std::vector<std::string> take_pending_deletes();
 
   /// The directory at `path` is gone, with all below it.
   void forget(const std::string& path);

@@ -1,4 +1,4 @@
-#include "core/vfs/node_table.h"
+#include "core/vfs/inode_table.h"
 
 #include "core/base/hash.h"
 #include "core/nodes/node_id.h"
@@ -6,9 +6,9 @@
 
 namespace zarrfs {
 
-NodeTable::NodeTable() { look_up(NamedNode{}); }
+InodeTable::InodeTable() { look_up(NamedNode{}); }
 
-NodeId NodeTable::look_up(const NamedNode& node) {
+NodeId InodeTable::look_up(const NamedNode& node) {
   const std::lock_guard lock(mutex_);
   const auto [at, is_new] = ids_.try_emplace(node, next_);
   if (is_new) nodes_.emplace(next_++, Entry{node, 0});
@@ -16,14 +16,14 @@ NodeId NodeTable::look_up(const NamedNode& node) {
   return at->second;
 }
 
-std::optional<NamedNode> NodeTable::find(NodeId id) const {
+std::optional<NamedNode> InodeTable::find(NodeId id) const {
   const std::lock_guard lock(mutex_);
   const auto found = nodes_.find(id);
   if (found == nodes_.end()) return std::nullopt;
   return found->second.node;
 }
 
-void NodeTable::forget(NodeId id, std::uint64_t lookups) {
+void InodeTable::forget(NodeId id, std::uint64_t lookups) {
   if (id == kRootNode) return;
   const std::lock_guard lock(mutex_);
   const auto found = nodes_.find(id);
@@ -39,12 +39,12 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
   nodes_.erase(found);
 }
 
-void NodeTable::removed(const NamedNode& node) {
+void InodeTable::removed(const NamedNode& node) {
   const std::lock_guard lock(mutex_);
   ids_.erase(node);
 }
 
-void NodeTable::moved(const std::string& from, const std::string& to) {
+void InodeTable::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, entry] : nodes_) {
     std::string& path = entry.node.path;
@@ -55,12 +55,12 @@ void NodeTable::moved(const std::string& from, const std::string& to) {
   }
 }
 
-std::size_t NodeTable::size() const {
+std::size_t InodeTable::size() const {
   const std::lock_guard lock(mutex_);
   return nodes_.size();
 }
 
-std::size_t NodeTable::Hash::operator()(const NamedNode& node) const {
+std::size_t InodeTable::Hash::operator()(const NamedNode& node) const {
   return mix_numbers(digest_of(node.path),
                      mix_numbers(node.version, static_cast<std::uint64_t>(node.kind)));
 }

@@ -1,4 +1,4 @@
-#include "core/nodes/session_names.h"
+#include "core/nodes/mount_overlay.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,23 +20,23 @@ bool makes_node(const std::string& name) {
   return name == ".zarray" || name == ".zgroup" || name == "zarr.json";
 }
 
-bool condemns(const std::set<std::string>& removed) {
+bool deletes_node(const std::set<std::string>& removed) {
   return std::any_of(removed.begin(), removed.end(), makes_node);
 }
 
 }  // namespace
 
-void SessionNames::make_chunk_directory(const std::string& path) {
+void MountOverlay::make_chunk_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
   chunk_directories_.insert(path);
 }
 
-bool SessionNames::has_chunk_directory(const std::string& path) const {
+bool MountOverlay::has_chunk_directory(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return chunk_directories_.contains(path);
 }
 
-std::vector<std::string> SessionNames::chunk_directories_in(const std::string& path) const {
+std::vector<std::string> MountOverlay::chunk_directories_in(const std::string& path) const {
   const std::string start = path.empty() ? path : path + "/";
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
@@ -47,17 +47,17 @@ std::vector<std::string> SessionNames::chunk_directories_in(const std::string& p
   return names;
 }
 
-void SessionNames::make_directory(const std::string& path) {
+void MountOverlay::make_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
   written_[path].clear();
 }
 
-void SessionNames::remove_document(const std::string& directory, const std::string& name) {
+void MountOverlay::remove_document(const std::string& directory, const std::string& name) {
   const std::lock_guard lock(mutex_);
   removed_[directory].insert(name);
 }
 
-void SessionNames::wrote_document(const std::string& directory, const std::string& name) {
+void MountOverlay::wrote_document(const std::string& directory, const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (const auto found = removed_.find(directory); found != removed_.end()) {
     found->second.erase(name);
@@ -69,42 +69,42 @@ void SessionNames::wrote_document(const std::string& directory, const std::strin
   }
 }
 
-bool SessionNames::is_removed(const std::string& directory, const std::string& name) const {
+bool MountOverlay::is_removed(const std::string& directory, const std::string& name) const {
   const std::lock_guard lock(mutex_);
   return contains(removed_, directory, name);
 }
 
-bool SessionNames::hides(const std::string& directory, const std::string& name,
-                         bool made_up) const {
+bool MountOverlay::hides(const std::string& directory, const std::string& name,
+                         bool synthesized) const {
   const std::lock_guard lock(mutex_);
   return contains(removed_, directory, name) ||
-         (made_up && written_.contains(directory) && !contains(written_, directory, name));
+         (synthesized && written_.contains(directory) && !contains(written_, directory, name));
 }
 
-bool SessionNames::is_condemned(const std::string& directory) const {
+bool MountOverlay::is_pending_delete(const std::string& directory) const {
   const std::lock_guard lock(mutex_);
   const auto found = removed_.find(directory);
-  return found != removed_.end() && condemns(found->second);
+  return found != removed_.end() && deletes_node(found->second);
 }
 
-std::vector<std::string> SessionNames::take_condemned() {
-  std::vector<std::string> condemned;
+std::vector<std::string> MountOverlay::take_pending_deletes() {
+  std::vector<std::string> pending;
   const std::lock_guard lock(mutex_);
   for (const auto& [directory, names] : removed_) {
-    if (condemns(names)) condemned.push_back(directory);
+    if (deletes_node(names)) pending.push_back(directory);
   }
   removed_.clear();
-  return condemned;
+  return pending;
 }
 
-void SessionNames::forget(const std::string& path) {
+void MountOverlay::forget(const std::string& path) {
   const std::lock_guard lock(mutex_);
   std::erase_if(chunk_directories_, [&](const auto& one) { return is_at_or_below(one, path); });
   std::erase_if(removed_, [&](const auto& one) { return is_at_or_below(one.first, path); });
   std::erase_if(written_, [&](const auto& one) { return is_at_or_below(one.first, path); });
 }
 
-void SessionNames::moved(const std::string& from, const std::string& to) {
+void MountOverlay::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   std::set<std::string> directories;
   for (const std::string& path : chunk_directories_) {

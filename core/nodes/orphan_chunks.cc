@@ -1,4 +1,4 @@
-#include "core/nodes/early_chunks.h"
+#include "core/nodes/orphan_chunks.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace zarrfs {
 
 namespace {
-constexpr const char* kAside = ".zarrfs-early";
+constexpr const char* kParkingPlace = ".zarrfs-early";
 constexpr std::size_t kMaxList = std::size_t{16} << 20U;
 constexpr mode_t kListMode = 0600;
 
@@ -28,74 +28,75 @@ std::optional<Coordinates> chunk_of(std::string key, const std::vector<std::uint
 }
 }  // namespace
 
-std::string path_aside(const std::string& array, const std::string& path) {
-  return join_path(join_path(array, kAside), path.substr(array.empty() ? 0 : array.size() + 1));
+std::string parked_path(const std::string& array, const std::string& path) {
+  return join_path(join_path(array, kParkingPlace),
+                   path.substr(array.empty() ? 0 : array.size() + 1));
 }
 
-void drop_empty_aside(Store& store, std::string path) {
-  const std::string within = std::string("/") + kAside + "/";
+void drop_empty_parked(Store& store, std::string path) {
+  const std::string within = std::string("/") + kParkingPlace + "/";
   while (("/" + path).find(within) != std::string::npos) {
     path = parent_path(path);
     if (!store.remove_directory(path)) return;
   }
 }
 
-Result<void> EarlyChunks::set_aside(const std::string& path) {
+Result<void> OrphanChunks::park(const std::string& path) {
   Store& store = *shared_.store;
   ZARRFS_TRY(auto entries, store.list(path));
   if (!entries) return {};
-  const std::string aside = join_path(path, kAside);
-  ZARRFS_TRY(const auto there, store.status(aside));
+  const std::string parked = join_path(path, kParkingPlace);
+  ZARRFS_TRY(const auto there, store.status(parked));
   std::erase_if(*entries, [](const Entry& entry) {
     return entry.kind == EntryKind::kOther || !looks_like_chunk(entry.name);
   });
   if (entries->empty() && !there) return {};
   waiting_.insert(path);
   ZARRFS_CHECK(list());
-  if (!there) ZARRFS_CHECK(store.make_directory(aside, 0777));
+  if (!there) ZARRFS_CHECK(store.make_directory(parked, 0777));
   for (const Entry& entry : *entries) {
-    ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(aside, entry.name)));
+    ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(parked, entry.name)));
   }
-  ZARRFS_CHECK(keep_directories(aside, path));
+  ZARRFS_CHECK(keep_directories(parked, path));
   return store.sync_directory(path);
 }
 
-/// Directories that were moved aside stay in sight: programs are in them.
-Result<void> EarlyChunks::keep_directories(const std::string& from, const std::string& shown_as) {
+/// Directories that were parked stay in sight: programs are in them.
+Result<void> OrphanChunks::keep_directories(const std::string& from, const std::string& shown_as) {
   ZARRFS_TRY(const auto entries, shared_.store->list(from));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
     if (entry.kind != EntryKind::kDirectory) continue;
     const std::string shown = join_path(shown_as, entry.name);
-    session_.make_chunk_directory(shown);
+    overlay_.make_chunk_directory(shown);
     ZARRFS_CHECK(keep_directories(join_path(from, entry.name), shown));
   }
   return {};
 }
 
-Result<void> EarlyChunks::settle(const std::string& path) {
+Result<void> OrphanChunks::place(const std::string& path) {
   if (!waiting_.contains(path)) return {};
   ZARRFS_TRY(const auto state, nodes_.get(path));
-  ZARRFS_CHECK(state->kind == NodeState::Kind::kArray ? adopt(*state) : put_back(path));
+  ZARRFS_CHECK(state->kind == NodeState::Kind::kArray ? adopt(*state) : restore(path));
   waiting_.erase(path);
   return list();
 }
 
-Result<void> EarlyChunks::settle_left() {
+Result<void> OrphanChunks::place_left() {
   ZARRFS_TRY(waiting_, listed());
   const std::set<std::string> paths = waiting_;
   Result<void> first;
-  for (const std::string& path : paths) {  // one that cannot be settled holds up no other
-    auto settled = settle(path);
-    if (!settled && first) first = std::move(settled);
+  for (const std::string& path : paths) {  // one that cannot be placed holds up no other
+    auto placed = place(path);
+    if (!placed && first) first = std::move(placed);
   }
   return first;
 }
 
-Result<void> EarlyChunks::adopt(const NodeState& array) {
+Result<void> OrphanChunks::adopt(const NodeState& array) {
   Store& store = *shared_.store;
-  const std::string aside = join_path(array.path, kAside);
+  const std::string parked = join_path(array.path, kParkingPlace);
   Taken taken;
-  ZARRFS_CHECK(take_files(array, aside, "", taken));
+  ZARRFS_CHECK(take_files(array, parked, "", taken));
   for (const Coordinates& chunk : taken.chunks) {
     // The file may have been synced: the chunk must be durable before it goes.
     auto synced = chunks_.sync(array.shown, chunk);
@@ -106,16 +107,16 @@ Result<void> EarlyChunks::adopt(const NodeState& array) {
   for (const std::string& path : taken.directories) {
     static_cast<void>(store.remove_directory(path));  // unless it holds something else
   }
-  auto removed = store.remove_directory(aside);
+  auto removed = store.remove_directory(parked);
   if (removed || removed.error().fault != Fault::kNotEmpty) return removed;
   shared_.options.log(taken.outside ? ViewOptions::Level::kError : ViewOptions::Level::kInfo,
                       "array " + array.path + ": files that were written before its document are " +
-                          "no chunks of it; they are kept in " + aside);
+                          "no chunks of it; they are kept in " + parked);
   return {};
 }
 
-Result<void> EarlyChunks::take_files(const NodeState& array, const std::string& directory,
-                                     const std::string& key, Taken& taken) {
+Result<void> OrphanChunks::take_files(const NodeState& array, const std::string& directory,
+                                      const std::string& key, Taken& taken) {
   ZARRFS_TRY(const auto entries, shared_.store->list(directory));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
     const std::string path = join_path(directory, entry.name);
@@ -137,8 +138,8 @@ Result<void> EarlyChunks::take_files(const NodeState& array, const std::string& 
   return {};
 }
 
-Result<void> EarlyChunks::take_file(const NodeState& array, const Coordinates& chunk,
-                                    const std::string& path) {
+Result<void> OrphanChunks::take_file(const NodeState& array, const Coordinates& chunk,
+                                     const std::string& path) {
   ZARRFS_TRY(const auto newer, ChunkFinder(shared_).find(array.shown, chunk));
   if (newer && !newer->is_fill) return {};  // it was written since the array was made
   ZARRFS_TRY(const auto file, shared_.store->open(path));
@@ -147,18 +148,18 @@ Result<void> EarlyChunks::take_file(const NodeState& array, const Coordinates& c
   return chunks_.put(array.shown, chunk, bytes, file->status().st_mtim);
 }
 
-Result<void> EarlyChunks::put_back(const std::string& path) {
+Result<void> OrphanChunks::restore(const std::string& path) {
   Store& store = *shared_.store;
-  const std::string aside = join_path(path, kAside);
-  ZARRFS_TRY(const auto entries, store.list(aside));
+  const std::string parked = join_path(path, kParkingPlace);
+  ZARRFS_TRY(const auto entries, store.list(parked));
   if (!entries) return {};
   for (const Entry& entry : *entries) {
-    ZARRFS_CHECK(store.rename(join_path(aside, entry.name), join_path(path, entry.name)));
+    ZARRFS_CHECK(store.rename(join_path(parked, entry.name), join_path(path, entry.name)));
   }
-  return store.remove_directory(aside);
+  return store.remove_directory(parked);
 }
 
-Result<std::set<std::string>> EarlyChunks::listed() {
+Result<std::set<std::string>> OrphanChunks::listed() {
   std::set<std::string> paths;
   ZARRFS_TRY(const auto file, shared_.store->read_document(kEarlyPath, kMaxList));
   if (!file) return paths;
@@ -173,7 +174,7 @@ Result<std::set<std::string>> EarlyChunks::listed() {
   return paths;
 }
 
-Result<void> EarlyChunks::list() {
+Result<void> OrphanChunks::list() {
   Store& store = *shared_.store;
   if (waiting_.empty()) return store.remove(kEarlyPath);
   const std::string text = dump_document(Json(waiting_));

@@ -1,13 +1,13 @@
 // Chunk files that a program wrote before the document of their array: until then they are files of
-// the store like any other. Before the array is made they are moved aside, into `.zarrfs-early` of
+// the store like any other. Before the array is made they are parked in `.zarrfs-early` of
 // its directory, since their names may be those of its shards; then each is put where it belongs.
 // `.zarrfs/early` in the store lists the arrays of which that is not finished, so that a mount that
 // is killed loses none: the next one that writes goes on.
 //
 // What is no chunk, as the temporary file of a copy that still runs, stays there, and is shown
-// where programs know it: see path_aside.
+// where programs know it: see parked_path.
 //
-// EarlyChunks: one call at a time.
+// OrphanChunks: one call at a time.
 #pragma once
 
 #include <set>
@@ -15,30 +15,30 @@
 #include <vector>
 
 #include "core/chunks/chunk_writer.h"
+#include "core/nodes/mount_overlay.h"
 #include "core/nodes/node_cache.h"
-#include "core/nodes/session_names.h"
 
 namespace zarrfs {
 
 /// Where the file that programs call `path`, in a directory of chunks of `array`, was moved when
 /// the array was made around it.
-std::string path_aside(const std::string& array, const std::string& path);
+std::string parked_path(const std::string& array, const std::string& path);
 
-/// The file at `path` is gone: the directories go that were moved aside with it and are empty now.
-void drop_empty_aside(Store& store, std::string path);
+/// The file at `path` is gone: the directories go that were parked with it and are empty now.
+void drop_empty_parked(Store& store, std::string path);
 
-class EarlyChunks {
+class OrphanChunks {
  public:
-  EarlyChunks(ViewShared& shared, NodeCache& nodes, SessionNames& session)
-      : shared_(shared), nodes_(nodes), session_(session), chunks_(shared) {}
+  OrphanChunks(ViewShared& shared, NodeCache& nodes, MountOverlay& overlay)
+      : shared_(shared), nodes_(nodes), overlay_(overlay), chunks_(shared) {}
 
-  /// Moves aside what may be a chunk of the array that is going to be made at `path`.
-  Result<void> set_aside(const std::string& path);
-  /// Puts what was moved aside, if anything, where it belongs: into the array, or back where there
+  /// Parks what may be a chunk of the array that is going to be made at `path`.
+  Result<void> park(const std::string& path);
+  /// Puts what was parked, if anything, where it belongs: into the array, or back where there
   /// is none.
-  Result<void> settle(const std::string& path);
-  /// Settles what an earlier mount has left.
-  Result<void> settle_left();
+  Result<void> place(const std::string& path);
+  /// Places what an earlier mount has left.
+  Result<void> place_left();
 
  private:
   Result<void> keep_directories(const std::string& from, const std::string& shown_as);
@@ -53,15 +53,15 @@ class EarlyChunks {
   Result<void> take_files(const NodeState& array, const std::string& directory,
                           const std::string& key, Taken& taken);
   Result<void> take_file(const NodeState& array, const Coordinates& chunk, const std::string& path);
-  Result<void> put_back(const std::string& path);
+  Result<void> restore(const std::string& path);
   Result<std::set<std::string>> listed();
   Result<void> list();
 
   ViewShared& shared_;
   NodeCache& nodes_;
-  SessionNames& session_;
+  MountOverlay& overlay_;
   ChunkWriter chunks_;
-  std::set<std::string> waiting_;  ///< Paths of the arrays whose chunks were moved aside.
+  std::set<std::string> waiting_;  ///< Paths of the arrays whose chunks were parked.
 };
 
 }  // namespace zarrfs

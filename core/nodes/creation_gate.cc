@@ -1,4 +1,4 @@
-#include "core/nodes/plain_writers.h"
+#include "core/nodes/creation_gate.h"
 
 #include <algorithm>
 #include <string_view>
@@ -26,7 +26,7 @@ bool is_part_of(const std::string& path, const std::string& node) {
 }
 }  // namespace
 
-Result<std::uint64_t> PlainWriters::opened(const std::string& path, bool is_new) {
+Result<std::uint64_t> CreationGate::opened(const std::string& path, bool is_new) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   for (const auto& [node, since] : waiting_) {
@@ -38,18 +38,18 @@ Result<std::uint64_t> PlainWriters::opened(const std::string& path, bool is_new)
   return next_++;
 }
 
-void PlainWriters::closed(std::uint64_t number) {
+void CreationGate::closed(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   open_.erase(number);
 }
 
-void PlainWriters::moved(const std::string& from, const std::string& to) {
+void CreationGate::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   for (auto& [number, path] : open_) path = moved_path(path, from, to);
 }
 
-Result<NodeMaking> PlainWriters::making_node(const std::string& path) {
-  NodeMaking lock(making_mutex_, kMostForNames);
+Result<ExclusiveCreation> CreationGate::exclusive_creation(const std::string& path) {
+  ExclusiveCreation lock(creation_mutex_, kMostForNames);
   const bool made = lock && !any_part_of(path);
   node_came(path, made);
   if (made) return lock;
@@ -57,7 +57,7 @@ Result<NodeMaking> PlainWriters::making_node(const std::string& path) {
               "/" + path + ": files in it, which would be parts of it, are open for writing");
 }
 
-void PlainWriters::node_came(const std::string& path, bool made) {
+void CreationGate::node_came(const std::string& path, bool made) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   std::erase_if(waiting_, [&](const auto& one) {
@@ -68,18 +68,18 @@ void PlainWriters::node_came(const std::string& path, bool made) {
   if (!is_new && now - at->second > kKeptAway + kLetIn) at->second = now;
 }
 
-bool PlainWriters::node_waits(const std::string& path) const {
+bool CreationGate::node_waits(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return waiting_.contains(path);
 }
 
-bool PlainWriters::node_waits_around(const std::string& path) const {
+bool CreationGate::node_waits_around(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(waiting_.begin(), waiting_.end(),
                      [&](const auto& one) { return is_part_of(path, one.first); });
 }
 
-bool PlainWriters::any_part_of(const std::string& path) const {
+bool CreationGate::any_part_of(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(open_.begin(), open_.end(),
                      [&](const auto& one) { return is_part_of(one.second, path); });

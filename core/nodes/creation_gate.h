@@ -1,5 +1,5 @@
 // Programs that make plain files of the store or write to them, and nodes that are made around such
-// files (early_chunks.h): what is still being written cannot be moved aside, and a name that
+// files (orphan_chunks.h): what is still being written cannot be parked, and a name that
 // was looked up before the array was there must not be made after it. Nothing here waits for a
 // program: kBusy says that somebody has to come again. Thread-safe.
 #pragma once
@@ -16,15 +16,15 @@
 
 namespace zarrfs {
 
-using MakingMutex = Ranked<std::shared_timed_mutex, LockRank::kNodeMaking>;
-/// See PlainWriters::making and making_node.
-using NameMaking = std::shared_lock<MakingMutex>;
-using NodeMaking = std::unique_lock<MakingMutex>;
+using CreationMutex = Ranked<std::shared_timed_mutex, LockRank::kNodeMaking>;
+/// See CreationGate::shared and exclusive_creation.
+using SharedCreation = std::shared_lock<CreationMutex>;
+using ExclusiveCreation = std::unique_lock<CreationMutex>;
 
-class PlainWriters {
+class CreationGate {
  public:
   /// For who looks a name up and makes it: no node is made while this lives.
-  NameMaking making() { return NameMaking(making_mutex_); }
+  SharedCreation shared() { return SharedCreation(creation_mutex_); }
 
   /// The file at `path` is going to be opened for writing. Returns what closed() asks for; where it
   /// is a new one, kBusy for moments in which a node around it waits for other writers to come to
@@ -36,8 +36,8 @@ class PlainWriters {
 
   /// For who makes a node at `path`: while this lives nobody makes a name. kBusy while a file that
   /// may be a chunk or the attributes of it is open for writing.
-  Result<NodeMaking> making_node(const std::string& path);
-  /// Whether making_node(path) was kBusy a moment ago.
+  Result<ExclusiveCreation> exclusive_creation(const std::string& path);
+  /// Whether exclusive_creation(path) was kBusy a moment ago.
   [[nodiscard]] bool node_waits(const std::string& path) const;
   /// Whether a node that is to be made around `path` waits.
   [[nodiscard]] bool node_waits_around(const std::string& path) const;
@@ -47,7 +47,7 @@ class PlainWriters {
   void node_came(const std::string& path, bool made);
   [[nodiscard]] bool any_part_of(const std::string& path) const;
 
-  MakingMutex making_mutex_;
+  CreationMutex creation_mutex_;
   mutable Ranked<std::mutex, LockRank::kRegistry> mutex_;
   std::map<std::uint64_t, std::string> open_;
   /// Nodes that wait, and since when new writers are kept away; of those that gave up, for a while.

@@ -1,6 +1,6 @@
-// The numbers of directories, documents and foreign files: given out when a node is first found,
-// kept as long as the kernel knows the node (lookup counts), then forgotten. Chunks are not in
-// here: see node_id.h. Thread-safe.
+// The numbers of directories, documents and pass-through files: given out when a node is first
+// found, kept as long as the kernel knows the node (lookup counts), then forgotten. Chunks are not
+// in here: see node_id.h. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,26 @@ namespace zarrfs {
 /// What a number of the table stands for.
 struct NamedNode {
   enum class Kind : std::uint8_t {
-    kDirectory,   ///< A directory of the store: group, array or foreign.
-    kDocument,    ///< A document that is rendered: `.zarray`, `zarr.json`, ...
-    kForeign,     ///< Another file of the store.
-    kBroken,      ///< A chunk that cannot be read; `version` is its number.
-    kStaged,      ///< A file being written; `version` is its number.
-    kOwnFolder,   ///< `.zarrfs`
-    kReport,      ///< `.zarrfs/report.json`
-    kStatistics,  ///< `.zarrfs/stats.json`
+    kDirectory,    ///< A directory of the store: group, array or neither.
+    kDocument,     ///< A document that is rendered: `.zarray`, `zarr.json`, ...
+    kPassThrough,  ///< Another file of the store.
+    kBroken,       ///< A chunk that cannot be read; `version` is its number.
+    kStaged,       ///< A file being written; `version` is its number.
+    kOwnFolder,    ///< `.zarrfs`
+    kReport,       ///< `.zarrfs/report.json`
+    kStatistics,   ///< `.zarrfs/stats.json`
   };
   Kind kind = Kind::kDirectory;
-  std::string path;           ///< From the root of the store.
-  std::uint64_t version = 0;  ///< Of documents and foreign files: another one for other contents.
+  std::string path;  ///< From the root of the store.
+  std::uint64_t version =
+      0;  ///< Of documents and pass-through files: another one for other contents.
   bool operator==(const NamedNode&) const = default;
 };
 
-class NodeTable {
+class InodeTable {
  public:
   /// The root is there from the start and stays.
-  NodeTable();
+  InodeTable();
   /// The number of `node`, which counts as one more lookup.
   NodeId look_up(const NamedNode& node);
   [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;

@@ -1,11 +1,10 @@
 #include "fs/doctor_command.h"
 
 #include "core/base/json.h"
+#include "core/cli/exit_code.h"
 
 namespace zarrfs {
 namespace {
-
-constexpr int kFoundWrong = 1;
 
 const char* word_for(Verdict verdict) {
   switch (verdict) {
@@ -49,7 +48,7 @@ int DoctorCommand::run(const Streams& streams) {
     streams.out << (wrong ? "zarrfs cannot work fully here: see what is wrong above\n"
                           : "zarrfs can mount here\n");
   }
-  return wrong ? kFoundWrong : 0;
+  return wrong ? kFound : 0;
 }
 
 }  // namespace zarrfs

@@ -27,9 +27,9 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kPatience = 5000;  // Milliseconds.
+constexpr int kTrialPatience = 5000;  // Milliseconds.
 constexpr std::size_t kMostSaid = 2000;
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMostLeftNamed = 5;
 
 struct Answer {
   int status = 0;
@@ -48,7 +48,7 @@ std::string in_one_line(std::string text) {
 bool hear(const Fd& from, std::string& said) {
   std::array<char, 256> part{};
   pollfd ready = {from.get(), POLLIN, 0};
-  while (::poll(&ready, 1, kPatience) > 0) {
+  while (::poll(&ready, 1, kTrialPatience) > 0) {
     const ssize_t got = ::read(from.get(), part.data(), part.size());
     if (got <= 0) return true;
     if (said.size() < kMostSaid) said.append(part.data(), static_cast<std::size_t>(got));
@@ -86,7 +86,7 @@ void say(const std::string& text) {
 }
 
 /// The kernel's first request tells what it can do.
-void on_init(void*, fuse_conn_info* connection) {
+void on_trial_init(void*, fuse_conn_info* connection) {
   const std::array<std::pair<unsigned, const char*>, 6> features = {{
       {FUSE_CAP_READDIRPLUS, "readdirplus"},
       {FUSE_CAP_PARALLEL_DIROPS, "parallel lookups"},
@@ -109,7 +109,7 @@ int mount_for_a_moment(const std::string& folder) {
   std::array<char*, 3> argv = {words[0].data(), words[1].data(), words[2].data()};
   fuse_args args = FUSE_ARGS_INIT(static_cast<int>(argv.size()), argv.data());
   fuse_lowlevel_ops operations{};
-  operations.init = on_init;
+  operations.init = on_trial_init;
   fuse_session* session = ::fuse_session_new(&args, &operations, sizeof operations, nullptr);
   ::fuse_opt_free_args(&args);
   if (session == nullptr) return EIO;
@@ -135,7 +135,7 @@ int ask_for_space(const std::string& path) {
 /// The last few of `names`, the last first.
 std::string latest(const std::vector<std::string>& names) {
   std::string text;
-  const std::size_t shown = std::min(names.size(), kMostNamed);
+  const std::size_t shown = std::min(names.size(), kMostLeftNamed);
   for (std::size_t i = 0; i < shown; ++i) {
     text += (i == 0 ? "" : ", ") + names[names.size() - 1 - i];
   }

@@ -7,12 +7,12 @@
 #include <iterator>
 #include <utility>
 
+#include "core/cli/exit_code.h"
 #include "fs/commands.h"
 #include "fs/program.h"
 #include "tools/commands.h"
 
 namespace {
-constexpr int kCouldNot = 3;
 
 // No file may get the number of a standard stream that is closed: messages would go into it. What
 // stands in for the stream cannot be used, as before.
@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
     const int status = zarrfs::run_program({argv, argv + argc}, commands, streams);
     if (std::cout.flush()) return status;
     std::cerr << "zarrfs: standard output cannot be written\n";
-    return kCouldNot;
+    return zarrfs::kCouldNot;
   } catch (const std::exception& problem) {
     std::cerr << "zarrfs: " << problem.what() << "\n";
-    return kCouldNot;
+    return zarrfs::kCouldNot;
   }
 }

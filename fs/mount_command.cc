@@ -1,12 +1,11 @@
 #include "fs/mount_command.h"
 
+#include "core/cli/exit_code.h"
 #include "fs/commands.h"
 #include "fs/options.h"
 
 namespace zarrfs {
 namespace {
-
-constexpr int kUsage = 2;
 
 // Exit statuses of mount(8), "EXIT STATUS": a failed mount is 32, whatever failed.
 constexpr int kHelperUsage = 1;

@@ -3,11 +3,10 @@
 #include <ostream>
 
 #include "core/base/json.h"
+#include "core/cli/exit_code.h"
 #include "fs/mount_table.h"
 
 namespace zarrfs {
-
-constexpr int kCouldNot = 3;
 
 void MountsCommand::declare(CLI::App& app) { app.add_flag("--json", json_, "One JSON document"); }
 

@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <csignal>
 
+#include "core/cli/exit_code.h"
+
 namespace zarrfs {
 namespace {
-
-constexpr int kCouldNot = 3;
 
 int wait_for_exit(pid_t child, std::ostream& err) {
   int status = 0;

@@ -4,12 +4,13 @@
 #include <functional>
 
 #include "core/base/json.h"
+#include "core/base/version.h"
+#include "core/cli/exit_code.h"
 #include "fs/commands.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr int kUsage = 2;
 constexpr const char* kSummary =
     "Shows sharded Zarr v3 stores as one file per chunk, for programs that read Zarr v2";
 
@@ -43,7 +44,7 @@ int run_program(const std::vector<std::string>& words, const Commands& commands,
   }
   CLI::App program(kSummary, "zarrfs");
   program.footer("`zarrfs SOURCE [MOUNTPOINT]` is short for `zarrfs mount SOURCE [MOUNTPOINT]`.");
-  program.set_version_flag("--version", "zarrfs " ZARRFS_VERSION);
+  program.set_version_flag("--version", std::string("zarrfs ") + kProgramVersion);
   bool as_json = false;
   program.add_flag("--help-json", as_json, "Describe all commands and options as JSON");
   program.require_subcommand(0, 1);

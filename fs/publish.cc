@@ -10,7 +10,7 @@
 namespace zarrfs {
 
 namespace {
-constexpr std::size_t kLongest = std::size_t{1} << 16U;
+constexpr std::size_t kLongestList = std::size_t{1} << 16U;
 }
 
 Result<void> publish_mount(const std::string& mountpoint) {
@@ -20,7 +20,7 @@ Result<void> publish_mount(const std::string& mountpoint) {
 }
 
 std::string unpublished_of_mount(const std::string& mountpoint) {
-  std::string text(kLongest, '\0');
+  std::string text(kLongestList, '\0');
   const std::string name(kUnpublishedAttribute);
   const ssize_t size = ::getxattr(mountpoint.c_str(), name.c_str(), text.data(), text.size());
   text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));

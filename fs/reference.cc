@@ -1,4 +1,5 @@
 #include "core/base/json.h"
+#include "core/base/version.h"
 #include "core/present/profile.h"
 #include "fs/options.h"
 #include "fs/program.h"
@@ -49,7 +50,7 @@ Json describe(const MountOption& option) {
 
 std::string reference_json(const CLI::App& program) {
   Json document = Json::object();
-  document["version"] = ZARRFS_VERSION;
+  document["version"] = kProgramVersion;
   document["summary"] = program.get_description();
   document["commands"] = Json::array();
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {

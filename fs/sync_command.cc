@@ -1,13 +1,10 @@
 #include "fs/sync_command.h"
 
+#include "core/cli/exit_code.h"
 #include "fs/mount_table.h"
 #include "fs/publish.h"
 
 namespace zarrfs {
-
-namespace {
-constexpr int kCouldNot = 3;
-}  // namespace
 
 void SyncCommand::declare(CLI::App& app) {
   app.add_option("mountpoint", mountpoint_, "Where a store is mounted")

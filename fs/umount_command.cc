@@ -11,6 +11,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/json.h"
+#include "core/cli/exit_code.h"
 #include "fs/front_end.h"
 #include "fs/holders.h"
 #include "fs/mount_table.h"
@@ -20,7 +21,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kCouldNot = 3;
 constexpr int kSilentWait = 5000;                                   // milliseconds
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
 

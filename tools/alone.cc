@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_node(const fs::path& directory) {
+bool holds_node(const fs::path& directory) {
   std::error_code error;
   return fs::exists(directory / "zarr.json", error) || fs::exists(directory / ".zgroup", error);
 }
@@ -43,7 +43,8 @@ Result<void> check_published(const std::string& directory) {
 
 Result<std::vector<StoreLock>> be_alone(const std::string& directory) {
   std::vector<StoreLock> locks;
-  for (fs::path at = fs::absolute(directory); locks.empty() || is_node(at); at = at.parent_path()) {
+  for (fs::path at = fs::absolute(directory); locks.empty() || holds_node(at);
+       at = at.parent_path()) {
     ZARRFS_CHECK(check_published(at.string()));
     ZARRFS_TRY(std::shared_ptr<Store> store, open_store(at.string(), LinkPolicy::kInside));
     auto lock = lock_store(store);

@@ -12,18 +12,11 @@
 
 #include "core/base/request.h"
 #include "core/base/result.h"
+#include "core/cli/exit_code.h"
 
 namespace zarrfs {
 
 struct Streams;
-
-/// What a command's exit status says.
-enum ExitCode : int {
-  kGood = 0,
-  kFound = 1,     ///< Damage or a difference was found, or something was left as it is.
-  kUsage = 2,     ///< The command line does not make sense.
-  kCouldNot = 3,  ///< The work could not be done (or was interrupted).
-};
 
 struct Console {
   /// Terminals are recognised where the streams are the process's own.

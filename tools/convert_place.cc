@@ -51,7 +51,7 @@ Result<void> sync_path(const std::string& path) {
   return {};
 }
 
-Result<void> write_text(const std::string& path, std::string_view text) {
+Result<void> put_text(const std::string& path, std::string_view text) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.valid()) return fail(system_error(errno, path));
   while (!text.empty()) {
@@ -66,7 +66,7 @@ Result<void> write_text(const std::string& path, std::string_view text) {
 
 Result<void> write_marker(const std::string& directory, const std::string& text) {
   const std::string path = marker_of(directory);
-  auto written = write_text(path, text);
+  auto written = put_text(path, text);
   if (!written) {
     (void)::unlink(path.c_str());
     return written;
@@ -128,7 +128,7 @@ Result<Ownership> ownership_of(const fs::path& store) {
 
 /// Gives what is in `to` the modes and owners that files of the same names have in `from`; what is
 /// new there those of the store's root or document.
-Result<void> keep_ownership(const fs::path& from, const fs::path& to) {
+Result<void> give_ownership(const fs::path& from, const fs::path& to) {
   ZARRFS_TRY(const Ownership owned, ownership_of(from));
   std::error_code error;
   for (auto at = fs::recursive_directory_iterator(to, error);
@@ -214,7 +214,7 @@ Result<void> ConversionPlace::finish() {
     if (error) return fail(system_error(error.value(), path_));
     return sync_path(path_);
   }
-  ZARRFS_CHECK(keep_ownership(source_path_, path_));
+  ZARRFS_CHECK(give_ownership(source_path_, path_));
   if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, source_path_.c_str(), RENAME_EXCHANGE) != 0) {
     return fail(system_error(errno, "exchanging " + path_ + " and " + source_path_));
   }

@@ -26,7 +26,7 @@ bool simply_sharded(const Layout& layout) {
 }
 
 // The codecs of the inner chunks, in array axes.
-Json chunk_codecs(const ArrayMetadata& array, const Layout& layout) {
+Json chunk_codec_list(const ArrayMetadata& array, const Layout& layout) {
   if (!layout.sharded()) return array.document.at("codecs");
   Json list = Json::array();
   if (simply_sharded(layout) && array.codecs.size() == 1 &&
@@ -103,7 +103,7 @@ Result<ArrayPlan> plan_array(const SourceArray& array, const Form& form) {
 
   ArrayPlan plan;
   plan.document = base_document(array);
-  Json codecs = chunk_codecs(*node.array, layout);
+  Json codecs = chunk_codec_list(*node.array, layout);
   if (form.sharding()) {
     const auto shard = choose_shard_shape(form.shards, node.array->shape, layout.chunk_shape(),
                                           node.array->type.size);

@@ -20,7 +20,7 @@ bool is_time(const DataType& type) {
   return type.kind == TypeKind::kDatetime || type.kind == TypeKind::kTimedelta;
 }
 
-std::string formatted(double number) {
+std::string number_text(double number) {
   char text[64];
   (void)std::snprintf(text, sizeof text, "%.7g", number);
   return text;
@@ -87,7 +87,7 @@ std::string number_text(const DataType& type, ByteView element) {
     if constexpr (std::is_integral_v<decltype(number)>) {
       return std::to_string(number);
     } else {
-      return formatted(static_cast<double>(number));
+      return number_text(static_cast<double>(number));
     }
   });
 }
@@ -237,7 +237,7 @@ std::string ElementGauge::high_text() const {
 
 std::string ElementGauge::text_of(const Bytes& element) const {
   if (element.empty()) return "";
-  if (is_complex(type_)) return formatted(complex_magnitude(type_, element));
+  if (is_complex(type_)) return number_text(complex_magnitude(type_, element));
   if (is_time(type_)) return time_text(type_, load_element<std::int64_t>(element, 0));
   return number_text(type_, element);
 }

@@ -8,7 +8,7 @@ namespace zarrfs {
 namespace {
 
 // Items of the wire format of vlen-utf8: count, then each item's length and bytes.
-Result<std::vector<std::string>> split_items(ByteView bytes) {
+Result<std::vector<std::string>> items_of(ByteView bytes) {
   constexpr std::size_t kWord = 4;
   const auto broken = [] {
     return fail(Fault::kDamaged, "elements of variable length end too early");
@@ -195,7 +195,7 @@ Result<void> RegionReader::copy_part(const ChunkPart& part, const Box& box, Valu
   const std::size_t rank = box.begin.size();
   const std::uint64_t run = rank == 0 ? 1 : part.part.end[rank - 1] - part.part.begin[rank - 1];
   if (element_size_ == 0) {
-    ZARRFS_TRY(std::vector<std::string> items, split_items(elements));
+    ZARRFS_TRY(std::vector<std::string> items, items_of(elements));
     if (items.size() != expected) return wrong_size();
     for_each_row(part.part, [&](const std::vector<std::uint64_t>& at) {
       const auto from = items.begin() + static_cast<std::ptrdiff_t>(number_in(part.whole, at));

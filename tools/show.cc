@@ -13,11 +13,11 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::uint64_t kMaxPictureEdge = 4096;  // pixels of a PNG along one axis
-constexpr std::uint64_t kPreferredEdge = 512;    // small arrays are enlarged up to it
-constexpr std::uint64_t kMostEnlarged = 16;      // points for an element
-constexpr std::uint64_t kLinesOfText = 4;        // above and below the picture
-constexpr std::uint64_t kStripRows = 4;          // of an array of one axis
+constexpr std::uint64_t kMaxImageEdge = 4096;  // pixels of a PNG along one axis
+constexpr std::uint64_t kPreferredEdge = 512;  // small arrays are enlarged up to it
+constexpr std::uint64_t kMostEnlarged = 16;    // points for an element
+constexpr std::uint64_t kLinesOfText = 4;      // above and below the picture
+constexpr std::uint64_t kStripRows = 4;        // of an array of one axis
 constexpr std::uint64_t kScaleColumns = 24;
 
 struct PictureSize {
@@ -129,7 +129,7 @@ class Show final : public Command {
   }
 
   [[nodiscard]] PictureSize largest_picture() const {
-    if (!output_.empty()) return {kMaxPictureEdge, kMaxPictureEdge};
+    if (!output_.empty()) return {kMaxImageEdge, kMaxImageEdge};
     const TerminalSize terminal = terminal_size();
     const std::uint64_t lines = std::max<std::uint64_t>(terminal.lines, kLinesOfText + 1);
     return {(lines - kLinesOfText) * 2, terminal.columns};

@@ -16,7 +16,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kIndexCacheBytes = std::size_t{256} << 20U;
-constexpr int kMaxDepth = 64;
+constexpr int kMaxLevels = 64;
 
 Result<std::optional<Json>> read_v2_document(Store& store, const std::string& path) {
   ZARRFS_TRY(const auto document, store.read_document(path, kMaxDocument));
@@ -87,7 +87,7 @@ Result<void> walk_from(
       set_error(node.node, entered.error());
     }
   }
-  if (!visit(path, node) || !has_children(node.node.kind) || depth >= kMaxDepth) return {};
+  if (!visit(path, node) || !has_children(node.node.kind) || depth >= kMaxLevels) return {};
   ZARRFS_TRY(auto entries, store.list(path));
   if (!entries) return {};
   std::sort(entries->begin(), entries->end(),

@@ -28,7 +28,7 @@ class Command {
   [[nodiscard]] virtual std::string summary() const = 0;
   /// Declares arguments and options. Whatever `app` is bound to lives in the command.
   virtual void declare(CLI::App& app) = 0;
-  /// The exit status: 0 good, 1 damage or a difference was found, 2 usage, 3 could not.
+  /// An ExitCode.
   virtual int run(const Streams& streams) = 0;
 };
 

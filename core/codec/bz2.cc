@@ -12,9 +12,9 @@ namespace zarrfs {
 namespace {
 
 /// The library's lengths have 32 bits.
-constexpr std::size_t kPiece = std::size_t{1} << 30U;
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
 
-tl::unexpected<Error> damaged(const std::string& reason) {
+tl::unexpected<Error> damaged_stream(const std::string& reason) {
   return fail(Fault::kDamaged, "bz2: " + reason);
 }
 
@@ -33,9 +33,9 @@ class Decompressor {
     if (!ready_) return fail(Fault::kNoMemory, "bz2: no memory to decompress with");
     int status = BZ_OK;
     while (status != BZ_STREAM_END && !out.over_limit()) {
-      const ByteView piece = in.first(std::min(in.size(), kPiece));
+      const ByteView piece = in.first(std::min(in.size(), kMostAtOnce));
       MutableByteView space = out.space();
-      space = space.first(std::min(space.size(), kPiece));
+      space = space.first(std::min(space.size(), kMostAtOnce));
       // The library takes pointers to non-const but only reads.
       stream_.next_in = reinterpret_cast<char*>(const_cast<std::uint8_t*>(piece.data()));
       stream_.avail_in = static_cast<unsigned>(piece.size());
@@ -43,11 +43,11 @@ class Decompressor {
       stream_.avail_out = static_cast<unsigned>(space.size());
       status = BZ2_bzDecompress(&stream_);
       if (status == BZ_MEM_ERROR) return fail(Fault::kNoMemory, "bz2: no memory");
-      if (status != BZ_OK && status != BZ_STREAM_END) return damaged("a block is damaged");
+      if (status != BZ_OK && status != BZ_STREAM_END) return damaged_stream("a block is damaged");
       in = in.subspan(piece.size() - stream_.avail_in);
       out.filled(space.size() - stream_.avail_out);
       if (status == BZ_OK && in.empty() && stream_.avail_out != 0) {
-        return damaged("it ends before its last block");
+        return damaged_stream("it ends before its last block");
       }
     }
     return {};
@@ -59,7 +59,7 @@ class Decompressor {
 };
 
 Result<void> decompress_all(ByteView bytes, Output& out) {
-  if (bytes.empty()) return damaged("there are no bytes");
+  if (bytes.empty()) return damaged_stream("there are no bytes");
   while (!bytes.empty() && !out.over_limit()) {
     Decompressor stream;
     ZARRFS_CHECK(stream.run(bytes, out));
@@ -87,7 +87,7 @@ class Bz2Codec final : public Codec {
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    if (bytes.size() > kPiece) {
+    if (bytes.size() > kMostAtOnce) {
       return fail(Fault::kUnsupported,
                   "bz2: " + std::to_string(bytes.size()) + " bytes are more than it takes at once");
     }

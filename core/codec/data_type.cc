@@ -45,22 +45,22 @@ constexpr std::array kNamedTypes = {
     NamedType{"variable_length_bytes", TypeKind::kVariableBytes, 0},
 };
 
-struct Alias {
+struct TypeAlias {
   std::string_view name;
   std::string_view canonical;
 };
 
-constexpr std::array kAliases = {
-    Alias{"complex_float32", "complex64"},
-    Alias{"complex_float64", "complex128"},
-    Alias{"bytes", "variable_length_bytes"},
-    Alias{"binary", "variable_length_bytes"},
+constexpr std::array kTypeAliases = {
+    TypeAlias{"complex_float32", "complex64"},
+    TypeAlias{"complex_float64", "complex128"},
+    TypeAlias{"bytes", "variable_length_bytes"},
+    TypeAlias{"binary", "variable_length_bytes"},
 };
 
 constexpr std::array<std::string_view, 14> kTimeUnits = {
     "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"};
 
-auto damaged(const std::string& name, const std::string& reason) {
+auto damaged_type(const std::string& name, const std::string& reason) {
   return fail(Fault::kDamaged, "data type " + printable(name) + ": " + reason);
 }
 
@@ -80,7 +80,7 @@ Result<Spelling> take_apart(const Json& spelled) {
   if (!spelled.contains("configuration")) return spelling;
   spelling.configuration = spelled["configuration"];
   if (!spelling.configuration.is_object()) {
-    return damaged(spelling.name, "its configuration is not an object");
+    return damaged_type(spelling.name, "its configuration is not an object");
   }
   return spelling;
 }
@@ -90,11 +90,12 @@ Result<std::uint64_t> integer_member(const Spelling& spelling, const char* membe
                                      std::uint64_t low, std::uint64_t high) {
   const auto found = spelling.configuration.find(member);
   if (found == spelling.configuration.end()) {
-    return damaged(spelling.name, std::string(member) + " is missing");
+    return damaged_type(spelling.name, std::string(member) + " is missing");
   }
   if (!found->is_number_unsigned() || found->get<std::uint64_t>() < low) {
-    return damaged(spelling.name, std::string(member) + " " + printable(dump_json(*found), 40) +
-                                      " is not an integer of at least " + std::to_string(low));
+    return damaged_type(spelling.name, std::string(member) + " " +
+                                           printable(dump_json(*found), 40) +
+                                           " is not an integer of at least " + std::to_string(low));
   }
   if (found->get<std::uint64_t>() > high) {
     return fail(Fault::kUnsupported, "data type " + spelling.name + ": " + member + " " +
@@ -105,7 +106,7 @@ Result<std::uint64_t> integer_member(const Spelling& spelling, const char* membe
 }
 
 std::optional<DataType> parse_named(std::string_view name) {
-  for (const Alias& alias : kAliases) {
+  for (const TypeAlias& alias : kTypeAliases) {
     if (alias.name == name) name = alias.canonical;
   }
   for (const NamedType& named : kNamedTypes) {
@@ -142,7 +143,7 @@ std::optional<std::uint64_t> raw_bits(std::string_view name) {
 }
 
 Result<DataType> make_raw(const std::string& name, std::uint64_t bits) {
-  if (bits == 0 || bits % 8 != 0) return damaged(name, "not a positive multiple of 8 bits");
+  if (bits == 0 || bits % 8 != 0) return damaged_type(name, "not a positive multiple of 8 bits");
   if (bits / 8 > kMaxElement) {
     return fail(Fault::kUnsupported, "data type " + printable(name) + ": elements of more than " +
                                          std::to_string(kMaxElement) + " bytes");
@@ -157,8 +158,8 @@ Result<DataType> make_raw(const std::string& name, std::uint64_t bits) {
 Result<DataType> make_fixed_length(const Spelling& spelling, TypeKind kind) {
   ZARRFS_TRY(const std::uint64_t size, integer_member(spelling, "length_bytes", 1, kMaxElement));
   if (kind == TypeKind::kFixedUtf32 && size % 4 != 0) {
-    return damaged(spelling.name,
-                   "length_bytes " + std::to_string(size) + " is not a multiple of 4");
+    return damaged_type(spelling.name,
+                        "length_bytes " + std::to_string(size) + " is not a multiple of 4");
   }
   DataType type;
   type.kind = kind;
@@ -170,7 +171,7 @@ Result<DataType> make_fixed_length(const Spelling& spelling, TypeKind kind) {
 Result<DataType> make_time(const Spelling& spelling, TypeKind kind) {
   const auto unit = spelling.configuration.find("unit");
   if (unit == spelling.configuration.end() || !unit->is_string()) {
-    return damaged(spelling.name, "unit is missing or not a string");
+    return damaged_type(spelling.name, "unit is missing or not a string");
   }
   DataType type;
   type.kind = kind;
@@ -180,7 +181,8 @@ Result<DataType> make_time(const Spelling& spelling, TypeKind kind) {
   // The micro sign and the Greek letter.
   if (type.unit == "\xc2\xb5s" || type.unit == "\xce\xbcs") type.unit = "us";
   if (std::find(kTimeUnits.begin(), kTimeUnits.end(), type.unit) == kTimeUnits.end()) {
-    return damaged(spelling.name, "unit \"" + printable(type.unit) + "\" is not one of numpy's");
+    return damaged_type(spelling.name,
+                        "unit \"" + printable(type.unit) + "\" is not one of numpy's");
   }
   if (spelling.configuration.contains("scale_factor")) {
     ZARRFS_TRY(type.scale_factor, integer_member(spelling, "scale_factor", 1, INT32_MAX));
@@ -202,7 +204,8 @@ Result<Field> parse_field(const std::string& type_name, const Json& spelled, int
     type = &spelled[1];
   }
   if (name == nullptr || !name->is_string()) {
-    return damaged(type_name, "field " + printable(dump_json(spelled)) + " has no name and type");
+    return damaged_type(type_name,
+                        "field " + printable(dump_json(spelled)) + " has no name and type");
   }
   ZARRFS_TRY(DataType parsed, parse_at_depth(*type, depth + 1));
   if (parsed.variable_length()) {
@@ -220,7 +223,7 @@ Result<DataType> make_struct(const Spelling& spelling, int depth) {
   }
   const auto fields = spelling.configuration.find("fields");
   if (fields == spelling.configuration.end() || !fields->is_array() || fields->empty()) {
-    return damaged(spelling.name, "it has no fields");
+    return damaged_type(spelling.name, "it has no fields");
   }
   DataType type;
   type.kind = TypeKind::kStruct;
@@ -231,7 +234,7 @@ Result<DataType> make_struct(const Spelling& spelling, int depth) {
   for (const Json& one : *fields) {
     ZARRFS_TRY(Field field, parse_field(spelling.name, one, depth));
     if (!names.insert(field.name).second) {
-      return damaged(spelling.name, "field " + printable(field.name) + " occurs twice");
+      return damaged_type(spelling.name, "field " + printable(field.name) + " occurs twice");
     }
     size += field.type.size;
     if (size > kMaxElement) {

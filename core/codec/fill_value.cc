@@ -123,7 +123,7 @@ std::string to_hexadecimal(std::uint64_t bits, std::size_t bytes) {
 }
 
 /// The number that a JSON value stands for; hexadecimal not included.
-std::optional<double> number_of(const Json& value) {
+std::optional<double> json_number(const Json& value) {
   if (value.is_number()) return value.get<double>();
   if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (value == "Infinity") return std::numeric_limits<double>::infinity();
@@ -149,7 +149,7 @@ Result<Bytes> parse_float(const DataType& type, const Json& value) {
     const auto bits = hexadecimal(value.get_ref<const std::string&>(), type.size);
     if (bits) return little_bytes(*bits, type.size);
   }
-  const auto number = number_of(value);
+  const auto number = json_number(value);
   if (!number) return refuse(type, value, "not a number, its name or its hexadecimal bits");
   const auto bits = float_bits(type, *number);
   if (!bits) return refuse(type, value, "out of range");

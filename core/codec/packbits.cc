@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-Result<void> check_size(const char* codec, ByteView bytes, std::uint64_t expected) {
+Result<void> check_packed_size(const char* codec, ByteView bytes, std::uint64_t expected) {
   if (bytes.size() == expected) return {};
   return fail(Fault::kDamaged, std::string(codec) + ": " + std::to_string(bytes.size()) +
                                    " bytes where the chunk's elements take " +
@@ -125,7 +125,7 @@ class PackbitsCodec final : public Codec {
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& decoded) const override {
-    ZARRFS_CHECK(check_size("packbits", bytes, decoded.bytes()));
+    ZARRFS_CHECK(check_packed_size("packbits", bytes, decoded.bytes()));
     const std::uint64_t count = decoded.count();
     const Components& parts = packing_.components;
     const std::size_t first = packing_.padding == Padding::kFirstByte ? 1 : 0;
@@ -156,7 +156,7 @@ class PackbitsCodec final : public Codec {
   }
 
   [[nodiscard]] Result<void> check(ByteView bytes, std::uint64_t count) const {
-    ZARRFS_CHECK(check_size("packbits", bytes, encoded_size(count)));
+    ZARRFS_CHECK(check_packed_size("packbits", bytes, encoded_size(count)));
     if (packing_.padding == Padding::kNone) return {};
     const bool first = packing_.padding == Padding::kFirstByte;
     return check_padding("packbits", first ? bytes.front() : bytes.back(), padding_bits(count));
@@ -196,7 +196,7 @@ class NumcodecsPackbitsCodec final : public Codec {
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
                                      std::uint64_t /*limit*/) const override {
     const std::uint64_t count = decoded.count();
-    ZARRFS_CHECK(check_size("numcodecs.packbits", bytes, encoded_size(count)));
+    ZARRFS_CHECK(check_packed_size("numcodecs.packbits", bytes, encoded_size(count)));
     ZARRFS_CHECK(check_padding("numcodecs.packbits", bytes[0], (8 - count % 8) % 8));
     Bytes elements(count);
     for (std::uint64_t i = 0; i < count; ++i) elements[i] = bytes[1 + i / 8] >> (7 - i % 8) & 1U;
@@ -205,7 +205,7 @@ class NumcodecsPackbitsCodec final : public Codec {
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& decoded) const override {
     const std::uint64_t count = decoded.count();
-    ZARRFS_CHECK(check_size("numcodecs.packbits", bytes, count));
+    ZARRFS_CHECK(check_packed_size("numcodecs.packbits", bytes, count));
     Bytes packed(encoded_size(count));
     packed[0] = static_cast<std::uint8_t>((8 - count % 8) % 8);
     for (std::uint64_t i = 0; i < count; ++i) {

@@ -11,32 +11,33 @@ namespace {
 
 constexpr std::size_t kLength = sizeof(std::uint32_t);
 
-auto damaged(const std::string& reason) {
+auto damaged_items(const std::string& reason) {
   return fail(Fault::kDamaged, "variable-length items: " + reason);
 }
 
 template <class Visit>
 Result<void> walk_items(ByteView bytes, std::uint64_t count, const Visit& visit) {
-  if (bytes.size() < kLength) return damaged("no room for their number");
+  if (bytes.size() < kLength) return damaged_items("no room for their number");
   const auto stored = load_little<std::uint32_t>(bytes);
   if (stored != count) {
-    return damaged("there are " + std::to_string(stored) + " where the chunk has " +
-                   std::to_string(count) + " elements");
+    return damaged_items("there are " + std::to_string(stored) + " where the chunk has " +
+                         std::to_string(count) + " elements");
   }
   std::size_t at = kLength;
   for (std::uint32_t i = 0; i < stored; ++i) {
-    if (bytes.size() - at < kLength) return damaged("item " + std::to_string(i) + " is missing");
+    if (bytes.size() - at < kLength)
+      return damaged_items("item " + std::to_string(i) + " is missing");
     const auto length = load_little<std::uint32_t>(bytes.subspan(at));
     at += kLength;
     if (bytes.size() - at < length) {
-      return damaged("item " + std::to_string(i) + " of " + std::to_string(length) +
-                     " bytes ends after the chunk");
+      return damaged_items("item " + std::to_string(i) + " of " + std::to_string(length) +
+                           " bytes ends after the chunk");
     }
     visit(bytes.subspan(at, length));
     at += length;
   }
   if (at == bytes.size()) return {};
-  return damaged(std::to_string(bytes.size() - at) + " bytes follow the last one");
+  return damaged_items(std::to_string(bytes.size() - at) + " bytes follow the last one");
 }
 
 class VlenCodec final : public Codec {
@@ -54,7 +55,7 @@ class VlenCodec final : public Codec {
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& decoded,
                                      std::uint64_t limit) const override {
     if (bytes.size() > limit) {
-      return damaged(std::to_string(bytes.size()) + " bytes are more than a chunk may have");
+      return damaged_items(std::to_string(bytes.size()) + " bytes are more than a chunk may have");
     }
     ZARRFS_CHECK(check_items(bytes, decoded.count()));
     return Bytes(bytes.begin(), bytes.end());

@@ -16,12 +16,12 @@ const SmallFloat& format_of(const DataType& type) {
   return format != nullptr ? *format : half_format();
 }
 
-unsigned integer_bits(const DataType& type) {
+unsigned width_of(const DataType& type) {
   return type.name == "int2" || type.name == "uint2" ? 2 : 4;
 }
 
 std::uint8_t widen_integer(const DataType& type, std::uint8_t stored) {
-  const unsigned bits = integer_bits(type);
+  const unsigned bits = width_of(type);
   const unsigned value = stored & ((1U << bits) - 1U);
   const unsigned sign = 1U << (bits - 1U);
   if (type.kind == TypeKind::kSmallUint || (value & sign) == 0) {

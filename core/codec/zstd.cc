@@ -20,10 +20,10 @@ struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
-using Decompressor = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+using Context = std::unique_ptr<ZSTD_DCtx, FreeContext>;
 using Compressor = std::unique_ptr<ZSTD_CCtx, FreeContext>;
 
-tl::unexpected<Error> damaged(const std::string& reason) {
+tl::unexpected<Error> damaged_frame(const std::string& reason) {
   return fail(Fault::kDamaged, "zstd: " + reason);
 }
 
@@ -31,7 +31,7 @@ Result<Bytes> decode_at_once(ZSTD_DCtx* context, ByteView bytes, std::uint64_t s
   Bytes out(size);
   const std::size_t produced =
       ZSTD_decompressDCtx(context, out.data(), out.size(), bytes.data(), bytes.size());
-  if (ZSTD_isError(produced) != 0) return damaged(ZSTD_getErrorName(produced));
+  if (ZSTD_isError(produced) != 0) return damaged_frame(ZSTD_getErrorName(produced));
   out.resize(produced);
   return out;
 }
@@ -46,11 +46,11 @@ Result<Bytes> decode_in_pieces(ZSTD_DCtx* context, ByteView bytes, std::uint64_t
     ZSTD_outBuffer buffer{space.data(), space.size(), 0};
     const std::size_t before = in.pos;
     wanted = ZSTD_decompressStream(context, &buffer, &in);
-    if (ZSTD_isError(wanted) != 0) return damaged(ZSTD_getErrorName(wanted));
+    if (ZSTD_isError(wanted) != 0) return damaged_frame(ZSTD_getErrorName(wanted));
     out.filled(buffer.pos);
     if (out.over_limit()) break;
     if (wanted != 0 && in.pos == before && buffer.pos == 0) {
-      return damaged("a frame ends before its last block");
+      return damaged_frame("a frame ends before its last block");
     }
   }
   return out.take("zstd");
@@ -59,12 +59,12 @@ Result<Bytes> decode_in_pieces(ZSTD_DCtx* context, ByteView bytes, std::uint64_t
 /// Walks the frames by their block headers: the sum of their content sizes, or nothing where a
 /// frame does not tell its own; kDamaged where a frame is not whole.
 Result<std::optional<std::uint64_t>> claimed_size(ByteView bytes) {
-  if (bytes.empty()) return damaged("there are no bytes");
+  if (bytes.empty()) return damaged_frame("there are no bytes");
   std::optional<std::uint64_t> sum = 0;
   while (!bytes.empty()) {
     const std::size_t frame = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
     if (ZSTD_isError(frame) != 0) {
-      return damaged(std::string("a frame is not whole: ") + ZSTD_getErrorName(frame));
+      return damaged_frame(std::string("a frame is not whole: ") + ZSTD_getErrorName(frame));
     }
     const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
     const bool known = sum && size != ZSTD_CONTENTSIZE_UNKNOWN;
@@ -89,7 +89,7 @@ class ZstdCodec final : public Codec {
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
     ZARRFS_TRY(const std::optional<std::uint64_t> claimed, claimed_size(bytes));
-    const Decompressor context(ZSTD_createDCtx());
+    const Context context(ZSTD_createDCtx());
     if (!context) return fail(Fault::kNoMemory, "zstd: no memory to decompress with");
     if (!claimed) return decode_in_pieces(context.get(), bytes, limit);
     const std::uint64_t size = *claimed;

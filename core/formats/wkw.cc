@@ -22,8 +22,8 @@ constexpr std::array kVoxelTypes = {
     VoxelType{"int64", 8},
 };
 
-tl::unexpected<Error> wrong(Fault fault, const std::string& what, std::uint64_t value,
-                            const std::string& wanted) {
+tl::unexpected<Error> wrong_header(Fault fault, const std::string& what, std::uint64_t value,
+                                   const std::string& wanted) {
   return fail(fault, "the header's " + what + " is " + std::to_string(value) + ", not " + wanted);
 }
 
@@ -42,32 +42,32 @@ Result<WkwHeader> parse_wkw_header(ByteView bytes) {
   if (bytes[0] != 'W' || bytes[1] != 'K' || bytes[2] != 'W') {
     return fail(Fault::kDamaged, "the header does not begin with WKW");
   }
-  if (bytes[3] != 1) return wrong(Fault::kUnsupported, "version", bytes[3], "1");
+  if (bytes[3] != 1) return wrong_header(Fault::kUnsupported, "version", bytes[3], "1");
   WkwHeader header;
   header.block_log2 = bytes[4] & 0x0fU;
   header.file_log2 = bytes[4] >> 4U;
   if (header.file_log2 > kMaxFileLog2) {
-    return wrong(Fault::kUnsupported, "number of blocks along an edge", header.file_edge(),
-                 "at most 128");
+    return wrong_header(Fault::kUnsupported, "number of blocks along an edge", header.file_edge(),
+                        "at most 128");
   }
   if (bytes[5] < 1 || bytes[5] > 3) {
-    return wrong(Fault::kDamaged, "block type", bytes[5], "1 (raw), 2 (LZ4) or 3 (LZ4HC)");
+    return wrong_header(Fault::kDamaged, "block type", bytes[5], "1 (raw), 2 (LZ4) or 3 (LZ4HC)");
   }
   header.lz4 = bytes[5] != 1;
   if (bytes[6] < 1 || bytes[6] > kVoxelTypes.size()) {
-    return wrong(Fault::kDamaged, "voxel type", bytes[6], "1 to 10");
+    return wrong_header(Fault::kDamaged, "voxel type", bytes[6], "1 to 10");
   }
   const VoxelType& type = kVoxelTypes.at(bytes[6] - 1U);
   header.data_type = type.name;
   header.voxel_bytes = bytes[7];
   if (header.voxel_bytes == 0 || header.voxel_bytes % type.bytes != 0) {
-    return wrong(Fault::kDamaged, "voxel size", header.voxel_bytes,
-                 std::string("a multiple of the size of ") + type.name);
+    return wrong_header(Fault::kDamaged, "voxel size", header.voxel_bytes,
+                        std::string("a multiple of the size of ") + type.name);
   }
   header.channels = header.voxel_bytes / type.bytes;
   header.data_offset = load_little<std::uint64_t>(bytes.subspan(8));
   if (header.block_bytes() > kMaxBlockBytes) {
-    return wrong(Fault::kUnsupported, "block", header.block_bytes(), "at most 2 GiB");
+    return wrong_header(Fault::kUnsupported, "block", header.block_bytes(), "at most 2 GiB");
   }
   return header;
 }

@@ -11,6 +11,7 @@
 #include "core/formats/fields.h"
 #include "core/formats/format.h"
 #include "core/formats/told.h"
+#include "core/formats/voxel_chunk.h"
 #include "core/formats/wkw.h"
 #include "core/store/part_file.h"
 #include "core/zarr/chunk_key.h"
@@ -19,8 +20,6 @@
 
 namespace zarrfs {
 namespace {
-
-using Extent3 = std::array<std::uint64_t, 3>;
 
 constexpr const char* kHeaderName = "header.wkw";
 /// The codec that numcodecs calls lz4 has the size of the decoded bytes before the block.

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxFamilies = 1024;
 constexpr std::size_t kMaxGenerations = 4096;
 constexpr std::size_t kMaxSiblings = 1000;
 constexpr std::chrono::seconds kPassThroughValidity{10};
-constexpr int kRestPerWork = 10;  // names of dimensions are kept this many times as long
+constexpr int kRestPerScan = 10;  // names of dimensions are kept this many times as long
 
 std::shared_ptr<const Bytes> text_of(const Json& document) {
   const std::string text = dump_document(document);
@@ -320,7 +320,7 @@ std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   const auto done = Clock::now();
   const std::lock_guard lock(mutex_);
   dimensions_ = std::move(names);
-  dimensions_until_ = done + std::max<Clock::duration>(kValidity, (done - begun) * kRestPerWork);
+  dimensions_until_ = done + std::max<Clock::duration>(kValidity, (done - begun) * kRestPerScan);
   return dimensions_;
 }
 

@@ -18,7 +18,7 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0xcbf29ce48422
   return hash ^ (hash >> 32U);
 }
 
-struct stat status_of(std::uint64_t inode, std::int64_t modified_ns) {
+struct stat made_status(std::uint64_t inode, std::int64_t modified_ns) {
   struct stat status {};
   status.st_ino = inode;
   status.st_nlink = 1;
@@ -36,7 +36,7 @@ struct stat status_of(std::uint64_t inode, std::int64_t modified_ns) {
 struct stat object_status(const std::string& path, const std::string& version, std::uint64_t size,
                           std::int64_t modified_ns) {
   // Two hashes of the version: the device takes part in a file's identity.
-  struct stat status = status_of(hash_of(version, hash_of(path)), modified_ns);
+  struct stat status = made_status(hash_of(version, hash_of(path)), modified_ns);
   status.st_dev = hash_of(version, hash_of("version"));
   status.st_mode = S_IFREG | 0444U;
   status.st_size = static_cast<off_t>(size);
@@ -46,7 +46,7 @@ struct stat object_status(const std::string& path, const std::string& version, s
 }
 
 struct stat prefix_status(const std::string& path, std::int64_t modified_ns) {
-  struct stat status = status_of(hash_of(path), modified_ns);
+  struct stat status = made_status(hash_of(path), modified_ns);
   status.st_mode = S_IFDIR | 0555U;
   status.st_nlink = 2;
   return status;

@@ -6,7 +6,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::int64_t kPerSecond = 1'000'000'000;
 constexpr int kDocumentAttempts = 5;
 
 Error changed_in_place(const std::string& name) {
@@ -24,7 +24,7 @@ Result<void> check_unchanged(const File& file) {
 
 FileIdentity identity_of(const struct stat& status) {
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec};
+          status.st_mtim.tv_sec * kPerSecond + status.st_mtim.tv_nsec};
 }
 
 Result<Bytes> File::read_range(ByteRange range) const {

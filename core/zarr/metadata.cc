@@ -171,7 +171,7 @@ std::string document_name(const std::string& path) {
 
 /// `result` with the name of the document in front of its error's message.
 template <class T>
-Result<T> named(Result<T> result, const std::string& path) {
+Result<T> with_path(Result<T> result, const std::string& path) {
   if (!result) result.error().message = document_name(path) + ": " + result.error().message;
   return result;
 }
@@ -179,12 +179,12 @@ Result<T> named(Result<T> result, const std::string& path) {
 }  // namespace
 
 Result<ArrayMetadata> parse_array(const Json& document, const std::string& path) {
-  const auto type = named(parse_head(document), path);
+  const auto type = with_path(parse_head(document), path);
   if (!type) return fail(type.error());
   if (*type != "array") {
     return fail(Fault::kDamaged, document_name(path) + ": node_type is \"group\", not \"array\"");
   }
-  return named(parse_array_members(document), path);
+  return with_path(parse_array_members(document), path);
 }
 
 Result<NodeMetadata> parse_node(std::string_view text, const std::string& path) {
@@ -196,12 +196,12 @@ Result<NodeMetadata> parse_node(std::string_view text, const std::string& path) 
   const CutText cut = cut_member(text, kConsolidated);
   ZARRFS_TRY(Json document, parse_json(cut.text, document_name(path)));
   if (document.is_object()) document.erase(kConsolidated);
-  ZARRFS_TRY(const std::string type, named(parse_head(document), path));
+  ZARRFS_TRY(const std::string type, with_path(parse_head(document), path));
   if (type == "array") {
     ZARRFS_TRY(ArrayMetadata array, parse_array(document, path));
     return array;
   }
-  ZARRFS_TRY(GroupMetadata group, named(parse_group(std::move(document), cut.had_value), path));
+  ZARRFS_TRY(GroupMetadata group, with_path(parse_group(std::move(document), cut.had_value), path));
   return group;
 }
 

@@ -10,22 +10,23 @@ namespace {
 constexpr std::uint64_t kDefaultShardBytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kVariableElementBytes = 16;
 
-Json named(const std::string& name, Json configuration) {
+Json extension_point(const std::string& name, Json configuration) {
   return Json{{"name", name}, {"configuration", std::move(configuration)}};
 }
 
 Json regular_grid(std::span<const std::uint64_t> shape) {
-  return named("regular",
-               {{"chunk_shape", std::vector<std::uint64_t>(shape.begin(), shape.end())}});
+  return extension_point("regular",
+                         {{"chunk_shape", std::vector<std::uint64_t>(shape.begin(), shape.end())}});
 }
 
 Json sharding_codec(const std::vector<std::uint64_t>& chunk_shape, Json codecs) {
-  return named("sharding_indexed",
-               {{"chunk_shape", chunk_shape},
-                {"codecs", std::move(codecs)},
-                {"index_codecs",
-                 Json::array({named("bytes", {{"endian", "little"}}), Json{{"name", "crc32c"}}})},
-                {"index_location", "end"}});
+  return extension_point(
+      "sharding_indexed",
+      {{"chunk_shape", chunk_shape},
+       {"codecs", std::move(codecs)},
+       {"index_codecs",
+        Json::array({extension_point("bytes", {{"endian", "little"}}), Json{{"name", "crc32c"}}})},
+       {"index_location", "end"}});
 }
 
 // Doubles the shard along the axis on which it has the fewest chunks, as long as it stays within

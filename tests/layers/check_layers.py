@@ -2,7 +2,10 @@
 """Reads the include lines of the sources and fails on an edge that the layers do not allow.
 
     base <- {store, codec} <- zarr <- {formats, present, write} <- chunks <- nodes <- vfs <- {fs, tools};  fs/main.cc joins all
+
+Fails, too, where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
 """
+import collections
 import pathlib
 import re
 import sys
@@ -37,15 +40,58 @@ HOMES = {
 }
 MAX_LINES = 600
 
+# The name that a line declares, at the left edge, as clang-format leaves it.
+QUOTED = re.compile(r"""//.*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""")
+DECLARED = [re.compile(pattern) for pattern in (
+    r"#define (\w+)", r"(?:class|struct|enum class|enum|union) (\w+)\b[^;=()]*(?:\{|$)", r"using (\w+) =",
+    r"[^=(){]*?[\s&*](\w+)(?:\[[^\]]*\])? ?(?:=|\{|;)", r"[^=;{}#]*?[\s&*](\w+)\(")]
+DECLARES = re.compile(r"(?!template|namespace|static_assert)[\w\[]")
+
 
 def layer_of(path: str):
     found = [layer for layer in LAYERS if path.startswith(layer + "/")]
     return max(found, key=len) if found else None
 
 
+def declared(text: str, header: bool):
+    """{name: its line} of what a source declares in its anonymous namespaces, and its macros, or of what a header declares."""
+    depth, inside, names = 0, 1 if header else None, {}
+    for line in text.splitlines():
+        bare = QUOTED.sub("", line)
+        before, depth = depth, depth + bare.count("{") - bare.count("}")
+        if not header and line.startswith("namespace {"):
+            inside = depth
+        elif not header and inside is not None and depth < inside:
+            inside = None
+        elif (before == inside and DECLARES.match(line)) or line.startswith("#define"):
+            found = next(filter(None, (pattern.match(bare) for pattern in DECLARED)), None)
+            if found:
+                names[found[1]] = line
+    return names
+
+
+def clashes(texts):
+    """Lines about names of sources' own, out of {file: its text}, that their folder or a header that they may see has, too."""
+    homes = collections.defaultdict(list)
+    shared = collections.defaultdict(set)
+    for name, text in texts.items():
+        if name.endswith(".h"):
+            shared[layer_of(name)].update(declared(text, header=True))
+            continue
+        for own, line in declared(text, header=False).items():
+            homes[name.rpartition("/")[0], own].append((name, line))
+    for (_, own), places in homes.items():
+        if len(places) > 1 and len({line if line.startswith("using") else name for name, line in places}) > 1:
+            yield f"{', '.join(name for name, _ in places)}: each has its own {own}; names of their own differ within a folder"
+        layer = layer_of(places[0][0])
+        for seen in [layer, *LAYERS[layer]]:
+            if own in shared[seen]:
+                yield f"{places[0][0]}: its own {own} has the name of what a header of {seen} declares"
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    faults, checked = [], 0
+    faults, texts = [], {}
     files = [p for top in ("core", "fs", "tools", "tests", "packaging") for p in (root / top).rglob("*") if p.is_file()]
     for path in sorted(files):
         name = path.relative_to(root).as_posix()
@@ -58,7 +104,7 @@ def main() -> int:
         layer = layer_of(name)
         if layer is None or path.suffix == ".py":
             continue
-        checked += 1
+        texts[name] = text
         for quoted, angled in re.findall(r'^#include (?:"([^"]+)"|<([^>]+)>)', text, re.M):
             if quoted:
                 target = layer_of(quoted)
@@ -68,8 +114,9 @@ def main() -> int:
             for pattern, homes in HOMES.items():
                 if angled and re.match(pattern, angled) and layer not in homes:
                     faults.append(f"{name}: includes <{angled}>, whose home is {', '.join(homes)}")
-    print("\n".join(faults) if faults else f"layers: {checked} files, every include allowed")
-    return 1 if faults or not checked else 0
+    faults += clashes(texts)
+    print("\n".join(faults) if faults else f"layers: {len(texts)} files, every include allowed")
+    return 1 if faults or not texts else 0
 
 
 if __name__ == "__main__":

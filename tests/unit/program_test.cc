@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/base/version.h"
 #include "fs/commands.h"
 #include "fs/options.h"
 
@@ -52,7 +53,7 @@ TEST_F(Program, HelpAndVersionAreGood) {
   EXPECT_EQ(run({"zarrfs", "--help"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("Say a word"));
   EXPECT_EQ(run({"zarrfs", "--version"}), 0);
-  EXPECT_THAT(out_.str(), HasSubstr(ZARRFS_VERSION));
+  EXPECT_THAT(out_.str(), HasSubstr(kProgramVersion));
 }
 
 TEST_F(Program, WrongWordsAreAUsageErrorAndNamed) {

@@ -22,7 +22,7 @@ constexpr std::size_t kMostText = std::size_t{1} << 20U;
 constexpr std::chrono::seconds kPatience{30};
 constexpr const char* kMachineService = "http://169.254.169.254";
 
-std::string trimmed(std::string_view text) {
+std::string stripped(std::string_view text) {
   const auto blank = [](unsigned char letter) { return std::isspace(letter) != 0; };
   while (!text.empty() && blank(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && blank(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
@@ -98,22 +98,22 @@ Sections parse_sections(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view raw = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string line = trimmed(raw);
+    const std::string line = stripped(raw);
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;
     if (line[0] == '[') {
       const std::size_t close = line.find(']');
       current =
-          close == std::string::npos ? nullptr : &sections[trimmed(line.substr(1, close - 1))];
+          close == std::string::npos ? nullptr : &sections[stripped(line.substr(1, close - 1))];
       continue;
     }
     // Indented lines belong to nested settings, which mean nothing here.
     const bool nested = std::isspace(static_cast<unsigned char>(raw[0])) != 0;
     const std::size_t equals = line.find('=');
     if (current == nullptr || nested || equals == std::string::npos) continue;
-    std::string name = trimmed(line.substr(0, equals));
+    std::string name = stripped(line.substr(0, equals));
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    (*current)[name] = trimmed(line.substr(equals + 1));
+    (*current)[name] = stripped(line.substr(equals + 1));
   }
   return sections;
 }
@@ -236,7 +236,7 @@ Result<std::optional<Credentials>> CredentialSource::from_web_identity() {
   HttpRequest request = small_request(
       base + "/?Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" +
       percent_encode(*role, false) + "&RoleSessionName=" + percent_encode(session, false) +
-      "&WebIdentityToken=" + percent_encode(trimmed(*token), false));
+      "&WebIdentityToken=" + percent_encode(stripped(*token), false));
   ZARRFS_TRY(const std::string xml, fetch(std::move(request), "the token service (STS)"));
   Credentials found;
   found.key = {element(xml, "AccessKeyId"), element(xml, "SecretAccessKey"),
@@ -282,7 +282,7 @@ Result<std::optional<Credentials>> CredentialSource::from_container() {
   if (const auto file = environment_("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")) {
     token = read_file(*file);
   }
-  if (token) request.headers.emplace_back("Authorization", trimmed(*token));
+  if (token) request.headers.emplace_back("Authorization", stripped(*token));
   ZARRFS_TRY(const std::string json, fetch(std::move(request), "the container's credentials"));
   ZARRFS_TRY(Credentials found, parse_credentials(json, "the container's credentials"));
   return found;
@@ -299,14 +299,14 @@ Result<std::optional<Credentials>> CredentialSource::from_machine() {
   if (!token) return std::nullopt;  // not a machine of Amazon's
   const auto with_token = [&](const std::string& path) {
     HttpRequest request = small_request(base + path);
-    request.headers.emplace_back("X-aws-ec2-metadata-token", trimmed(*token));
+    request.headers.emplace_back("X-aws-ec2-metadata-token", stripped(*token));
     return fetch(std::move(request), "the machine's credentials");
   };
   const std::string roles = "/latest/meta-data/iam/security-credentials/";
   const auto role = with_token(roles);
   if (!role) return std::nullopt;  // it has no role
   ZARRFS_TRY(const std::string json,
-             with_token(roles + trimmed(std::string_view(*role).substr(0, role->find('\n')))));
+             with_token(roles + stripped(std::string_view(*role).substr(0, role->find('\n')))));
   ZARRFS_TRY(Credentials found, parse_credentials(json, "the machine's credentials"));
   return found;
 }
@@ -330,7 +330,7 @@ Result<TokenSource::Token> TokenSource::find() {
   }
   if (const auto file = environment_("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE")) {
     const auto text = read_file(*file);
-    if (text) return Token{trimmed(*text), now() + 2 * kEarly};
+    if (text) return Token{stripped(*text), now() + 2 * kEarly};
     return fail(Fault::kDenied, *file + " (CLOUDSDK_AUTH_ACCESS_TOKEN_FILE) cannot be read");
   }
   const std::string host = environment_("GCE_METADATA_HOST").value_or("metadata.google.internal");

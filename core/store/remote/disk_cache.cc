@@ -38,7 +38,7 @@ bool write_all(int fd, ByteView bytes, std::uint64_t offset) {
   return true;
 }
 
-bool read_all(int fd, MutableByteView bytes, std::uint64_t offset) {
+bool read_exactly(int fd, MutableByteView bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const ssize_t done = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
@@ -57,7 +57,7 @@ std::optional<std::string> read_text(const std::string& path) {
     return std::nullopt;
   }
   Bytes bytes(static_cast<std::size_t>(status.st_size));
-  if (!read_all(fd.get(), bytes, 0)) return std::nullopt;
+  if (!read_exactly(fd.get(), bytes, 0)) return std::nullopt;
   return std::string(bytes.begin(), bytes.end());
 }
 
@@ -108,7 +108,7 @@ class DiskCache::Entry {
       const std::uint64_t stop = record->first + record->second.length;
       if (stop <= at) return std::nullopt;
       Bytes bytes(static_cast<std::size_t>(record->second.length));
-      if (!read_all(data_.get(), bytes, record->first) ||
+      if (!read_exactly(data_.get(), bytes, record->first) ||
           crc32c(bytes) != record->second.checksum) {
         records_.erase(record);
         return std::nullopt;
@@ -148,7 +148,7 @@ class DiskCache::Entry {
     const std::uint64_t end = static_cast<std::uint64_t>(status.st_size) / kRecord * kRecord;
     for (; index_read_ < end; index_read_ += kRecord) {
       Bytes bytes(kRecord);
-      if (!read_all(index_.get(), bytes, index_read_)) return;
+      if (!read_exactly(index_.get(), bytes, index_read_)) return;
       const auto record = decode_cached_range(bytes);
       if (!record) continue;
       Known& known = records_[record->range.offset];

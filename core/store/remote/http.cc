@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/version.h"
+
 namespace zarrfs {
 namespace {
 
@@ -153,7 +155,7 @@ struct HttpClient::State {
     set(CURLOPT_NETRC, request.netrc ? static_cast<long>(CURL_NETRC_OPTIONAL)
                                      : static_cast<long>(CURL_NETRC_IGNORED));
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    set(CURLOPT_USERAGENT, "zarrfs/" ZARRFS_VERSION);
+    set(CURLOPT_USERAGENT, (std::string("zarrfs/") + kProgramVersion).c_str());
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
     set(CURLOPT_BUFFERSIZE, 256L << 10U);

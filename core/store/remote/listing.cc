@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{64} << 10U;
+constexpr std::size_t kMostTextOfElement = std::size_t{64} << 10U;
 constexpr std::size_t kMostDepth = 16;
 
 /// Tells each element without children, with its path ("ListBucketResult/Contents/Key") and text.
@@ -47,14 +47,14 @@ class Reader {
   static void on_text(void* self, const XML_Char* text, int length) {
     Reader& reader = of(self);
     reader.text_.append(text, static_cast<std::size_t>(length));
-    if (reader.text_.size() > kMostText) reader.stop();
+    if (reader.text_.size() > kMostTextOfElement) reader.stop();
   }
   static void on_doctype(void* self, const XML_Char*, const XML_Char*, const XML_Char*, int) {
     of(self).stop();
   }
   void start(std::string_view name) {
     ends_.push_back(path_.size());
-    if (ends_.size() > kMostDepth || name.size() > kMostText) return stop();
+    if (ends_.size() > kMostDepth || name.size() > kMostTextOfElement) return stop();
     if (!path_.empty()) path_ += '/';
     path_ += name;
     text_.clear();

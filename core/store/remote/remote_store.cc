@@ -10,7 +10,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::int64_t kPerSecond = 1'000'000'000;
 
 std::string version_text(const ObjectInfo& info) {
   return info.version.tag + " " + std::to_string(info.size);
@@ -54,7 +54,7 @@ class RemoteStore final : public ObjectStore {
   RemoteStore(std::shared_ptr<RemoteObjects> objects, std::string name)
       : objects_(std::move(objects)),
         name_(std::move(name)),
-        opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kNanoseconds) {}
+        opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kPerSecond) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] StoreTraits traits() const override { return {false, objects_->lists(), false}; }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSchemes = {"http", "https", "s3", "gs"};
 
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
   std::string made(text);
   std::transform(made.begin(), made.end(), made.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
@@ -39,7 +39,7 @@ std::string Url::text() const { return scheme + "://" + authority + path; }
 std::optional<std::string> remote_scheme(std::string_view source) {
   const std::size_t colon = source.find("://");
   if (colon == std::string_view::npos) return std::nullopt;
-  std::string scheme = lower(source.substr(0, colon));
+  std::string scheme = lower_case(source.substr(0, colon));
   if (std::find(kSchemes.begin(), kSchemes.end(), scheme) == kSchemes.end()) return std::nullopt;
   return scheme;
 }
@@ -50,7 +50,7 @@ Result<Url> parse_url(const std::string& text) {
     return fail(Fault::kInvalid, "\"" + text + "\" is not a URL");
   }
   Url url;
-  url.scheme = lower(std::string_view(text).substr(0, colon));
+  url.scheme = lower_case(std::string_view(text).substr(0, colon));
   const std::string rest = text.substr(colon + 3);
   url.authority = rest.substr(0, rest.find_first_of("/?#"));
   // The text may hold a password: it is not repeated.

@@ -17,6 +17,7 @@
 #include "core/base/fd.h"
 #include "core/base/file_limit.h"
 #include "core/base/json.h"
+#include "core/cli/exit_code.h"
 #include "core/codec/decoding_room.h"
 #include "core/formats/format_store.h"
 #include "core/store/object_store.h"
@@ -38,7 +39,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kCouldNot = 3;
 constexpr std::chrono::seconds kWaitForWriter{10};  // An earlier mount may still be finishing.
 constexpr unsigned kThreads = 8;
 constexpr unsigned kThreadsFar = 64;
@@ -102,7 +102,7 @@ class Daemon {
     ZARRFS_CHECK(open_log());
     ZARRFS_CHECK(drop_privileges());  // before the first thread: each has its own
     ZARRFS_CHECK(open_view());
-    if (const std::string notice = view_->notice(); !notice.empty()) say(notice);
+    if (std::string notice = view_->notice(); !notice.empty()) facts_.push_back(std::move(notice));
     ZARRFS_CHECK(mount());
     return serve();
   }
@@ -303,8 +303,8 @@ class Daemon {
   void tell_ready() {
     log_->write(LogLevel::kInfo, "mounted " + source_ + " on " + mountpoint_);
     ::sd_notifyf(0, "READY=1\nMAINPID=%d", static_cast<int>(::getpid()));
-    if (!readiness_.awaited()) return;
     tell_facts();
+    if (!readiness_.awaited()) return;
     let_go_of_terminal();
     readiness_.tell();
   }

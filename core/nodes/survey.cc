@@ -111,8 +111,11 @@ struct Named {
   void add(const std::string& path) {
     if (++count <= kNamed) names += (count > 1 ? ", /" : "/") + printable(path);
   }
-  [[nodiscard]] std::string text() const {
-    return count <= kNamed ? names : names + " and " + std::to_string(count - kNamed) + " more";
+  /// "4 hidden (/a, /b, /c and 1 more)"
+  [[nodiscard]] std::string text(const std::string& what) const {
+    const std::size_t more = count > kNamed ? count - kNamed : 0;
+    return std::to_string(count) + " " + what + " (" + names +
+           (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
   }
 };
 
@@ -142,11 +145,18 @@ Survey survey_store(Store& store, std::size_t most) { return Surveyor(store, mos
 
 ProfileChoice choose_for(const Survey& survey) {
   if (survey.ome) return {"ome", "/" + printable(*survey.ome) + " has OME-Zarr metadata"};
-  if (!survey.cf) return {"generic", ""};
+  if (!survey.cf) return {"generic", "no OME-Zarr or CF metadata"};
   const std::string because =
       "/" + printable(*survey.cf) + " has metadata as xarray and netCDF write it";
   if (netcdf_reads_all(survey)) return {"netcdf", because};
   return {"xarray", because + ", and profile=netcdf would hide arrays"};
+}
+
+std::string contents_of(const Survey& survey) {
+  const std::size_t count = survey.arrays.size();
+  if (!survey.whole) return "more than " + std::to_string(count) + " arrays";
+  if (count == 0) return "no arrays";
+  return std::to_string(count) + (count == 1 ? " array" : " arrays");
 }
 
 std::string shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options) {
@@ -161,9 +171,9 @@ std::string shortcomings(const Survey& survey, const Profile& profile, const Vie
     }
   }
   std::string text;
-  if (hidden.count > 0) text = "hidden: " + hidden.text();
+  if (hidden.count > 0) text = hidden.text("hidden");
   if (not_rechunked.count > 0) {
-    text += (text.empty() ? "" : "; ") + ("not re-chunked: " + not_rechunked.text());
+    text += (text.empty() ? "" : ", ") + not_rechunked.text("not re-chunked");
   }
   return text;
 }

@@ -35,12 +35,15 @@ struct Survey {
 /// Looks at no more than `most` nodes. What cannot be read is left out.
 Survey survey_store(Store& store, std::size_t most);
 
-/// The profile for a store, and what speaks for it (empty where nothing does).
+/// The profile for a store, and what speaks for it.
 struct ProfileChoice {
   std::string profile;
   std::string because;
 };
 ProfileChoice choose_for(const Survey& survey);
+
+/// How many arrays were seen, for the user: "3 arrays".
+std::string contents_of(const Survey& survey);
 
 /// What a user is told of how the store is shown: arrays that are hidden or not re-chunked; empty
 /// where there is none.

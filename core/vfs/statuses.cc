@@ -7,7 +7,7 @@
 namespace zarrfs {
 
 namespace {
-constexpr mode_t kPermissions = 0777;
+constexpr mode_t kModeBits = 0777;
 constexpr mode_t kReadable = 0444;
 constexpr mode_t kSearchable = 0555;
 constexpr mode_t kChangeable = 0222;
@@ -131,7 +131,7 @@ struct stat Statuses::of_pass_through(struct stat status, const std::string& pat
   status.st_ino = directory ? inode_of(path) : inode_of_stored(status.st_dev, status.st_ino);
   if (directory) status.st_nlink = 1;
   const mode_t shared_directory = S_ISDIR(status.st_mode) ? status.st_mode & S_ISVTX : 0;
-  status.st_mode = (status.st_mode & S_IFMT) | (status.st_mode & kPermissions);
+  status.st_mode = (status.st_mode & S_IFMT) | (status.st_mode & kModeBits);
   if (permissions_.wanted()) {
     // What has lost its name is not found by it: its own bits hold.
     const auto stored = permissions_.of(path, path);

@@ -53,11 +53,10 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
     ViewOptions made;
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
-    notice_ = "profile=" + choice.profile + ", as " + choice.because;
+    notice_ = "profile " + choice.profile + " (" + choice.because + "), " + contents_of(survey);
   }
   if (lacking.empty()) return {};
-  notice_ += notice_.empty() ? "profile=" + parts_.shared.profile.name + "; " : "; ";
-  notice_ += lacking + " (see .zarrfs/report.json)";
+  notice_ += (notice_.empty() ? "" : ", ") + lacking + ": see .zarrfs/report.json";
   return {};
 }
 

@@ -52,12 +52,24 @@ def test_the_mount_says_what_it_chose(climate, tmp_path):
         done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", f"ro,log={tmp_path}/log"], capture_output=True, text=True, timeout=60)
         try:
             assert done.returncode == 0, done.stderr
-            assert done.stderr.startswith(f"zarrfs: profile={profile}, as / has ") and done.stderr.count("\n") == 1, done.stderr
+            assert done.stderr.startswith(f"zarrfs: profile {profile} (/ has ") and done.stderr.count("\n") == 1, done.stderr
             with open(mountpoint / ".zarrfs/report.json") as text:
                 said = json.load(text)
             assert said["profile"] == profile and said["profile_because"].startswith("/ has ")
         finally:
             subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=60)
+
+
+def test_one_line_says_all_that_the_user_did_not(climate, tmp_path):
+    words = array([4], ["x"])
+    write_document(climate / "words", {**words, "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}]})
+    lines = {"": "zarrfs: mounted on {place}, read and write, profile xarray (/ has metadata as xarray and netCDF write it, and profile=netcdf would hide arrays), 2 arrays",
+             "rw,profile=netcdf": "zarrfs: mounted on {place}, 1 hidden (/words): see .zarrfs/report.json"}
+    for options, line in lines.items():
+        done = subprocess.run([DAEMON, "mount", climate, *(["-o", options] if options else [])], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        place = done.stderr.split("mounted on ")[1].split(",")[0]
+        subprocess.run([DAEMON, "umount", place], check=True, timeout=60, cwd=tmp_path)
+        assert done.stderr == line.format(place=place) + "\n"
 
 
 def test_an_explicit_profile_wins(mount):

@@ -108,7 +108,7 @@ TEST(Survey, ADefaultMountSaysWhatWasChosenAndAnExplicitProfileWins) {
   Tree tree;
   tree.add("x", array_document({4}, {"x"}, Json::object()));
   const auto chosen = tree.shown("auto");
-  EXPECT_THAT(chosen->notice(), HasSubstr("profile=netcdf, as /x "));
+  EXPECT_THAT(chosen->notice(), HasSubstr("profile netcdf (/x "));
   const Json report = Json::parse(chosen->report());
   EXPECT_EQ(report["profile"], "netcdf");
   EXPECT_THAT(report["profile_because"].get<std::string>(), HasSubstr("/x "));
@@ -122,8 +122,10 @@ TEST(Survey, WhatIsHiddenOrNotRechunkedIsSaid) {
   tree.add("", group_document(Json::object()));
   tree.add("flags", array_document({4}, {"x"}, Json::object(), "string"));
   tree.add("x", array_document({4}, {"x"}, Json::object()));
-  EXPECT_THAT(tree.shown("netcdf")->notice(), HasSubstr("hidden: /flags"));
-  EXPECT_THAT(tree.shown("generic", {5, 5})->notice(), HasSubstr("not re-chunked: /flags, /x"));
+  EXPECT_THAT(tree.shown("netcdf")->notice(),
+              HasSubstr("1 hidden (/flags): see .zarrfs/report.json"));
+  EXPECT_THAT(tree.shown("generic", {5, 5})->notice(),
+              HasSubstr("2 not re-chunked (/flags, /x): see"));
 }
 
 TEST(Survey, NetcdfNeverSeesANameOfADimensionWithTwoLengths) {

@@ -300,6 +300,25 @@ Result<void> LogWriter::shorten() {
 
 Result<std::uint64_t> LogWriter::append(LogRecord record) {
   const std::lock_guard lock(mutex_);
+  ZARRFS_CHECK(append_owed_locked());
+  return append_locked(std::move(record));
+}
+
+void LogWriter::append_in_time(LogRecord record) {
+  const std::lock_guard lock(mutex_);
+  owed_.push_back(std::move(record));
+  static_cast<void>(append_owed_locked());  // what is left is tried by whoever comes next
+}
+
+Result<void> LogWriter::append_owed_locked() {
+  while (!owed_.empty()) {
+    ZARRFS_CHECK(append_locked(owed_.front()));
+    owed_.erase(owed_.begin());
+  }
+  return {};
+}
+
+Result<std::uint64_t> LogWriter::append_locked(LogRecord record) {
   if (!file_) ZARRFS_CHECK(create_locked());
   record.sequence = next_sequence_;
   if (record.kind == LogRecord::Kind::kOpen) record.successor = record.sequence;
@@ -350,12 +369,14 @@ Result<void> LogWriter::clear() {
   // ones.
   ZARRFS_CHECK(store_->remove(kLogPath));
   file_.reset();
+  owed_.clear();
   return {};
 }
 
 Result<void> LogWriter::remove() {
   const std::lock_guard lock(mutex_);
   file_.reset();
+  owed_.clear();
   ZARRFS_TRY(const auto status, store_->status(kLogDirectory));
   if (!status) return {};
   ZARRFS_CHECK(store_->remove(kLogPath));

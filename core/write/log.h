@@ -75,6 +75,9 @@ class LogWriter {
   /// Appends one record, giving it its sequence number. It survives the death of this process when
   /// this returns.
   Result<std::uint64_t> append(LogRecord record);
+  /// Appends a record that nobody waits for. Where there is no room for it now, it stands in front
+  /// of the next one: what is logged later never counts for less than what it takes back.
+  void append_in_time(LogRecord record);
   /// Makes all records that were appended before the call durable. After a failure the next call
   /// writes them into a new file.
   Result<void> sync();
@@ -92,6 +95,8 @@ class LogWriter {
  private:
   explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   Result<void> create_locked();
+  Result<std::uint64_t> append_locked(LogRecord record);
+  Result<void> append_owed_locked();
   Result<LogContents> contents_locked();
   Result<void> replace_locked(const std::vector<LogRecord>& records);
   void count(const LogRecord& record);
@@ -109,6 +114,7 @@ class LogWriter {
   std::map<std::uint64_t, std::uint64_t> records_of_;  ///< Of successors that are not done.
   std::uint64_t live_records_ = 0;
   std::uint64_t dead_records_ = 0;
+  std::vector<LogRecord> owed_;  ///< See append_in_time.
 };
 
 }  // namespace zarrfs

@@ -207,9 +207,7 @@ Result<void> WriteBuffer::take_up(const ArrayPointer& array, const LoggedSuccess
 void WriteBuffer::dispose(const LoggedSuccessor& logged) {
   auto removed = store_->remove(logged.open.successor_path);
   if (!removed) options_.log(true, removed.error().message);
-  // Where the record cannot be written, the next recovery comes to the same end.
-  static_cast<void>(
-      log_->append({.kind = LogRecord::Kind::kDone, .successor = logged.open.sequence}));
+  log_->append_in_time({.kind = LogRecord::Kind::kDone, .successor = logged.open.sequence});
 }
 
 void WriteBuffer::park(const LoggedSuccessor& logged, const std::string& reason) {

@@ -88,7 +88,7 @@ Result<void> WriteBuffer::retire(DirtyShard& shard) {
   if (shard.file) --open_;
   shard.file.reset();
   if (shard.id != 0) {
-    ZARRFS_CHECK(log_->append({.kind = LogRecord::Kind::kDone, .successor = shard.id}));
+    log_->append_in_time({.kind = LogRecord::Kind::kDone, .successor = shard.id});
   }
   return has_file ? store_->remove(shard.successor_path) : Result<void>{};
 }

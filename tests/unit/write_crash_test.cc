@@ -271,34 +271,62 @@ TEST(WriteMutants, ASkippedMergeIsCaught) {
   EXPECT_NE(check(merged, promises, false), "");
 }
 
-/// Each call to the store fails in turn, once or for good; nothing that was acknowledged may be
-/// lost.
+/// One chunk is rewritten so often that what is superseded has to go, its shard is committed, and
+/// the process is killed while another shard keeps the log in use.
+void run_wasteful_workload(const std::shared_ptr<MemoryStore>& store, Promises& promises) {
+  WriteOptions options = quiet_options();
+  options.most_dead_bytes = 0;
+  options.most_dead_records = 1;
+  const auto writer = Writer::open(store, std::move(options));
+  if (!writer) return;
+  const auto put = [&](std::uint64_t chunk, std::uint64_t value) {
+    promises.begin(chunk, chunk_of(value));
+    if (writer->put(chunk, chunk_of(value))) promises.acknowledge(chunk);
+  };
+  put(5, 50);
+  for (std::uint64_t value = 10; value < 16; ++value) put(0, value);
+  static_cast<void>(writer->commit(0));
+  put(1, 20);
+}
+
+/// Each call to the store fails in turn: alone, with the next ones, or for good; nothing that was
+/// acknowledged may be lost.
+std::uint64_t fail_everywhere(Sharding sharding, const Workload& workload, int number,
+                              std::uint64_t calls) {
+  std::uint64_t failing = 0;
+  for (bool reached = true; reached; ++failing) {
+    const auto store = make_store(sharding);
+    std::uint64_t call = 0;
+    reached = false;
+    store->fault = [&](const std::string&, const std::string&) {
+      const bool now = call >= failing && call - failing < calls;
+      reached = reached || call == failing;
+      ++call;
+      return now ? number : 0;
+    };
+    Promises promises;
+    workload(store, promises);
+    store->fault = nullptr;
+    EXPECT_EQ(check(store->after_kill(), promises, false), "")
+        << name_of(sharding) << ", errno " << number << " at " << calls << " calls from " << failing
+        << " on";
+    if (::testing::Test::HasFailure()) break;
+  }
+  return failing;
+}
+
 TEST_P(WriteCrashEach, NoFailingCallLosesWhatWasAcknowledged) {
+  constexpr std::uint64_t kForGood = 1 << 30;
   std::uint64_t runs = 0;
   for (const int number : {EIO, ENOSPC, EDQUOT, EROFS, EACCES}) {
-    for (const bool for_good : {false, true}) {
-      bool reached = true;
-      for (std::uint64_t failing = 0; reached; ++failing) {
-        const auto store = make_store(GetParam());
-        std::uint64_t call = 0;
-        reached = false;
-        store->fault = [&](const std::string&, const std::string&) {
-          const bool now = call == failing || (for_good && call > failing);
-          reached = reached || call == failing;
-          ++call;
-          return now ? number : 0;
-        };
-        Promises promises;
-        run_workload(store, promises);
-        store->fault = nullptr;
-        ++runs;
-        ASSERT_EQ(check(store->after_kill(), promises, false), "")
-            << name_of(GetParam()) << ", errno " << number << " at call " << failing
-            << (for_good ? " and after" : "");
-      }
+    for (const std::uint64_t calls : {std::uint64_t{1}, kForGood}) {
+      runs += fail_everywhere(GetParam(), run_workload, number, calls);
     }
   }
-  std::printf("%s: %llu runs with a failing call\n", name_of(GetParam()),
+  for (const std::uint64_t calls : {1, 2, 4, 8}) {  // the storage is full for a while
+    runs += fail_everywhere(GetParam(), run_wasteful_workload, ENOSPC, calls);
+  }
+  std::printf("%s: %llu runs with failing calls\n", name_of(GetParam()),
               static_cast<unsigned long long>(runs));
 }
 

@@ -515,7 +515,8 @@ Result<void> MetadataEditor::remove_node(const std::string& path) {
   return synced;
 }
 
-Result<void> MetadataEditor::move(const std::string& from, const std::string& to) {
+Result<void> MetadataEditor::move(const std::string& from, const std::string& to,
+                                  const std::function<Result<void>()>& rename) {
   const std::lock_guard lock(change_mutex_);
   ZARRFS_CHECK(shared_.writes->commit_below(from));
   for (const LeftDraft& left : shared_.writes->left()) {
@@ -526,7 +527,7 @@ Result<void> MetadataEditor::move(const std::string& from, const std::string& to
   const std::lock_guard document(document_mutex_);
   ZARRFS_CHECK(drop_consolidated_above(from));
   ZARRFS_CHECK(drop_consolidated_above(to));
-  ZARRFS_CHECK(shared_.store->rename(from, to));
+  ZARRFS_CHECK(rename());
   ZARRFS_CHECK(shared_.store->sync_directory(parent_path(to)));
   auto synced = shared_.store->sync_directory(parent_path(from));
   forget();

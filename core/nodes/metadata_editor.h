@@ -43,8 +43,9 @@ class MetadataEditor {
   Result<void> remove_node(const std::string& path);
   /// Removes the zarr.json of the node at `path` only.
   Result<void> remove_document(const std::string& path);
-  /// Moves a directory.
-  Result<void> move(const std::string& from, const std::string& to);
+  /// Moves a directory: `rename` does what cannot be told from outside in between.
+  Result<void> move(const std::string& from, const std::string& to,
+                    const std::function<Result<void>()>& rename);
   /// Keeps an attribute that lists the chunks true. Called by commits.
   Result<void> chunks_changed(const ChunkChanges& changes);
 

@@ -9,6 +9,7 @@
 #include "core/chunks/cell_directory.h"
 #include "core/chunks/chunk_context.h"
 #include "core/nodes/node_id.h"
+#include "core/nodes/path_changes.h"
 #include "core/nodes/reporter.h"
 #include "core/nodes/spellings.h"
 #include "core/present/profile.h"
@@ -26,6 +27,7 @@ struct ViewShared : ChunkContext {
   std::shared_ptr<CellListings> listings;
   std::shared_ptr<IndexCache> indexes;
   Spellings spellings;
+  PathChanges path_changes;
 
   ViewShared(std::shared_ptr<Store> shown, const ViewOptions& chosen, Profile row)
       : ChunkContext{std::move(shown), chosen, std::make_shared<ReadCounters>(), nullptr},

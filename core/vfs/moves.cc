@@ -1,5 +1,7 @@
 #include "core/vfs/moves.h"
 
+#include <optional>
+
 #include "core/vfs/errors.h"
 #include "core/vfs/stored_as_caller.h"
 
@@ -95,16 +97,22 @@ Result<void> Moves::move_directory(const std::string& from, const Directory& dir
   ZARRFS_CHECK(
       parts_.shared.writes->commit_below(from));  // most of it while chunks may still be put
   const auto moving = parts_.move_gate.moving();
-  ZARRFS_CHECK(parts_.editor.move(from, target.store_path));
-  parts_.shared.spellings.moved(from, target.store_path);
-  parts_.nodes.moved_away(from);
-  parts_.table.moved(from, target.store_path);
+  std::optional<PathChanges::Change> change;
+  const std::string& to = target.store_path;
+  ZARRFS_CHECK(parts_.editor.move(from, to, [&]() -> Result<void> {
+    change.emplace(parts_.shared.path_changes);
+    ZARRFS_CHECK(parts_.shared.store->rename(from, to));
+    parts_.shared.spellings.moved(from, to);
+    parts_.nodes.moved_away(from);
+    parts_.table.moved(from, to);
+    return {};
+  }));
   for (const StagedPointer& file : parts_.staged.below(from)) {
     const std::lock_guard lock(file->mutex);
-    parts_.staged.moved(file, from, target.store_path);
+    parts_.staged.moved(file, from, to);
   }
-  parts_.overlay.moved(from, target.store_path);
-  parts_.creation_gate.moved(from, target.store_path);
+  parts_.overlay.moved(from, to);
+  parts_.creation_gate.moved(from, to);
   return {};
 }
 

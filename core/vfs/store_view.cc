@@ -7,17 +7,19 @@ namespace zarrfs {
 StoreView::~StoreView() { parts_.shared.writes.reset(); }  // its thread calls what goes next
 
 Result<std::optional<Found>> StoreView::find(NodeId parent, std::string_view name) {
-  return reported(names_.find(parent, name));
+  return reported(parts_.shared.path_changes.look([&] { return names_.find(parent, name); }));
 }
 
-Result<Found> StoreView::attributes(NodeId node) { return reported(attributes_.get(node)); }
+Result<Found> StoreView::attributes(NodeId node) {
+  return reported(parts_.shared.path_changes.look([&] { return attributes_.get(node); }));
+}
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
-  return reported(opening_.open_file(node));
+  return reported(parts_.shared.path_changes.look([&] { return opening_.open_file(node); }));
 }
 
 Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {
-  return reported(opening_.open_directory(node));
+  return reported(parts_.shared.path_changes.look([&] { return opening_.open_directory(node); }));
 }
 
 void StoreView::forget(NodeId node, std::uint64_t lookups) {
@@ -41,7 +43,8 @@ Result<Created> StoreView::create(NodeId parent, std::string_view name, int flag
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
-  return reported(opening_.open_for_writing(node, flags));
+  return reported(
+      parts_.shared.path_changes.look([&] { return opening_.open_for_writing(node, flags); }));
 }
 
 Result<Found> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {

@@ -3,7 +3,12 @@ again. Each value that is read must be one that some writer wrote, and that no l
 
 Every change of a chunk is made under its lock file outside of the mount, so that the order of acknowledged changes is known;
 readers take no lock. A value is the number of its write, which is never used twice. A long run: ZARRFS_HISTORY_SECONDS=600.
+
+The same while the array is renamed again and again, on a disk that is full now and then, with few descriptors, and where a rename
+takes long.
 """
+import bisect
+import errno
 import json
 import os
 import random
@@ -13,15 +18,19 @@ import time
 
 import pytest
 from conftest import Mount, kill
+from disks import Disk
 from stores import write_json
 
 SECONDS = float(os.environ.get("ZARRFS_HISTORY_SECONDS", "3"))
 WRITERS, READERS, CHUNKS = 3, 2, 6
+# What a program that does not know the store is killed and mounted anew may meet.
+ALWAYS_EXPECTED = ("ENOTCONN", "ECONNABORTED", "ENOENT", "EIO")
 
 # Tells in a line of its own what it does: before ("try KEY VALUE") and after it was acknowledged ("done KEY VALUE").
 CLIENT = r"""
 import errno, fcntl, os, random, sys, time
 directory, locks, seed, until, first, writes, keys = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]), sys.argv[6] == "w", sys.argv[7].split(",")
+expected = [getattr(errno, name) for name in sys.argv[8].split(",")]
 rng = random.Random(seed)
 value = first
 
@@ -103,7 +112,7 @@ while time.monotonic() < until:
         try:
             tell("read", key, read(key), began)
         except OSError as error:
-            if error.errno not in (errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT, errno.EIO, errno.ESTALE):
+            if error.errno not in expected:
                 raise
         continue
     with open(os.path.join(locks, key), "w") as lock:
@@ -120,7 +129,7 @@ while time.monotonic() < until:
             tell("done", key, number)
         except OSError as error:
             tell("failed", key, number, error.errno)
-            if error.errno not in (errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT, errno.ESTALE):
+            if error.errno not in expected:
                 raise
             time.sleep(0.05)
     if rng.random() < 0.02:
@@ -164,14 +173,19 @@ def check(history, key, final):
         else:
             reads.append((int(words[3]), at, int(words[2])))
     reads.append((history[-1][0] + 1, history[-1][0] + 2, final))
-    changes.sort(key=lambda one: one[0])
+    # The lock makes changes of one chunk follow each other, so those that are certain are in one order by any time.
+    certain = sorted((one for one in changes if one[3]), key=lambda one: one[1])
+    uncertain = [one for one in changes if not one[3]]
+    ends, begins = [one[1] for one in certain], [one[0] for one in certain]
     for began, ended, value in reads:
-        last = max((one[1] for one in changes if one[3] and one[1] < began), default=0)
-        may = {one[2] for one in changes if one[0] < ended and (not one[3] or one[1] >= last)}
+        first = max(bisect.bisect_left(ends, began) - 1, 0)  # the last that was over
+        near = certain[first:bisect.bisect_left(begins, ended)] + [one for one in uncertain if one[0] < ended]
+        last = certain[first][1] if certain and ends[first] < began else 0
+        may = {one[2] for one in near if not one[3] or one[1] >= last}
         if last == 0:
             may.add(0)
         # While somebody writes in place or replaces by a link, a reader may see nothing, no chunk, or neither of two.
-        written = any(one[0] < ended and (one[1] is None or one[1] > began) for one in changes)
+        written = any(one[1] is None or one[1] > began for one in near)
         if value not in may and not (written and value <= 0):
             wrong.append(f"chunk {key}: {value} was read at {began}..{ended}; possible were {sorted(may)[-8:]}")
     return wrong
@@ -180,7 +194,8 @@ def check(history, key, final):
 class Run:
     """Clients on a directory; what they tell is the history."""
 
-    def __init__(self, folder, directory, seed):
+    def __init__(self, folder, directory, seed, expected=()):
+        expected = ",".join((*ALWAYS_EXPECTED, *expected))
         self.locks = os.path.join(str(folder), "locks")
         os.makedirs(self.locks)
         self.keys = [str(number) for number in range(CHUNKS)]
@@ -189,7 +204,7 @@ class Run:
         self.clients = []
         for number in range(WRITERS + READERS):
             output = open(os.path.join(str(folder), f"client{number}"), "w+")  # noqa: SIM115
-            words = [directory, self.locks, seed * 100 + number, until, (number + 1) * 10**9, "w" if number < WRITERS else "r", ",".join(self.keys)]
+            words = [directory, self.locks, seed * 100 + number, until, (number + 1) * 10**9, "w" if number < WRITERS else "r", ",".join(self.keys), expected]
             self.outputs.append(output)
             self.clients.append(subprocess.Popen([sys.executable, "-c", CLIENT, *map(str, words)], stdout=output, stderr=subprocess.PIPE, text=True))
 
@@ -224,10 +239,15 @@ class Run:
         return changes
 
 
-def test_the_checker_passes_a_plain_directory(tmp_path):
-    directory = tmp_path / "plain"
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_checker_passes_a_plain_directory(tmp_path, moved):
+    directory, aside = tmp_path / "plain", tmp_path / "aside"
     directory.mkdir()
     run = Run(tmp_path, str(directory), 1)
+    while moved and run.running():
+        directory.rename(aside)
+        aside.rename(directory)
+        time.sleep(0.05)
     run.wait()
     run.check(str(directory))
 
@@ -241,32 +261,121 @@ def test_the_checker_notices_a_lost_write():
     assert check(history[:-1], "0", 0), "a missing chunk at the end"
 
 
-@pytest.mark.parametrize("index_location, form", [("end", "flat"), ("start", "flat"), ("end", "nested"), ("start", "around")])
-def test_no_acknowledged_change_is_lost_or_comes_back(tmp_path, index_location, form):
+class Mounts:
+    """One mount of the store after the other; the daemon of each is killed in the end."""
+
+    def __init__(self, folder, store, prefix=()):
+        self.folder, self.store, self.prefix, self.count = folder, store, prefix, 0
+        self.now = self.mount()
+
+    def mount(self, options="rw,flush_after=0.2"):
+        self.count += 1
+        return Mount(self.store, self.folder / "mnt", self.folder / f"log{self.count}", options, damaged=True, prefix=self.prefix)
+
+    def kill(self):
+        kill(self.now.statistics_process())
+        subprocess.run(["umount", "-l", self.now.path], check=False)
+        self.now = self.mount()
+
+
+def make_store(store, index_location="end", form="flat"):
+    write_json(str(store / "zarr.json"), {"zarr_format": 3, "node_type": "group", "attributes": {}})
+    write_json(str(store / "a/zarr.json"), array(index_location, form))
+
+
+def run_history(folder, store, prefix=(), meanwhile=lambda mounted: None, expected=()):
+    """Clients change and read chunks while the daemon is killed at times; `meanwhile(mount)` is called again and again."""
     seed = int(os.environ.get("ZARRFS_SEED", random.SystemRandom().randrange(10**6)))
     print(f"ZARRFS_SEED={seed}")
     rng = random.Random(seed)
-    store = tmp_path / "store"
-    write_json(str(store / "zarr.json"), {"zarr_format": 3, "node_type": "group", "attributes": {}})
-    write_json(str(store / "a/zarr.json"), array(index_location, form))
-    mounted = Mount(store, tmp_path / "mnt", tmp_path / "log0", "rw,flush_after=0.2", damaged=True)
-    run = Run(tmp_path, mounted / "a", seed)
-    kills = 0
+    mounts = Mounts(folder, store, prefix)
+    run = Run(folder, mounts.now / "a", seed, expected)
     try:
         while run.running():
-            time.sleep(rng.uniform(0.5, 2.0))
+            until = time.monotonic() + rng.uniform(0.5, 2.0)
+            while time.monotonic() < until:
+                meanwhile(mounts.now)
+                time.sleep(0.05)
             if rng.random() < 0.5 and run.running():
-                kill(mounted.statistics_process())
-                kills += 1
-                subprocess.run(["umount", "-l", mounted.path], check=False)
-                mounted = Mount(store, tmp_path / "mnt", tmp_path / f"log{kills}", "rw,flush_after=0.2", damaged=True)
+                mounts.kill()
         run.wait()
-        mounted.unmount()
-        mounted = Mount(store, tmp_path / "mnt", tmp_path / "last", "ro", damaged=True)
-        changes = run.check(mounted / "a")
-        print(json.dumps({"changes": changes, "kills": kills}))
+        mounts.now.unmount()
+        mounts.now = mounts.mount("ro")
+        changes = run.check(mounts.now / "a")
+        print(json.dumps({"changes": changes, "mounts": mounts.count}))
     finally:
         for client in run.clients:
             client.kill()
             client.wait()
-        mounted.close()
+        mounts.now.close()
+
+
+@pytest.mark.parametrize("index_location, form", [("end", "flat"), ("start", "flat"), ("end", "nested"), ("start", "around")])
+def test_no_acknowledged_change_is_lost_or_comes_back(tmp_path, index_location, form):
+    make_store(tmp_path / "store", index_location, form)
+    run_history(tmp_path, tmp_path / "store")
+
+
+def test_none_is_lost_while_the_array_is_renamed(tmp_path):
+    make_store(tmp_path / "store")
+    moves = []
+
+    def move(mounted):
+        os.rename(mounted / "a", mounted / "b")
+        os.rename(mounted / "b", mounted / "a")
+        moves.append(1)
+
+    run_history(tmp_path, tmp_path / "store", meanwhile=move, expected=("ESTALE", "EEXIST"))
+    assert moves
+
+
+def test_none_is_lost_where_the_disk_is_full_at_times(tmp_path):
+    disk = Disk(tmp_path, "ext4", 16 << 20)
+    disk.mount()
+    filler = os.path.join(disk.path, "filler")
+    full = []
+
+    def fill(_):
+        if os.path.exists(filler):
+            os.unlink(filler)
+            return
+        try:
+            with open(filler, "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(1 << 16))
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+            full.append(1)
+
+    try:
+        store = tmp_path / "disk" / "store"
+        make_store(store)
+        run_history(tmp_path, store, meanwhile=fill, expected=("ENOSPC",))
+        assert full
+    finally:
+        disk.unmount()
+
+
+def test_none_is_lost_with_few_descriptors(tmp_path):
+    make_store(tmp_path / "store")
+    run_history(tmp_path, tmp_path / "store", prefix=("prlimit", "--nofile=64:64"))
+
+
+SLOW_RENAME = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+int renameat(int from, const char *name, int to, const char *new_name) {
+  usleep(50000);
+  int done = ((int (*)(int, const char *, int, const char *))dlsym(RTLD_NEXT, "renameat"))(from, name, to, new_name);
+  usleep(50000);
+  return done;
+}
+"""
+
+
+def test_none_is_lost_where_a_rename_takes_long(tmp_path):
+    (tmp_path / "slow.c").write_text(SLOW_RENAME)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "slow.so", tmp_path / "slow.c"], check=True)
+    make_store(tmp_path / "store")
+    run_history(tmp_path, tmp_path / "store", prefix=("env", f"LD_PRELOAD={tmp_path / 'slow.so'}"))

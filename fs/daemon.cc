@@ -147,7 +147,7 @@ class Daemon {
     of_store.remote.immutable = settings.view.immutable;
     ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
     near_ = traits_of(*opened).near;
-    const bool is_directory = dynamic_cast<const ObjectStore*>(opened.get()) == nullptr;
+    const bool is_directory = traits_of(*opened).directories;
     if (settings.memory) set_decoding_memory(*settings.memory);
     if (StoreUsers* users = users_of(*opened); users != nullptr && settings.allow_other) {
       users->serve_others();
@@ -178,7 +178,7 @@ class Daemon {
 
   Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {
     // What is not published yet is beside the store only where it is a directory.
-    const bool is_directory = dynamic_cast<const ObjectStore*>(store.get()) == nullptr;
+    const bool is_directory = traits_of(*store).directories;
     const auto unpublished = is_directory ? has_unpublished(*store) : Result<bool>(false);
     if (!unpublished) say(unpublished.error().message);
     ZARRFS_TRY(view_, View::open(store, options));

@@ -27,10 +27,11 @@ void add_options_argument(CLI::App& app, std::vector<std::string>& options) {
 }  // namespace
 
 void MountCommand::declare(CLI::App& app) {
-  app.add_option("source", source_,
-                 "The store, or a group or array in it: a directory, a .zip file, or a URL (file, "
-                 "http, https, "
-                 "s3, gs)")
+  app.add_option(
+         "source", source_,
+         "The store, or a group or array in it: a directory, a .zip or .b2nd file, or a URL (file, "
+         "http, https, "
+         "s3, gs)")
       ->type_name("SOURCE")
       ->required();
   app.add_option("mountpoint", mountpoint_,
@@ -69,7 +70,7 @@ int run_mount_helper(const std::vector<std::string>& words, const Streams& strea
   bool read_only = false;
   bool read_write = false;
   bool ignored = false;
-  app.add_option("source", source, "A directory, a .zip file or a URL")->required();
+  app.add_option("source", source, "A directory, a .zip or .b2nd file, or a URL")->required();
   app.add_option("mountpoint", mountpoint, "An existing directory")->required();
   add_options_argument(app, options);
   app.add_option("-t", type, "The type that mount(8) was given; ignored");

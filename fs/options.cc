@@ -209,6 +209,7 @@ void add_writing(std::vector<MountOption>& table) {
   const Words<bool> flush = {{"close", true}, {"later", false}};
   const Words<bool> validate = {{"cheap", true}, {"off", false}};
   const Words<bool> deletes = {{"allow", true}, {"deny", false}};
+  const Words<bool> foreign = {{"keep", false}, {"drop", true}};
   using Lengths = std::vector<std::uint64_t>;
   table.insert(
       table.end(),
@@ -239,6 +240,11 @@ void add_writing(std::vector<MountOption>& table) {
         "deny: chunks, documents and nodes cannot be removed or replaced by a rename",
         Group::kWriting,
         word_setter(deletes, [](MountSettings& s, bool may) { writing(s).may_delete = may; })},
+       {"foreign_bytes", alternatives(foreign), "keep",
+        "keep: a shard that is an HDF5 or TIFF file as well is not written to; drop: a write makes "
+        "it a shard only",
+        Group::kWriting,
+        word_setter(foreign, [](MountSettings& s, bool drop) { writing(s).drop_foreign = drop; })},
        {"shard_shape", "LENGTHS", "",
         "shards of new arrays, in elements, e.g. 512x512x64, or one number for every axis",
         Group::kWriting,

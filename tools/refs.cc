@@ -92,6 +92,10 @@ class Refs final : public Command {
     app.add_option("--view", view_, "v2 (zarr-python 2 and 3) or v3 (zarr-python 3)")
         ->capture_default_str();
     app.add_option("--profile", profile_, "The readers, for --view v2")->capture_default_str();
+    app.add_option("--separator", separator_,
+                   "dot or slash, between the numbers of a chunk's key in --view v2; as the store "
+                   "or the profile has it where not given. Kerchunk's Parquet needs dot")
+        ->check(CLI::IsMember({"dot", "slash"}));
     app.footer(
         "Arrays whose chunks cannot be read in place (decoded by a mount) are left out, by name.");
   }
@@ -129,7 +133,8 @@ class Refs final : public Command {
   }
 
   Result<void> write(const Console& console, std::ostream& out) {
-    ZARRFS_TRY(const ShownAs as, ShownAs::choose(view_, profile_));
+    ZARRFS_TRY(ShownAs as, ShownAs::choose(view_, profile_));
+    if (!separator_.empty()) as.options.separator = separator_ == "dot" ? '.' : '/';
     ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     if (base_.empty()) {
       if (is_local(source_)) {
@@ -301,6 +306,7 @@ class Refs final : public Command {
   std::string base_;
   std::string view_ = "v2";
   std::string profile_ = "generic";
+  std::string separator_;
   std::uint64_t left_out_ = 0;
 };
 

@@ -127,8 +127,9 @@ Result<void> walk_source(
 }
 
 void declare_source(CLI::App& app, std::string& source, std::string& options) {
-  app.add_option("SOURCE", source,
-                 "The store: a directory, a .zip file, or a URL (file, http, https, s3, gs)")
+  app.add_option(
+         "SOURCE", source,
+         "The store: a directory, a .zip or .b2nd file, or a URL (file, http, https, s3, gs)")
       ->required();
   declare_remote_options(app, options);
 }
@@ -145,7 +146,7 @@ Result<Source> Source::open(const std::string& name, const std::string& options)
   Source source;
   source.name = name;
   ZARRFS_TRY(std::shared_ptr<Store> store, open_source(name, {LinkPolicy::kFollow, 0, remote}));
-  const bool is_directory = dynamic_cast<const ObjectStore*>(store.get()) == nullptr;
+  const bool is_directory = traits_of(*store).directories;
   source.store = is_directory ? with_formats(std::move(store)) : with_names(std::move(store));
   source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
   source.counters = std::make_shared<ReadCounters>();

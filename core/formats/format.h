@@ -44,7 +44,7 @@ using Volume = std::map<std::string, VolumeNode, std::less<>>;
 /// What a format reads a volume with.
 struct VolumeContext {
   std::shared_ptr<Store> store;
-  std::string top;  ///< The directory of the file that marks the format.
+  std::string top;  ///< The directory of the file that marks the format, or that file.
   std::shared_ptr<IndexCache> indexes;
 };
 
@@ -52,10 +52,13 @@ struct Format {
   std::string_view name;    ///< "Neuroglancer precomputed".
   std::string_view marker;  ///< The file that marks it: "info".
   std::size_t depth;        ///< Levels below the marker's directory on which its nodes may lie.
+  /// Whether `marker` is how names end, and each file so named a volume of its own: an array that
+  /// stands where the file does. `open` gets no text then.
+  bool is_file = false;
   /// Null where `marker` is another program's file of that name; kDamaged or kUnsupported, naming
   /// the field, where it is the format's and cannot be used.
   Result<std::shared_ptr<const Volume>> (*open)(const VolumeContext& context,
-                                                const Document& marker);
+                                                const Document& marker) = nullptr;
 };
 
 /// The one table of formats.
@@ -71,5 +74,7 @@ Result<std::shared_ptr<const Volume>> open_wkw_dataset(const VolumeContext& cont
                                                        const Document& properties);
 Result<std::shared_ptr<const Volume>> open_wkw_directory(const VolumeContext& context,
                                                          const Document& header);
+Result<std::shared_ptr<const Volume>> open_b2nd(const VolumeContext& context,
+                                                const Document& marker);
 
 }  // namespace zarrfs

@@ -113,6 +113,11 @@ bool is_marker(const Route& route) {
          route.rest == route.known->format->marker;
 }
 
+/// Whether the file at `path` may be a volume of its own, by its name (the store's, at the root).
+bool may_be_volume(const Format& format, const std::string& path, const std::string& store) {
+  return format.is_file && (path.empty() ? store : path).ends_with(format.marker);
+}
+
 /// `path` below `top`, without the slash between them.
 std::string below(const std::string& path, const std::string& top) {
   if (path.size() == top.size()) return {};
@@ -196,6 +201,7 @@ class FormatStore final : public Store, public StoreUsers {
 
  private:
   [[nodiscard]] KnownPointer known_at(std::string_view top) const;
+  Result<KnownPointer> meet_file(const std::string& path);
   [[nodiscard]] std::optional<Route> route_of(const std::string& path) const;
   Result<KnownPointer> detect(const std::string& path);
   Result<KnownPointer> look_for(const Format& format, const std::string& top);
@@ -238,7 +244,8 @@ void FormatStore::forget(const std::string& top) {
 /// The known volume of the format whose marker stands in `top`: as known, or read now; null where
 /// there is none.
 Result<KnownPointer> FormatStore::look_for(const Format& format, const std::string& top) {
-  const std::string path = join_path(top, std::string(format.marker));
+  if (format.is_file && !may_be_volume(format, top, store_->name())) return nullptr;
+  const std::string path = format.is_file ? top : join_path(top, std::string(format.marker));
   const KnownPointer before = known_at(top);
   const bool is_before = before != nullptr && before->format == &format;
   ZARRFS_TRY(const auto status, store_->status(path));
@@ -247,7 +254,10 @@ Result<KnownPointer> FormatStore::look_for(const Format& format, const std::stri
     return nullptr;
   }
   if (is_before && identity_of(before->marker) == identity_of(*status)) return before;
-  ZARRFS_TRY(const auto document, store_->read_document(path, kMaxMarker));
+  std::optional<Document> document = Document{{}, *status};
+  if (!format.is_file) {
+    ZARRFS_TRY(document, store_->read_document(path, kMaxMarker));
+  }
   if (!document) return nullptr;
   auto known = std::make_shared<Known>();
   known->format = &format;
@@ -264,6 +274,17 @@ Result<KnownPointer> FormatStore::look_for(const Format& format, const std::stri
   known_[top] = known;
   any_ = true;
   return known;
+}
+
+/// The volume that the file at `path` is; null where it is none. Every other function of a path
+/// asks this before the storage, which has a file where an array is shown.
+Result<KnownPointer> FormatStore::meet_file(const std::string& path) {
+  for (const Format& format : formats()) {
+    if (!may_be_volume(format, path, store_->name())) continue;
+    ZARRFS_TRY(const KnownPointer known, look_for(format, path));
+    if (known != nullptr) return known;
+  }
+  return nullptr;
 }
 
 /// The volume that has a node at `path`, or whose marker stands there and cannot be used. A volume
@@ -321,12 +342,16 @@ Result<std::optional<Route>> FormatStore::route_of_document(const std::string& p
 }
 
 Result<std::optional<struct stat>> FormatStore::status(const std::string& path) {
+  ZARRFS_TRY(const KnownPointer file, meet_file(is_document(path) ? parent_path(path) : path));
+  if (file != nullptr && !is_document(path)) return made_directory(*file, path);
   if (!is_document(path)) {
     if (const auto route = route_of(path)) return status_in(*route, path);
     return store_->status(path);
   }
-  ZARRFS_TRY(auto stored, store_->status(path));
-  if (stored) return stored;
+  if (file == nullptr) {
+    ZARRFS_TRY(auto stored, store_->status(path));
+    if (stored) return stored;
+  }
   ZARRFS_TRY(const auto route, route_of_document(path));
   if (!route) return std::nullopt;
   return document_status(*route->known, dump_document(route->node->document));
@@ -350,12 +375,15 @@ Result<std::optional<struct stat>> FormatStore::status_in(const Route& route,
 }
 
 Result<std::shared_ptr<File>> FormatStore::open(const std::string& path) {
+  ZARRFS_TRY(const KnownPointer file, meet_file(is_document(path) ? parent_path(path) : path));
   if (!is_document(path)) {
     if (const auto route = route_of(path)) return open_in(*route, path);
     return store_->open(path);
   }
-  ZARRFS_TRY(auto stored, store_->open(path));
-  if (stored) return stored;
+  if (file == nullptr) {
+    ZARRFS_TRY(auto stored, store_->open(path));
+    if (stored) return stored;
+  }
   ZARRFS_TRY(const auto route, route_of_document(path));
   if (!route) return nullptr;
   std::string text = dump_document(route->node->document);
@@ -375,16 +403,22 @@ Result<std::shared_ptr<File>> FormatStore::open_in(const Route& route, const std
 }
 
 Result<std::optional<std::vector<Entry>>> FormatStore::list(const std::string& path) {
+  ZARRFS_TRY(const KnownPointer file, meet_file(path));
   if (const auto route = route_of(path)) return list_in(*route, path);
+  if (file != nullptr) return std::vector<Entry>{{std::string(kDocumentName), EntryKind::kFile}};
   ZARRFS_TRY(auto entries, store_->list(path));
   if (!entries) return entries;
   bool marked = false;
-  for (const Entry& entry : *entries) {
-    if (entry.name == kDocumentName) return entries;
+  bool zarr = false;
+  for (Entry& entry : *entries) {
+    zarr = zarr || entry.name == kDocumentName;
     marked = marked || std::any_of(formats().begin(), formats().end(), [&](const Format& format) {
                return entry.name == format.marker;
              });
+    const auto inner = meet_file(join_path(path, entry.name));
+    if (inner && *inner != nullptr) entry.kind = EntryKind::kDirectory;
   }
+  if (zarr) return entries;
   if (!marked) return entries;
   ZARRFS_TRY(const KnownPointer known, detect(path));
   if (known == nullptr) return entries;
@@ -397,8 +431,9 @@ Result<std::optional<std::vector<Entry>>> FormatStore::list_in(const Route& rout
                                                                const std::string& path) {
   const bool array = route.node != nullptr && route.node->chunks != nullptr;
   if (array && route.rest.empty()) {
+    const bool scalar = route.node->counts.empty();
     return std::vector<Entry>{{std::string(kDocumentName), EntryKind::kFile},
-                              {"c", EntryKind::kDirectory}};
+                              {"c", scalar ? EntryKind::kFile : EntryKind::kDirectory}};
   }
   if (array) {
     const auto prefix = coordinates_below(route.rest, route.node->counts);

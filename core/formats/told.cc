@@ -31,9 +31,9 @@ Json array_document_of(const ToldArray& array) {
   document["data_type"] = array.data_type;
   document["chunk_grid"] = codec_named("regular", {{"chunk_shape", array.chunk_shape}});
   document["chunk_key_encoding"] = codec_named("default", {{"separator", "/"}});
-  document["fill_value"] = 0;
+  document["fill_value"] = array.fill_value;
   document["codecs"] = array.codecs;
-  document["dimension_names"] = array.dimension_names;
+  if (!array.dimension_names.empty()) document["dimension_names"] = array.dimension_names;
   document["attributes"] = array.attributes;
   return document;
 }

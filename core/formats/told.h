@@ -15,7 +15,8 @@ namespace zarrfs {
 struct ToldArray {
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> chunk_shape;
-  std::string data_type;
+  Json data_type;
+  Json fill_value = 0;
   Json codecs = Json::array();
   std::vector<std::string> dimension_names;
   Json attributes = Json::object();

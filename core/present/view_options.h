@@ -23,8 +23,9 @@ struct Writing {
   bool flush_at_close = false;                             ///< Every close rewrites the shard.
   bool validate = true;  ///< Bytes that cannot be a chunk are kept out of shards.
   bool may_delete = true;
-  bool may_begin = false;  ///< A store in a directory that holds other things.
-  ShardForm shards;        ///< Of new arrays.
+  bool drop_foreign = false;  ///< Shards that are HDF5 or TIFF files too become shards only.
+  bool may_begin = false;     ///< A store in a directory that holds other things.
+  ShardForm shards;           ///< Of new arrays.
 };
 
 struct ViewOptions {

@@ -13,6 +13,7 @@
 
 #include "core/store/local_file.h"
 #include "core/store/local_store.h"
+#include "core/store/lone_file.h"
 #include "core/store/open_store.h"
 #include "core/store/remote/remote_store.h"
 #include "core/store/remote/url.h"
@@ -86,12 +87,22 @@ tl::unexpected<Error> not_supported(const std::string& source, std::string_view 
                   ":// names no local directory, which is what is needed here");
 }
 
-/// A local archive where `path` is a file with such a name.
+/// How the names of files end that core/formats shows as arrays.
+constexpr std::string_view kArrayFile = ".b2nd";
+
+/// A local archive, or an array's file, where `path` is a file with such a name.
 Result<std::unique_ptr<Store>> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
   boost::system::error_code error;
-  if (!has_zip_name(path) || !boost::filesystem::is_regular_file(path, error)) {
+  const bool known = has_zip_name(path) || path.ends_with(kArrayFile);
+  if (!known || !boost::filesystem::is_regular_file(path, error)) {
     return open_local_store(path, source, options.links, options.keep_open);
+  }
+  if (path.ends_with(kArrayFile)) {
+    const std::size_t slash = path.rfind('/');
+    ZARRFS_TRY(auto directory, open_local_store(path.substr(0, slash + 1), source, options.links,
+                                                options.keep_open));
+    return open_lone_file(std::move(directory), path.substr(slash + 1), source);
   }
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
@@ -157,7 +168,7 @@ Result<std::string> local_path(const std::string& source) {
 
 Result<std::unique_ptr<Store>> open_source(const std::string& source, const StoreOptions& options) {
   const std::string_view scheme = scheme_of(source);
-  std::string known = "a directory, a .zip file";
+  std::string known = "a directory, a .zip or .b2nd file";
   for (const Kind& kind : kKinds) {
     if (kind.scheme == scheme) return kind.open(source, options);
     if (!kind.scheme.empty()) known += ", " + std::string(kind.scheme) + "://";

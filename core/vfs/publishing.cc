@@ -11,6 +11,7 @@ Result<void> Publishing::begin() {
   WriteOptions options;
   options.flush_after = chosen.flush_after;
   options.write_buffer = chosen.write_buffer;
+  options.drop_foreign = chosen.drop_foreign;
   options.changed = [this](const ChunkChanges& changes) {
     return parts_.editor.chunks_changed(changes);
   };

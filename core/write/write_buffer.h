@@ -45,6 +45,9 @@ struct WriteOptions {
   std::uint64_t most_dead_records = 16384;
   /// Successors that are open at a time; 0: a quarter of the descriptors that the process may have.
   std::size_t open_successors = 0;
+  /// Whether a shard that is a file of another format as well is written to, and so no such file
+  /// any more; else writing to it is kReadOnly.
+  bool drop_foreign = false;
   bool background = true;  ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;

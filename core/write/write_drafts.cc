@@ -56,14 +56,16 @@ Result<std::unique_ptr<NewFile>> make_successor(Store& store, const DirtyShard& 
 
 /// What is not ours alone is not replaced: a chunk that lies in a file of another format, and a
 /// shard that is another file as well.
-Result<void> check_own_file(const DirtyShard& shard) {
+Result<void> check_own_file(const DirtyShard& shard, bool drop_foreign) {
   ArrayReader& array = *shard.array;
   if (array.layout().sharded()) {
+    if (drop_foreign) return {};
     const auto other = other_file_in_shard(array, shard.cell);
     if (!other || !*other) return {};  // what cannot be read is told by whoever reads it
     return fail(Fault::kReadOnly, "shard " + shard.shard_path + " is a file of " + **other +
                                       ", too, and would not be one any more; `zarrfs compact "
-                                      "--foreign-bytes drop` makes it a shard only");
+                                      "--foreign-bytes drop` makes it a shard only, and so does a "
+                                      "write to a mount with foreign_bytes=drop");
   }
   const auto file = array.store().open(shard.shard_path);
   if (!file || *file == nullptr) return {};
@@ -80,7 +82,7 @@ Result<void> check_own_file(const DirtyShard& shard) {
 /// unless, in the end, no chunk of it is left.
 Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
   if (shard.stage != ShardStage::kNew && !shard.base_damaged) return {};
-  ZARRFS_CHECK(check_own_file(shard));
+  ZARRFS_CHECK(check_own_file(shard, options_.drop_foreign));
   auto read = shard.array->visit_cell(shard.cell, 0, [](const auto&) { return false; });
   shard.base_damaged = !read && read.error().fault == Fault::kDamaged;
   if (!shard.base_damaged) {

@@ -18,12 +18,13 @@ _zarrfs() {
       flush) values='close later' ;;
       validate) values='cheap off' ;;
       deletes) values='allow deny' ;;
+      foreign_bytes) values='keep drop' ;;
       log_level) values='error warning info debug' ;;
       profile) values='auto generic xarray ome gdal netcdf' ;;
       esac
       mapfile -t COMPREPLY < <(compgen -W "$values" -- "${last#*=}")
     else
-      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= numbered_levels= unique_dimensions= nested_attributes= immutable timeout= index_cache= memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= flush_after= flush= write_buffer= validate= deletes= shard_shape= shard_chunks= shard_bytes= threads= idle= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
+      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= numbered_levels= unique_dimensions= nested_attributes= immutable timeout= index_cache= memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= shard_shape= shard_chunks= shard_bytes= threads= idle= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
       compopt -o nospace
     fi
     return
@@ -40,7 +41,7 @@ _zarrfs() {
     cat) flags='-h --help --remote --view --profile --stored --shown --decoded' ;;
     locate) flags='-h --help --remote --json' ;;
     verify) flags='-h --help --remote --decode --json -j --threads' ;;
-    refs) flags='-h --help --remote -o --output --base --view --profile' ;;
+    refs) flags='-h --help --remote -o --output --base --view --profile --separator' ;;
     diff) flags='-h --help --remote --limit --json -j --threads' ;;
     shard) flags='-h --help --remote --in-place --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
     unshard) flags='-h --help --remote --in-place --format --profile --check --discard -j --threads' ;;
@@ -55,6 +56,7 @@ _zarrfs() {
     --view) values='v2 v3' ;;
     --palette) values='viridis grey' ;;
     --colours) values='auto none 256 24bit' ;;
+    --separator) values='dot slash' ;;
     --format) values='v2 v3' ;;
     --foreign-bytes) values='keep drop' ;;
     --show) values='presence size compression dead' ;;

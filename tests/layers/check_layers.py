@@ -33,7 +33,7 @@ HOMES = {
     r"zstd\.h|blosc\.h|lz4\.h|bzlib\.h|lzma\.h": ["core/codec"],
     r"boost/": ["core/store", "core/base"],
     r"png\.h": ["core/formats", "tools"],
-    r"jpeglib\.h": ["core/formats"],
+    r"jpeglib\.h|blosc2\.h": ["core/formats"],
     r"curl/|openssl/|expat\.h": ["core/store"],
     r"nlohmann/": ["core/base"],
     r"CLI/": ["core/cli", "fs", "tools"],

@@ -60,3 +60,17 @@ def test_compact_leaves_it_and_says_so(mount, stores):
     with open(mounted / "tiff/1.0", "wb") as file:
         file.write(bytes(256))
     assert open(mounted / "tiff/0.0", "rb").read() == VALUES[:16, :16].tobytes()
+
+
+@pytest.mark.parametrize("name", ["hdf5", "tiff"])
+def test_a_mount_may_be_told_to_make_it_a_shard_only(mount, stores, name):
+    mounted = mount(stores, "view=v2,separator=.,rw,foreign_bytes=drop")
+    with open(mounted / f"{name}/1.0", "wb") as file:
+        file.write(bytes(256))
+    mounted.unmount()
+    assert os.path.getsize(stores / name / "c/0/0") == 4 * 256 + 4 * 16 + 4
+    mounted = mount(stores, "view=v2,separator=.,rw")
+    assert open(mounted / f"{name}/1.0", "rb").read() == bytes(256)
+    assert open(mounted / f"{name}/0.0", "rb").read() == VALUES[:16, :16].tobytes()
+    with open(mounted / f"{name}/0.0", "wb") as file:
+        file.write(bytes(256))

@@ -1,8 +1,10 @@
 """Programs that read, list and copy a view, and grids of several edges, which zarr-python 3.4 and zarr_vectors read through it."""
+import http.server
 import json
 import os
 import shutil
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -131,3 +133,22 @@ def test_zarr_vectors_reads_its_points(shared_mount):
     shown = shared_mount(store, "view=v3")
     counts = run(zarr34(), "-c", READ_POINTS, shown.path, store).split()
     assert counts[0] == "6000" and 0 < int(counts[1]) < 6000
+
+
+class Served(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+def test_vivs_loader_reads_every_plane(shared_mount):
+    loader = os.path.join(VENVS, "viv")
+    if not os.path.isdir(loader) or shutil.which("node") is None:
+        pytest.skip("viv is missing: run packaging/install-test-readers all")
+    shutil.copy(os.path.join(ROOT, "tests/readers/read_viv.mjs"), loader)  # node looks for packages beside the script
+    shown = shared_mount(BRAIN, "profile=ome")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *more: Served(*more, directory=shown.path)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        levels = json.loads(run("node", os.path.join(loader, "read_viv.mjs"), f"http://127.0.0.1:{server.server_port}"))
+        server.shutdown()
+    assert [level["shape"] for level in levels] == [[2, 24, 96, 128], [2, 24, 48, 64]]
+    assert [level["sum"] for level in levels] == [101985356, 25507445]  # what zarr-python 3 reads from the shards

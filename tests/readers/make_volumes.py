@@ -1,7 +1,7 @@
 """Writes random volumes of other formats: make_volumes.py WRITER,... SEED COUNT STORE TRUTH
 
-Each volume is a directory of STORE with one array, "a"; what its own program reads of it goes to TRUTH/VOLUME+a.npy, with axes c, z,
-y, x. WRITER is tensorstore or cloud-volume (Neuroglancer precomputed), or wkw (webknossos-wrap).
+Each volume is a directory of STORE with one array, "a" (of blosc2 "a.b2nd"); what its own program reads of it goes to TRUTH/VOLUME+a.npy,
+with axes c, z, y, x. WRITER is tensorstore or cloud-volume (Neuroglancer precomputed), wkw (webknossos-wrap), or blosc2 (b2nd, any axes).
 """
 import json
 import os
@@ -102,7 +102,29 @@ def write_wkw(choose, path):
         return np.moveaxis(volume.read((0, 0, 0), shape).reshape(channels, *shape), 0, 3)
 
 
-WRITERS = {"tensorstore": write_tensorstore, "cloud-volume": write_cloud_volume, "wkw": write_wkw}
+def write_blosc2(choose, path):
+    import blosc2
+
+    rank = choose.randint(1, 5)
+    shape = [choose.randint(1, 40 if rank < 4 else 9) for _ in range(rank)]
+    chunks = [choose.randint(1, size) for size in shape]
+    blocks = [choose.randint(1, size) for size in chunks]
+    dtype = np.dtype(choose.choice("<>") + choose.choice(["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]))
+    codec = choose.choice([blosc2.Codec.BLOSCLZ, blosc2.Codec.LZ4, blosc2.Codec.LZ4HC, blosc2.Codec.ZLIB, blosc2.Codec.ZSTD])
+    filters = choose.choice([[], [blosc2.Filter.SHUFFLE], [blosc2.Filter.BITSHUFFLE]])  # not DELTA: it reads back other values than were written
+    cparams = blosc2.CParams(codec=codec, clevel=choose.randint(0, 9), filters=filters, filters_meta=[0] * len(filters), typesize=dtype.itemsize)
+    os.makedirs(path)
+    settings = {"urlpath": os.path.join(path, "a.b2nd"), "chunks": chunks, "blocks": blocks, "cparams": cparams}
+    special = {"zeros": blosc2.zeros, "nans": blosc2.nans if dtype.kind == "f" and dtype.str[0] == "<" else blosc2.zeros}
+    array = special.get(choose.choice(["zeros", "nans", "full"]), lambda shape, **more: blosc2.full(shape, 7, **more))(shape, dtype=dtype, **settings)
+    numbers = np.random.default_rng(choose.getrandbits(32))
+    region = tuple(slice(choose.randint(0, size - 1), size) if choose.random() < 0.4 else slice(0, size) for size in shape)
+    array[region] = values_of(numbers, dtype, [part.stop - part.start for part in region])
+    return np.asarray(array[...]).T
+
+
+WRITERS = {"tensorstore": write_tensorstore, "cloud-volume": write_cloud_volume, "wkw": write_wkw, "blosc2": write_blosc2}
+ARRAYS = {"blosc2": "a.b2nd"}
 
 
 def main():
@@ -115,7 +137,7 @@ def main():
             choose = random.Random(f"{seed} {writer} {number}")
             name = f"{writer}-{number}"
             values = WRITERS[writer](choose, os.path.join(store, name))
-            np.save(os.path.join(truth, f"{name}+a.npy"), np.ascontiguousarray(values.T))
+            np.save(os.path.join(truth, f"{name}+{ARRAYS.get(writer, 'a')}.npy"), np.ascontiguousarray(values.T))
             written += 1
     print(json.dumps({"volumes": written}))
 

@@ -136,7 +136,23 @@ def neuroglancer(zarrfs, folder, picture):
     return run("/usr/bin/python3", os.path.join(HERE, "same_picture.py"), picture, direct)
 
 
-SHOWS = {"ome-zarr": ome_zarr, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer}
+def segmentation(zarrfs, folder, picture):
+    """A precomputed segmentation, left as neuroglancer reads it itself, right through the mount: the same picture."""
+    program("chromium")
+    python, convert = python_of("neuroglancer"), program("convert")
+    script = os.path.join(HERE, "show_neuroglancer.py")
+    volume, direct, shown = (os.path.join(folder, name) for name in ("cells", "direct-cells.png", "shown-cells.png"))
+    run(python_of("zarr3"), os.path.join(HERE, "make_segmentation.py"), volume)
+    run(python, script, f"precomputed:{volume}", direct, "segmentation")
+    with Mounted(zarrfs, volume, "profile=ome") as path:
+        run(python, script, f"zarr2:{path}", shown, "segmentation")
+    said = run("/usr/bin/python3", os.path.join(HERE, "same_picture.py"), shown, direct, 20)
+    run(convert, direct, shown, "+append", "-resize", "1200x", "-colors", "128", picture)
+    return said
+
+
+SHOWS = {"ome-zarr": ome_zarr, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer,
+         "segmentation": segmentation}
 
 
 def main():

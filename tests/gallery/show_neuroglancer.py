@@ -1,6 +1,6 @@
-"""show_neuroglancer.py FORMAT:FOLDER PICTURE: what neuroglancer shows, in a headless Chromium, of a folder served over HTTP.
+"""show_neuroglancer.py FORMAT:FOLDER PICTURE [segmentation]: what neuroglancer shows, in a headless Chromium, of a folder served over HTTP.
 
-FORMAT is zarr2 or zarr3, as neuroglancer calls them. The page is the one within the Python package neuroglancer, which also
+FORMAT is zarr2, zarr3 or precomputed, as neuroglancer calls them. It shows the example's brain, or a segmentation. The page is the one within the Python package neuroglancer, which also
 says when everything that can be seen is loaded.
 """
 import subprocess
@@ -11,7 +11,7 @@ import threading
 import neuroglancer
 from serve import Server
 
-PATIENCE = 60  # seconds
+PATIENCE = 150  # seconds
 FLAGS = ["--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
          "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--remote-debugging-port=0", "--window-size=900,640"]
 SHADER = "#uicontrol invlerp normalized(range=[0, 900])\nvoid main() { emitGrayscale(normalized()); }"
@@ -37,10 +37,28 @@ def viewer_of(source):
     return viewer
 
 
+def segmentation_of(source):
+    """Cells of a volume of 96x80x48 voxels. OME-Zarr counts from the centre of the first voxel, precomputed from its corner."""
+    corner = 0.5 if source.startswith("precomputed") else 0
+    neuroglancer.set_server_bind_address("127.0.0.1")
+    viewer = neuroglancer.Viewer()
+    with viewer.config_state.txn() as settings:
+        settings.show_ui_controls = False  # they are higher where there is an axis of channels
+    with viewer.txn() as state:
+        state.layers["cells"] = neuroglancer.SegmentationLayer(source=source)
+        state.dimensions = neuroglancer.CoordinateSpace(names=["x", "y", "z"], units="nm", scales=[8, 8, 8])
+        state.position = [48 + corner, 40 + corner, 24 + corner]
+        state.cross_section_scale = 0.25
+        state.layout = "4panel"
+        state.show_axis_lines = False
+    return viewer
+
+
 def main():
     kind, folder = sys.argv[1].split(":", 1)
     with Server(folder) as data, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        viewer = viewer_of(f"{kind}://{data.url}/")
+        show = segmentation_of if sys.argv[3:] == ["segmentation"] else viewer_of
+        viewer = show(f"{kind}://{data.url}/")
         browser = subprocess.Popen(["chromium", *FLAGS, f"--user-data-dir={profile}", viewer.get_viewer_url()],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stop = threading.Timer(PATIENCE, browser.kill)

@@ -139,7 +139,8 @@ def read_gdal(path):
     from osgeo import gdal
 
     gdal.UseExceptions()
-    array = gdal.OpenEx(f'ZARR:"{path}"', gdal.OF_MULTIDIM_RASTER).GetRootGroup().OpenMDArray(os.path.basename(path))
+    group = gdal.OpenEx(f'ZARR:"{path}"', gdal.OF_MULTIDIM_RASTER).GetRootGroup()
+    array = group.OpenMDArray(os.path.splitext(os.path.basename(path))[0])  # it calls "a.b2nd" "a"
     if array is None:
         raise ValueError(gdal.GetLastErrorMsg() or "no array")
     kind = array.GetDataType()

@@ -113,23 +113,21 @@ def test_file_handles_do_not_outlive_the_kernels_memory_of_a_file(mount, store):
 @ROOT_ONLY
 def test_a_mount_is_seen_where_mounts_are_propagated(store, tmp_path):
     """A container's volume with propagation HostToContainer sees what a sidecar mounts in it later."""
-    volume = tmp_path / "volume"
+    volume, to, back = tmp_path / "volume", tmp_path / "to", tmp_path / "back"
     (volume / "mnt").mkdir(parents=True)
-    script = f"""
-mount --bind {volume} {volume} && mount --make-shared {volume}
-unshare --mount --propagation slave sh -c 'echo ready; read line; cat {volume}/mnt/a/.zarray' <"$1" >"$2" &
-read line <"$2" || true
-{DAEMON} mount {store.path} {volume}/mnt -o ro
-echo go >"$1"
-cat "$2"
-wait
-{DAEMON} umount {volume}/mnt
-"""
-    to, back = tmp_path / "to", tmp_path / "back"
     os.mkfifo(to)
     os.mkfifo(back)
-    script = f"exec 3<>{to} 4<>{back}\n" + script.replace('<"$1" >"$2" &', "<&3 >&4 &").replace('read line <"$2" || true', "read line <&4").replace(
-        'echo go >"$1"\ncat "$2"\nwait', "echo go >&3\nwait\ntimeout 1 cat <&4")
+    script = f"""
+exec 3<>{to} 4<>{back}
+mount --bind {volume} {volume} && mount --make-shared {volume}
+unshare --mount --propagation slave sh -c 'echo ready; read line; cat {volume}/mnt/a/.zarray' <&3 >&4 &
+read line <&4
+{DAEMON} mount {store.path} {volume}/mnt -o ro
+echo go >&3
+wait
+timeout 1 cat <&4
+{DAEMON} umount {volume}/mnt
+"""
     told = subprocess.run(["unshare", "--mount", "--propagation", "private", "bash", "-c", script], capture_output=True, text=True, timeout=60)
     assert '"zarr_format": 2' in told.stdout.replace('"zarr_format":2', '"zarr_format": 2'), told.stdout + told.stderr
 

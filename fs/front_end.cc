@@ -179,7 +179,6 @@ void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
   if ((asked.flags & O_ACCMODE) != O_RDONLY || (asked.flags & O_TRUNC) != 0) {
     auto written = view_.open_for_writing(node, asked.flags);
     if (!written) return refuse(reply, written.error());
-    if (*written == nullptr) return reply.error(ENOENT);
     const fuse_file_info info = writing_info(node, asked, std::move(*written));
     if (!reply.opened(info)) abandon(node, info);
     return;
@@ -187,7 +186,6 @@ void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
   if (without_open_) return reply.error(ENOSYS);
   auto file = view_.open_file(node);
   if (!file) return refuse(reply, file.error());
-  if (*file == nullptr) return reply.error(ENOENT);
   fuse_file_info info = asked;
   info.keep_cache = (*file)->keep_cache();
   info.direct_io = (*file)->direct_io();
@@ -202,7 +200,6 @@ Result<std::shared_ptr<OpenFile>> FrontEnd::file_of(NodeId node, const fuse_file
   if (auto kept = files_.find(node)) return kept;
   const RequestScope for_all(std::nullopt);  // whoever reads next gets it too: the kernel has asked
   ZARRFS_TRY(std::shared_ptr<OpenFile> file, view_.open_file(node));
-  if (file == nullptr) return fail(Fault::kStale, "a chunk was removed before it was read");
   // Files rendered anew by each open must not stay as they were.
   if (!file->direct_io()) files_.keep(node, file);
   return file;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <thread>
 
@@ -46,10 +45,6 @@ class PathChanges {
   template <class T>
   static bool is_found(const Result<std::optional<T>>& found) {
     return found && found->has_value();
-  }
-  template <class T>
-  static bool is_found(const Result<std::shared_ptr<T>>& found) {
-    return found && *found != nullptr;
   }
   template <class T>
   static bool is_found(const Result<T>& found) {

@@ -1,20 +1,10 @@
 #include "core/vfs/inodes.h"
 
-#include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "core/vfs/errors.h"
 
 namespace zarrfs {
-
-namespace {
-/// Whether the chunk is one of the array, which may have another shape by now.
-bool is_chunk_of(const ChunkNames& names, const Coordinates& chunk) {
-  return std::equal(chunk.begin(), chunk.end(), names.counts().begin(), names.counts().end(),
-                    std::less<>());
-}
-}  // namespace
 
 Result<InodeTarget> Inodes::resolve(NodeId node) {
   if (node >= kFirstChunkNode) return resolve_part(node);
@@ -65,14 +55,8 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node) {
 }
 
 Result<InodeTarget> Inodes::resolve_adopted(const NamedNode& directory) {
-  ZARRFS_TRY(InodeTarget target, part_at(directory.path));
-  if (!target.part.directory) return stale(directory.path);
-  return target;
-}
-
-Result<InodeTarget> Inodes::part_at(const std::string& called) {
   std::vector<std::string> names;  // below the array, the last one first
-  for (std::string path = called; !path.empty();) {
+  for (std::string path = directory.path; !path.empty();) {
     names.push_back(base_name(path));
     path = parent_path(path);
     InodeTarget target;
@@ -84,34 +68,11 @@ Result<InodeTarget> Inodes::part_at(const std::string& called) {
     for (auto name = std::next(names.rbegin()); part && name != names.rend(); ++name) {
       part = part->directory ? chunks.in_prefix(part->coordinates, *name) : std::nullopt;
     }
-    if (!part) break;
+    if (!part || !part->directory) break;
     target.part = std::move(*part);
     return target;
   }
-  return stale(called);
-}
-
-Result<InodeTarget> Inodes::chunk_of(NodeId node) {
-  if (node < kFirstChunkNode) {
-    const auto named = parts_.table.find(node);
-    if (!named || named->kind != NamedNode::Kind::kStaged) return stale("");
-    ZARRFS_TRY(InodeTarget target, part_at(named->path));
-    if (target.part.directory) return stale(named->path);
-    return target;
-  }
-  const auto computed = parts_.shared.numbers.find(node);
-  if (!computed) return stale("");
-  InodeTarget target;
-  ZARRFS_TRY(target.state, parts_.nodes.get(computed->array_path));
-  if (target.state->kind != NodeState::Kind::kArray) return stale(computed->array_path);
-  const ChunkNames& names = target.state->shown.names;
-  const auto part = target.state->generation == computed->generation
-                        ? std::optional(names.part_of(computed->offset))
-                        : parts_.nodes.earlier_part(computed->generation, computed->offset);
-  if (!part || part->directory || !is_chunk_of(names, part->coordinates))
-    return stale(computed->array_path);
-  target.part = *part;
-  return target;
+  return stale(directory.path);
 }
 
 Result<ShownChunk> Inodes::current_chunk(const InodeTarget& target) {
@@ -120,13 +81,6 @@ Result<ShownChunk> Inodes::current_chunk(const InodeTarget& target) {
   const bool same = chunk && *chunk && (*chunk)->version == target.version;
   if (!same) return stale(target.state->path);
   return std::move(**chunk);
-}
-
-Result<std::optional<InodeTarget>> Inodes::renewed(InodeTarget target) {
-  ZARRFS_TRY(const auto chunk, parts_.chunks.find(target.state->shown, target.part.coordinates));
-  if (!chunk) return std::nullopt;
-  target.version = chunk->version;
-  return target;
 }
 
 StagedPointer Inodes::staged_of(const InodeTarget& target) const {

@@ -25,14 +25,14 @@ class BytesFile : public OpenFile {
  public:
   /// `direct`: the size may differ from what an earlier stat told.
   explicit BytesFile(std::shared_ptr<const Bytes> bytes, bool direct = false)
-      : bytes_(std::move(bytes)) {
-    if (direct) read_directly();
-  }
+      : bytes_(std::move(bytes)), direct_(direct) {}
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
-  [[nodiscard]] bool keep_cache() const override { return !direct_io(); }
+  [[nodiscard]] bool keep_cache() const override { return !direct_; }
+  [[nodiscard]] bool direct_io() const override { return direct_; }
 
  private:
   const std::shared_ptr<const Bytes> bytes_;
+  const bool direct_;
 };
 
 /// `range` of a stored object. kStale once the object has been changed in place.

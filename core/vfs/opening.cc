@@ -9,10 +9,6 @@
 
 namespace zarrfs {
 
-namespace {
-constexpr int kMostLooks = 100;  // for a chunk that others replace all the time
-}
-
 Opening::Opening(ViewParts& parts, Namespace& names, Documents& documents, Entries& entries,
                  Inodes& inodes, const Statuses& statuses, CallerRights& rights,
                  ControlFiles& control, StagedFiles& staged, PassThrough& pass_through)
@@ -30,43 +26,9 @@ Opening::Opening(ViewParts& parts, Namespace& names, Documents& documents, Entri
       read_ahead_(parts.shared.options.read_ahead) {}
 
 Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
-  auto file = open_resolved(node);
-  if (file) return file;
-  const auto missed = missed_again(node, file.error());
-  return missed ? open_replacement(node, *missed) : file;
-}
-
-Result<std::shared_ptr<OpenFile>> Opening::open_resolved(NodeId node) {
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return open_named(node, *target.named, target.state);
   if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
-  return open_part(node, target);
-}
-
-std::optional<InodeTarget> Opening::missed_again(NodeId node, const Error& error) {
-  if (error.fault != Fault::kStale) return std::nullopt;
-  auto chunk = inodes_.chunk_of(node);
-  if (!chunk) return std::nullopt;
-  const NodeState& array = *chunk->state;
-  const auto inode = inode_of(array.path, array.shown.names.number_of(chunk->part));
-  return replaced_.missed(inode) ? std::optional(std::move(*chunk)) : std::nullopt;
-}
-
-Result<std::shared_ptr<OpenFile>> Opening::open_replacement(NodeId node,
-                                                            const InodeTarget& target) {
-  for (int look = 0; look < kMostLooks; ++look) {
-    ZARRFS_TRY(const auto now, inodes_.renewed(target));
-    StagedPointer written = now ? nullptr : inodes_.staged_of(target);
-    if (!now && written == nullptr) return nullptr;
-    auto file = now ? open_part(node, *now) : staged_.open_to_read(std::move(written), node);
-    if (!file && file.error().fault == Fault::kStale) continue;
-    if (file) (*file)->read_directly();
-    return file;
-  }
-  return stale(target.state->path);
-}
-
-Result<std::shared_ptr<OpenFile>> Opening::open_part(NodeId node, const InodeTarget& target) {
   ZARRFS_TRY(StagedPointer written, inodes_.current_staged(target));
   if (written != nullptr) return staged_.open_to_read(std::move(written), node);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
@@ -185,25 +147,10 @@ Name chunk_called(const std::string& array_path, const NamedPart& part) {
 
 Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int flags) {
   ZARRFS_CHECK(rights_.check_writing());
-  auto file = write_resolved(node, flags);
-  if (file) return file;
-  const auto missed = missed_again(node, file.error());
-  if (!missed) return file;
-  ZARRFS_TRY(const auto now, inodes_.renewed(*missed));
-  if (!now && inodes_.staged_of(*missed) == nullptr) return nullptr;
-  return write_part(node, *missed, flags);
-}
-
-Result<std::shared_ptr<OpenFile>> Opening::write_resolved(NodeId node, int flags) {
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return write_named(node, *target.named, target.state, flags);
   if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
   ZARRFS_CHECK(inodes_.check_current(target));
-  return write_part(node, target, flags);
-}
-
-Result<std::shared_ptr<OpenFile>> Opening::write_part(NodeId node, const InodeTarget& target,
-                                                      int flags) {
   return staged_.open({target.state, std::nullopt}, chunk_called(target.state->path, target.part),
                       node, flags, nullptr);
 }

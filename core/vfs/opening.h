@@ -2,13 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "core/chunks/read_ahead.h"
 #include "core/vfs/decoded_chunks.h"
 #include "core/vfs/namespace.h"
 #include "core/vfs/pass_through.h"
-#include "core/vfs/second_chance.h"
 #include "core/vfs/staged_files.h"
 
 namespace zarrfs {
@@ -24,15 +22,6 @@ class Opening {
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node);
 
  private:
-  /// The chunk, where it is the one that the node stands for.
-  Result<std::shared_ptr<OpenFile>> open_part(NodeId node, const InodeTarget& target);
-  Result<std::shared_ptr<OpenFile>> open_resolved(NodeId node);
-  Result<std::shared_ptr<OpenFile>> write_resolved(NodeId node, int flags);
-  /// The chunk that was looked up, where it is another one for the second time: see SecondChance.
-  std::optional<InodeTarget> missed_again(NodeId node, const Error& error);
-  /// The chunk as it is now; null where there is none.
-  Result<std::shared_ptr<OpenFile>> open_replacement(NodeId node, const InodeTarget& target);
-  Result<std::shared_ptr<OpenFile>> write_part(NodeId node, const InodeTarget& target, int flags);
   /// Opens what was found of a chunk: an error only where it is another one by now.
   Result<std::shared_ptr<OpenFile>> open_chunk(const InodeTarget& target, const ShownChunk& chunk);
   /// `bytes`: what decoding it has just given.
@@ -58,7 +47,6 @@ class Opening {
   PassThrough& pass_through_;
   std::shared_ptr<DecodedChunks> decoded_;
   ReadAhead read_ahead_;
-  SecondChance replaced_;
 };
 
 }  // namespace zarrfs

@@ -78,14 +78,10 @@ class OpenFile {
   virtual Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) = 0;
   /// Whether pages cached by the kernel from an earlier open are still right.
   [[nodiscard]] virtual bool keep_cache() const = 0;
-  /// Whether the kernel keeps no pages of it, and asks for every read.
-  [[nodiscard]] virtual bool direct_io() const { return direct_; }
-  /// For a file that is another one than its node stands for.
-  void read_directly() { direct_ = true; }
+  [[nodiscard]] virtual bool direct_io() const { return false; }
 
  private:
   std::optional<Found> remembered_;  ///< Set before the file is handed out.
-  bool direct_ = false;              ///< Likewise.
 };
 
 /// One name in a listing. `next` is the offset at which a later listing goes on after it.
@@ -130,7 +126,6 @@ class View {
   virtual Result<std::optional<Found>> find(NodeId parent, std::string_view name) = 0;
   /// kStale where the node's version is no longer the current one and it is not open.
   virtual Result<Found> attributes(NodeId node) = 0;
-  /// Null where the chunk was removed since the node was looked up.
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;
   virtual void forget(NodeId node, std::uint64_t lookups) = 0;
@@ -140,7 +135,6 @@ class View {
   [[nodiscard]] virtual bool writable() const { return false; }
   /// A new file, or the one that stands there, opened with the `flags` of open(2).
   virtual Result<Created> create(NodeId parent, std::string_view name, int flags, mode_t mode);
-  /// Likewise.
   virtual Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags);
   /// `file`: the opened file through which the change comes, or null. Modes, owners and times of
   /// what is presented (chunks, documents) stay as they are, without an error.

@@ -96,8 +96,8 @@ class Program {
   NodeId at_ = kRootNode;
 };
 
-/// Everything that is listed can be found, and every document is JSON.
-void look_at_all(View& view, NodeId node, int depth) {
+/// Everything that is listed can be found, and every document of the view is JSON.
+void look_at_all(View& view, ViewFormat format, NodeId node, int depth) {
   if (depth > kDeepest) return;
   const auto directory = view.open_directory(node);
   require(directory.has_value());
@@ -115,10 +115,13 @@ void look_at_all(View& view, NodeId node, int depth) {
     require(found.has_value() && found->has_value());
     const NodeId child = (*found)->id;
     if (S_ISDIR((*found)->status.st_mode)) {
-      look_at_all(view, child, depth + 1);
+      look_at_all(view, format, child, depth + 1);
     } else if (const auto file = view.open_file(child)) {
       const auto plan = (*file)->read(0, static_cast<std::uint64_t>((*found)->status.st_size));
-      if (plan && (name == ".zarray" || name == ".zgroup" || name == ".zmetadata")) {
+      const bool document = format == ViewFormat::kV2
+                                ? name == ".zarray" || name == ".zgroup" || name == ".zmetadata"
+                                : name == "zarr.json";
+      if (plan && document) {
         require(Json::accept(plan->bytes.begin(), plan->bytes.end()));
       }
     }
@@ -142,9 +145,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>((*view)->close());
     static_cast<void>((*view)->report());
   }
-  options.writing.reset();
   const auto again = View::open(store, options);
   require(again.has_value());
-  look_at_all(**again, kRootNode, 0);
+  look_at_all(**again, options.format, kRootNode, 0);
   return 0;
 }

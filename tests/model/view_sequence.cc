@@ -286,7 +286,7 @@ std::pair<NodeId, std::shared_ptr<OpenFile>> ViewSequence::open(const std::strin
 std::string ViewSequence::read(const std::string& path) {
   const auto [id, file] = open(path);
   std::string text = must(shown_->read(path), "reading " + path);
-  if (!file->keep_cache() || file->direct_io()) return text;
+  if (!file->keep_cache()) return text;
   const std::string& cached = cached_.try_emplace(id, text).first->second;
   require(cached == text, path + ": the node's number promises other bytes, which a kernel keeps");
   return text;

@@ -153,7 +153,7 @@ class User {
       if (!found) return;
       const auto file = view_.open_for_writing(found->id, flags);
       note(file);
-      if (file && *file) write_to(**file, value());
+      if (file) write_to(**file, value());
       return;
     }
     const auto directory = directory_of(path);
@@ -202,7 +202,7 @@ class User {
     note(view_.attributes(found->id));
     const auto file = view_.open_file(found->id);
     note(file);
-    if (!file || !*file) return;
+    if (!file) return;
     const auto plan = (*file)->read(0, kChunkBytes);
     note(plan);
     if (plan && plan->descriptor < 0) sum_ += plan->bytes.size();

@@ -169,11 +169,11 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("environment, version", [("zarr2", 2), ("zarr3", 2), ("zarr3", 3)])
-def test_dask_writes_with_several_processes(mount, tmp_path, environment, version):
-    python = python_of(environment)
+@pytest.mark.parametrize("reader, version", [("zarr2.18", 2), ("zarr3", 2), ("zarr3", 3)])
+def test_dask_writes_with_several_processes(mount, tmp_path, reader, version):
+    python = python_of(reader)
     found = subprocess.run([python, "-c", "import dask.array"], capture_output=True, check=False)
-    need(found.returncode == 0, f"dask for {environment} is missing: run packaging/install-test-readers")
+    need(found.returncode == 0, f"dask for {reader} is missing: run packaging/install-test-readers")
     program = tmp_path / "program.py"
     program.write_text(DASK)
     store = tmp_path / "store"

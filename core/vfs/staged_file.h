@@ -35,6 +35,8 @@ class StagedFile {
     kOutdated,   ///< Written, while the store has another file of its name.
     kUnlinked,   ///< It has no name any more: what is written to it goes nowhere.
                  ///< The end.
+    kRenamed,    ///< Opened after the file of its number took another name: empty, and cannot be
+                 ///< written. The end, from the start.
   };
 
   StagedFile(std::uint64_t number_in, Kind kind, std::shared_ptr<Store> store,
@@ -70,6 +72,7 @@ class StagedFile {
   /// Whether it holds what is to be submitted or persisted.
   [[nodiscard]] bool dirty() const { return state_ == State::kDirty || state_ == State::kOutdated; }
   [[nodiscard]] bool unlinked() const { return state_ == State::kUnlinked; }
+  [[nodiscard]] bool writable() const { return state_ != State::kRenamed; }
   /// Whether a file of its name is in the store.
   [[nodiscard]] bool stored() const {
     return state_ == State::kPersisted || state_ == State::kOutdated;
@@ -83,11 +86,13 @@ class StagedFile {
   void replaces_stored() { enter(State::kOutdated); }
   /// What could not be submitted is given up: who closed it was told.
   void dropped() { enter(State::kClean); }
-  void unlink() { state_ = State::kUnlinked; }
+  void unlink() { enter(State::kUnlinked); }
+  /// Of a file that was just made.
+  void renamed_before() { enter(State::kRenamed); }
 
  private:
   void enter(State state) {
-    if (state_ != State::kUnlinked) state_ = state;
+    if (state_ != State::kUnlinked && state_ != State::kRenamed) state_ = state;
   }
 
   Kind kind_;

@@ -138,7 +138,10 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::reopen(const NamedNode& named, No
                                                       int flags) {
   const auto nameless = [&]() -> Result<std::shared_ptr<OpenFile>> {
     const StagedPointer left = parts_.staged.nameless(named.version);
-    if (left == nullptr) return refused(Fault::kStale, named.path, "it is another file now");
+    const bool empties = (flags & O_TRUNC) != 0;
+    if (left == nullptr || (empties && !left->writable())) {
+      return refused(Fault::kStale, named.path, "it is another file now");
+    }
     left->path = named.path;  // nobody else knows it yet
     return one_more_writer(left, node, flags);
   };

@@ -1,5 +1,7 @@
 #include "core/vfs/staged_handle.h"
 
+#include "core/vfs/errors.h"
+
 namespace zarrfs {
 
 namespace {
@@ -12,6 +14,9 @@ struct timespec now() {
 
 Result<void> StagedHandle::check(std::uint64_t size) const {
   if (!writer_) return fail(Fault::kReadOnly, "it is open for reading");
+  if (!file_->writable()) {
+    return refused(Fault::kStale, file_->path, "it was renamed before it was opened");
+  }
   if (file_->limit == 0 || size <= file_->limit) return {};
   return fail(Fault::kTooBig, "/" + file_->path + ": " + std::to_string(size) +
                                   " bytes are more than a chunk of the array can have");

@@ -103,12 +103,16 @@ void StagedTable::moved(const StagedPointer& file, const std::string& from, cons
 void StagedTable::count() { count_ = by_key_.size() + coming_.size(); }
 
 StagedPointer StagedTable::nameless(std::uint64_t number) const {
+  Left left;
   {
     const std::lock_guard lock(mutex_);
-    if (std::find(left_.begin(), left_.end(), number) == left_.end()) return nullptr;
+    const auto found = std::find_if(left_.begin(), left_.end(),
+                                    [number](const Left& one) { return one.number == number; });
+    if (found == left_.end()) return nullptr;
+    left = *found;
   }
   auto file = std::make_shared<StagedFile>(number, StagedFile::Kind::kTemporary, store_, budget_);
-  file->unlink();
+  left.renamed ? file->renamed_before() : file->unlink();
   return file;
 }
 
@@ -119,8 +123,8 @@ void StagedTable::leave(const StagedPointer& file) {
   by_key_.erase(key->second);
   keys_.erase(key);
   count();
-  if (file->made_as != StagedFile::Kind::kTemporary) return;
-  left_.push_back(file->number);
+  if (file->made_as != StagedFile::Kind::kTemporary || file->stored()) return;
+  left_.push_back({file->number, !file->unlinked()});
   if (left_.size() > kMostLeft) left_.pop_front();
 }
 

@@ -24,8 +24,8 @@ class StagedTable {
   [[nodiscard]] StagedPointer find(const std::string& key) const;
   [[nodiscard]] StagedPointer find(std::uint64_t number) const;
   /// For a program that opens a temporary file which was renamed or removed since it was looked up:
-  /// a file of the same number without a name, whose contents go nowhere. Null where no file of
-  /// this number has left lately.
+  /// a file of the same number without a name. Null where no file of this number has left lately,
+  /// or the store has it.
   [[nodiscard]] StagedPointer nameless(std::uint64_t number) const;
   /// What stands under `key`, or is going to.
   [[nodiscard]] StagedPointer find_coming(const std::string& key) const;
@@ -61,7 +61,7 @@ class StagedTable {
   /// The directory `from`, at or below which it stands, is called `to` now. The caller holds its
   /// mutex.
   void moved(const StagedPointer& file, const std::string& from, const std::string& to);
-  /// Takes `file` out, wherever it stands.
+  /// Takes `file` out, wherever it stands. The caller holds its mutex.
   void leave(const StagedPointer& file);
   /// Names of temporary files directly in the directory that programs call `path`.
   [[nodiscard]] std::vector<std::string> temporaries_in(const std::string& path) const;
@@ -82,7 +82,11 @@ class StagedTable {
   std::unordered_map<std::string, StagedPointer> by_key_;
   std::unordered_map<std::string, StagedPointer> coming_;  ///< Reserved for these.
   std::unordered_map<std::uint64_t, std::string> keys_;
-  std::deque<std::uint64_t> left_;  ///< Numbers of temporary files, the latest last.
+  struct Left {
+    std::uint64_t number = 0;
+    bool renamed = false;  ///< Else it was removed.
+  };
+  std::deque<Left> left_;  ///< Temporary files, the latest last.
 };
 
 /// The key of a chunk that is being written: one, by whatever name the chunk is reached.

@@ -70,7 +70,7 @@ const std::vector<ViewSequence::Operation>& ViewSequence::table() {
       {1, "write outside the array", &S::write_outside},
       {3, "open for later", &S::open_for_later},
       {3, "read a handle", &S::read_handle},
-      {5, "write a file", &S::write_file},
+      {8, "write a file", &S::write_file},
       {3, "rename a file", &S::rename_file},
       {2, "unlink a file", &S::unlink_file},
       {3, "write attributes", &S::write_attributes},
@@ -214,7 +214,14 @@ void ViewSequence::make_prefixes(const Target& target) {
 
 std::shared_ptr<OpenFile> ViewSequence::open_to_write(const std::string& path, int flags) {
   const auto found = must(shown_->find(path), "looking up " + path);
-  if (found) return must(view().open_for_writing(found->id, flags), "opening " + path);
+  if (found) {
+    if (one_in(8)) publish();  // as the daemon does by itself, at any time
+    auto opened = view().open_for_writing(found->id, flags);
+    if (!opened && opened.error().fault == Fault::kStale) {  // the kernel looks again, once
+      opened = view().open_for_writing(find(path).id, flags);
+    }
+    return must(std::move(opened), "opening " + path);
+  }
   Created created = must(view().create(directory(path), name_of(path), flags | O_CREAT, 0666),
                          "creating " + path);
   return created.file;

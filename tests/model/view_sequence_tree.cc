@@ -20,10 +20,10 @@ void ViewSequence::write_file() {
   const std::string path = join_path(home, kNames[below(std::size(kNames))]);
   note(path);
   const bool there = model_.files.contains(path);
+  const auto opened = open_to_write(path, O_WRONLY | O_TRUNC);
   ModelFile& file = model_.files[path];
   file.shown = std::to_string(random_());
   file.in_memory = model_.arrays.contains(home) && (!there || file.in_memory);
-  const auto opened = open_to_write(path, O_WRONLY | O_TRUNC);
   write_pieces(*opened, path, file.shown);
   bool written_out = !file.in_memory;
   if (one_in(4)) {

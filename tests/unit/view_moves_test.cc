@@ -132,7 +132,7 @@ TEST_F(ViewMoves, AFileThatIsRenamedWhileItIsOpenedIsNeverTheNextOneOfItsName) {
 }
 
 // As above, where it was renamed and closed before: what the waiter opens is that file, nameless
-// now.
+// now, and no write to it is acknowledged.
 TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
   const std::string bytes(8, 'h');
   const auto holder = create("a", "0.0.__lock");
@@ -144,13 +144,33 @@ TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
   const auto waiter = view().open_for_writing(looked_up.id, O_RDWR);
   ASSERT_TRUE(waiter) << waiter.error().message;
   EXPECT_EQ((**(*waiter)->attributes()).status.st_ino, looked_up.status.st_ino);
-  ASSERT_TRUE((*waiter)->write(0, {reinterpret_cast<const std::uint8_t*>("lost"), 4}));
+  const auto written = (*waiter)->write(0, {reinterpret_cast<const std::uint8_t*>("lost"), 4});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().fault, Fault::kStale);
   ASSERT_TRUE((*waiter)->flush());
   (*waiter)->closed();
+  const auto emptied = view().open_for_writing(looked_up.id, O_WRONLY | O_TRUNC);
+  ASSERT_FALSE(emptied);
+  EXPECT_EQ(emptied.error().fault, Fault::kStale);
   const auto chunk = view().open_file((**shown_->find("a/0.0")).id);
   ASSERT_TRUE(chunk);
   EXPECT_EQ(*read_all(**chunk), bytes);
   EXPECT_FALSE(*shown_->find("a/0.0.__lock"));
+}
+
+// What rests is put into the store: who looked it up before opens what stands there now.
+TEST_F(ViewMoves, AFileThatIsStoredBeforeItIsOpenedIsLookedUpAgain) {
+  const auto first = create("a", "notes.txt");
+  ASSERT_TRUE(first->write(0, {reinterpret_cast<const std::uint8_t*>("old"), 3}));
+  first->closed();
+  const Found looked_up = **shown_->find("a/notes.txt");
+  ASSERT_TRUE(view().publish());
+  for (const int flags : {O_WRONLY, O_WRONLY | O_TRUNC}) {
+    const auto opened = view().open_for_writing(looked_up.id, flags);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().fault, Fault::kStale);
+  }
+  EXPECT_TRUE(view().open_for_writing((**shown_->find("a/notes.txt")).id, O_WRONLY));
 }
 
 // A chunk that a program opens while another file is renamed to it: the program waits, and what it

@@ -458,6 +458,10 @@ Result<void> MetadataEditor::replace_document(const std::string& path, const Jso
   Store& store = *shared_.store;
   const std::string file_path = join_path(path, kDocument);
   const std::string text = dump_document(document);
+  // What cannot be read again loses the node, or with the root's document the whole store.
+  if (const auto read = parse_node(text, path); !read) {
+    return fail(Fault::kInvalid, "/" + read.error().message);
+  }
   ZARRFS_TRY(const auto stored, store.read_document(file_path, kMaxDocument));
   if (stored) {  // written anew as a whole: nothing else in it may change
     const std::string called = "/" + file_path + " of the store cannot be changed";

@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/present/profile.h"
+#include "core/zarr/tree.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
 #include "tests/support/temp_dir.h"
@@ -132,7 +133,7 @@ void make_random_store(StoreMaker& maker, Random& random) {
 
 Json stored(const StoreMaker& maker, const std::string& path) {
   auto store = open_store(maker.root(), LinkPolicy::kInside);
-  const auto document = (*store)->read_document(path + "/zarr.json", std::size_t{1} << 20U);
+  const auto document = (*store)->read_document(join_path(path, "zarr.json"), std::size_t{1} << 20U);
   return *parse_json((*document)->text, path);
 }
 
@@ -233,6 +234,33 @@ TEST(ViewDocuments, AnArrayMadeAnewKeepsWhatZarrayDoesNotSay) {
   ASSERT_TRUE(write(shown, "a", ".zarray", dump_document(zarray)));
   EXPECT_FALSE(stored(maker, "a").contains("dimension_names"));
   EXPECT_EQ(stored(maker, "a")["attributes"], Json::parse(R"({"units": "m"})"));
+}
+
+// A store whose root has it could not be mounted again.
+TEST(ViewDocuments, ADocumentThatCouldNotBeReadAgainIsRefused) {
+  StoreMaker maker;
+  maker.group("").array("a");
+  ShownStore shown(maker.root(), writing_view("generic", ViewFormat::kV3));
+  const Json root = stored(maker, "");
+  const Json array = stored(maker, "a");
+  for (const char* member :
+       {R"("node_types": {})", R"("attributes": 5)", R"("codes": [{"name": "x"}])"}) {
+    const std::string group =
+        std::string(R"({"zarr_format": 3, "node_type": "group", )") + member + "}";
+    const auto written = write(shown, "", "zarr.json", group);
+    ASSERT_FALSE(written) << member;
+    EXPECT_EQ(written.error().fault, Fault::kInvalid) << member;
+  }
+  for (const auto& [member, value] :
+       {std::pair("dimension_names", Json(5)), std::pair("attributes", Json::array())}) {
+    Json document = array;
+    document[member] = value;
+    const auto written = write(shown, "a", "zarr.json", dump_document(document));
+    ASSERT_FALSE(written) << member;
+    EXPECT_EQ(written.error().fault, Fault::kInvalid) << member;
+  }
+  EXPECT_EQ(stored(maker, ""), root);
+  EXPECT_EQ(stored(maker, "a"), array);
 }
 
 TEST(ViewDocuments, ADocumentThatIsBeingWrittenCannotBeLinkedToItsOwnName) {

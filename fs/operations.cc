@@ -23,7 +23,8 @@ template <class Body>
 void serve(fuse_req_t request, Operation operation, Body body) noexcept {
   FrontEnd& front = front_of(request);
   Reply reply(request, operation, front.statistics());
-  const RequestScope scope(front.caller_of(request), nobody_waits, &reply);
+  const RequestScope scope(front.caller_of(request), nobody_waits, &reply,
+                           fuse_req_ctx(request)->pid);
   try {
     body(front, reply);
   } catch (const std::bad_alloc&) {

@@ -40,8 +40,8 @@ Result<Caller> with_groups(Caller caller, const char* folder) {
 }
 
 RequestScope::RequestScope(std::optional<Caller> caller, bool (*ended)(const void*),
-                           const void* context)
-    : caller_(std::move(caller)), ended_(ended), context_(context), outer_(current) {
+                           const void* context, pid_t task)
+    : caller_(std::move(caller)), ended_(ended), context_(context), task_(task), outer_(current) {
   if (caller_ && caller_->user == ::geteuid()) caller_.reset();
   current = this;
 }
@@ -57,6 +57,13 @@ bool request_ended() {
     if (scope->ended_ != nullptr) return scope->ended_(scope->context_);
   }
   return false;
+}
+
+pid_t request_task() {
+  for (const RequestScope* scope = current; scope != nullptr; scope = scope->outer_) {
+    if (scope->task_ != 0) return scope->task_;
+  }
+  return 0;
 }
 
 Result<void> check_wanted() {

@@ -31,8 +31,9 @@ class RequestScope {
  public:
   /// `caller`: nothing where it is zarrfs's own work. `ended(context)`: whether nobody waits for
   /// the answer any more; null: as the scope around this one says, or somebody does.
+  /// `task`: the thread that made the request; 0 where it is not known.
   explicit RequestScope(std::optional<Caller> caller, bool (*ended)(const void*) = nullptr,
-                        const void* context = nullptr);
+                        const void* context = nullptr, pid_t task = 0);
   ~RequestScope();
   RequestScope(const RequestScope&) = delete;
   RequestScope& operator=(const RequestScope&) = delete;
@@ -40,9 +41,11 @@ class RequestScope {
  private:
   friend const Caller* foreign_caller();
   friend bool request_ended();
+  friend pid_t request_task();
   std::optional<Caller> caller_;
   bool (*ended_)(const void*);
   const void* context_;
+  pid_t task_;
   const RequestScope* outer_;
 };
 
@@ -52,6 +55,9 @@ const Caller* foreign_caller();
 
 /// Whether nobody waits for the answer any more.
 bool request_ended();
+
+/// Which thread made the request; 0 where that is not known.
+pid_t request_task();
 
 /// For long work, now and then: kBusy where nobody waits for it any more. Nobody sees which errno
 /// that is.

@@ -7,7 +7,8 @@ namespace zarrfs {
 StoreView::~StoreView() { parts_.shared.writes.reset(); }  // its thread calls what goes next
 
 Result<std::optional<Found>> StoreView::find(NodeId parent, std::string_view name) {
-  return reported(parts_.shared.path_changes.look([&] { return names_.find(parent, name); }));
+  return reported(
+      parts_.shared.path_changes.look([&] { return second_looks_.find(parent, name); }));
 }
 
 Result<Found> StoreView::attributes(NodeId node) {
@@ -15,7 +16,7 @@ Result<Found> StoreView::attributes(NodeId node) {
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
-  return reported(parts_.shared.path_changes.look([&] { return opening_.open_file(node); }));
+  return reported(parts_.shared.path_changes.look([&] { return second_looks_.open_file(node); }));
 }
 
 Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {

@@ -13,6 +13,7 @@
 #include "core/vfs/opening.h"
 #include "core/vfs/publishing.h"
 #include "core/vfs/removal.h"
+#include "core/vfs/second_looks.h"
 #include "core/vfs/view.h"
 
 namespace zarrfs {
@@ -81,6 +82,7 @@ class StoreView : public View {
   StagedFiles staged_{parts_, documents_, entries_, rights_};
   Opening opening_{parts_,    names_,  documents_, entries_, inodes_,
                    statuses_, rights_, control_,   staged_,  pass_through_};
+  SecondLooks second_looks_{parts_, names_, opening_};
   Attributes attributes_{parts_,  documents_, entries_,      inodes_, statuses_,
                          rights_, control_,   pass_through_, opening_};
   Creation creation_{parts_, names_, rights_, staged_, pass_through_, entries_};

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <future>
 
+#include "core/base/request.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
@@ -156,6 +157,42 @@ TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
   ASSERT_TRUE(chunk);
   EXPECT_EQ(*read_all(**chunk), bytes);
   EXPECT_FALSE(*shown_->find("a/0.0.__lock"));
+}
+
+// The kernel looks a stale name up again, once: what that finds can be opened, whatever took the
+// name since. What the first look found cannot, which may be from before a write that was
+// acknowledged.
+TEST_F(ViewMoves, WhatASecondLookFoundIsOpenedThoughItIsReplaced) {
+  const auto replace = [&](char with) {
+    const std::string bytes(8, with);
+    const auto file = create("a", "0.0.partial");
+    ASSERT_TRUE(file->write(0, {reinterpret_cast<const std::uint8_t*>(bytes.data()), 8}));
+    file->closed();
+    const NodeId array = (*shown_->find("a"))->id;
+    ASSERT_TRUE(view().rename(array, "0.0.partial", array, "0.0", true));
+  };
+  const auto open_as = [&](pid_t task, NodeId node) {
+    const RequestScope scope(std::nullopt, nullptr, nullptr, task);
+    return view().open_file(node);
+  };
+  const auto look_as = [&](pid_t task) {
+    const RequestScope scope(std::nullopt, nullptr, nullptr, task);
+    return (**shown_->find("a/0.0")).id;
+  };
+  replace('1');
+  const NodeId first = look_as(1);
+  replace('2');
+  ASSERT_FALSE(open_as(1, first));
+  const NodeId second = look_as(1);
+  const NodeId of_another = look_as(2);
+  EXPECT_EQ(second, of_another);
+  replace('3');
+  EXPECT_FALSE(open_as(2, of_another));
+  const auto opened = open_as(1, second);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(*read_all(**opened), "22222222");
+  EXPECT_FALSE(open_as(1, second)) << "it is good for one opening";
+  EXPECT_EQ(*shown_->read("a/0.0"), "33333333");
 }
 
 // What rests is put into the store: who looked it up before opens what stands there now.

@@ -216,6 +216,7 @@ class Daemon {
   }
 
   Result<void> mount() {
+    if (request_.settings.ring == RingUse::kOn) ZARRFS_CHECK(check_ring());
     FrontEndSettings settings;
     settings.timeout = request_.settings.timeout;
     settings.immutable = request_.settings.view.immutable;
@@ -225,10 +226,20 @@ class Daemon {
     };
     settings.ready = [notes = notes_.get()] { notes->leave(Notes::kReady); };
     front_ = std::make_unique<FrontEnd>(*view_, std::move(settings));
-    ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options()));
+    ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options(), wire()));
     ZARRFS_CHECK(session_->mount(mountpoint_));
     ZARRFS_TRY(mounted_, mount_at(mountpoint_));
     return {};
+  }
+
+  [[nodiscard]] WireSettings wire() const {
+    return {request_.settings.ring, threads(),
+            [log = log_](const std::string& reason) { log->write(LogLevel::kError, reason); }};
+  }
+
+  /// A thread that waits for a network serves nobody else meanwhile.
+  [[nodiscard]] unsigned threads() const {
+    return request_.settings.threads.value_or(near_ ? kThreads : kThreadsFar);
   }
 
   [[nodiscard]] std::vector<std::string> kernel_options() const {
@@ -244,10 +255,8 @@ class Daemon {
   }
 
   Result<void> serve() {
-    // A thread that waits for a network serves nobody else meanwhile.
-    const unsigned threads = request_.settings.threads.value_or(near_ ? kThreads : kThreadsFar);
     auto started =
-        session_->start(threads, [notes = notes_.get()] { notes->leave(Notes::kEnded); });
+        session_->start(threads(), [notes = notes_.get()] { notes->leave(Notes::kEnded); });
     if (!started) {
       unmount_own();
       return started;

@@ -19,6 +19,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 #include "fs/fuse.h"
+#include "fs/ring_plan.h"
 
 namespace zarrfs {
 namespace {
@@ -65,6 +66,22 @@ Finding look_at_libfuse(const Machine&) {
   // 3.12 is the first that hands a connection over; see CMakeLists.txt.
   if (::fuse_version() < FUSE_MAKE_VERSION(3, 12)) return wrong(name + " is older than 3.12");
   return good(name);
+}
+
+/// Mounting works without it, and slower.
+Finding look_at_ring(const Machine& machine) {
+  switch (ring_offer(machine.root)) {
+    case RingOffer::kNone: return good("this kernel has no FUSE over io_uring (Linux 6.14 has)");
+    case RingOffer::kUnset:
+      return limited("fuse.enable_uring is not set: requests come by /dev/fuse");
+    case RingOffer::kSet: break;
+  }
+  const auto processors = possible_processors(machine.root);
+  if (!processors) return limited(processors.error().message);
+  const auto plan = plan_ring(*processors, kLeastRingThreads, kUsualRingPayload);
+  if (!plan) return limited(plan.error().message + ": requests come by /dev/fuse");
+  return good("fuse.enable_uring is set; a ring for each of " + std::to_string(*processors) +
+              " processors");
 }
 
 std::optional<std::string> find_program(const Machine& machine, const std::string& program) {
@@ -154,6 +171,11 @@ const std::vector<Check>& doctor_checks() {
        "as root: modprobe fuse; a container must be given the device, e.g. --device /dev/fuse; "
        "where only its mode is in the way: chmod 666 /dev/fuse"},
       {"libfuse", look_at_libfuse, "install a newer libfuse 3 (Debian: libfuse3-3)"},
+      {"io_uring", look_at_ring,
+       "to make reading faster, as root: echo Y > /sys/module/fuse/parameters/enable_uring, and "
+       "for "
+       "good fuse.enable_uring=1 on the kernel's command line; every FUSE file system of this "
+       "machine may use it then (docs/administration.md)"},
       {"fusermount3", look_at_fusermount,
        "install it (Debian: fuse3); as root: chmod u+s on it; or mount as root"},
       {"mtab", look_at_mtab, "as root: ln -s ../proc/self/mounts /etc/mtab"},

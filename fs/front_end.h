@@ -59,7 +59,7 @@ class FrontEnd {
  public:
   FrontEnd(View& view, FrontEndSettings settings);
 
-  /// The table for fuse_session_new, whose user data is the FrontEnd.
+  /// The table for fuse_session_new, whose user data is a SessionUser (wire.h).
   static const fuse_lowlevel_ops& operations();
 
   Statistics& statistics() { return statistics_; }

@@ -5,13 +5,12 @@
 #include <new>
 
 #include "fs/front_end.h"
+#include "fs/wire.h"
 
 namespace zarrfs {
 namespace {
 
-FrontEnd& front_of(fuse_req_t request) {
-  return *static_cast<FrontEnd*>(fuse_req_userdata(request));
-}
+FrontEnd& front_of(fuse_req_t request) { return server_of<FrontEnd>(request); }
 
 /// Whether the program that waits for the answer was interrupted.
 bool nobody_waits(const void* reply) {
@@ -36,8 +35,8 @@ void serve(fuse_req_t request, Operation operation, Body body) noexcept {
   }
 }
 
-void on_init(void* front, fuse_conn_info* connection) {
-  static_cast<FrontEnd*>(front)->agree(*connection);
+void on_init(void* user, fuse_conn_info* connection) {
+  static_cast<FrontEnd*>(static_cast<SessionUser*>(user)->server)->agree(*connection);
 }
 
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {

@@ -269,6 +269,8 @@ void add_daemon(std::vector<MountOption>& table) {
                                   {"warning", LogLevel::kWarning},
                                   {"info", LogLevel::kInfo},
                                   {"debug", LogLevel::kDebug}};
+  const Words<RingUse> rings = {
+      {"auto", RingUse::kAuto}, {"on", RingUse::kOn}, {"off", RingUse::kOff}};
   table.insert(
       table.end(),
       {{"threads", "N", "8",
@@ -276,6 +278,10 @@ void add_daemon(std::vector<MountOption>& table) {
         value_setter(
             [](const std::string& text) { return parse_number(text, 1, kMostThreads); },
             [](MountSettings& s, std::uint64_t n) { s.threads = static_cast<unsigned>(n); })},
+       {"io_uring", alternatives(rings), "auto",
+        "whether requests come by FUSE over io_uring, a ring for each processor, where the kernel "
+        "has it and fuse.enable_uring is set; on: or no mount",
+        Group::kDaemon, word_setter(rings, [](MountSettings& s, RingUse use) { s.ring = use; })},
        {"idle", "SECONDS", "0",
         "unmounts when nothing was asked for so long and nothing is open; 0: never", Group::kDaemon,
         value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.idle = seconds; })},

@@ -14,6 +14,7 @@
 #include "core/store/remote/options.h"
 #include "core/store/store.h"
 #include "fs/log.h"
+#include "fs/ring_plan.h"
 
 namespace zarrfs {
 
@@ -33,6 +34,7 @@ struct MountSettings {
   Writing writing;       ///< How, unless the mount only reads.
   double timeout = 1.0;  ///< Seconds.
   double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
+  RingUse ring = RingUse::kAuto;
   std::optional<unsigned> threads;      ///< As many as suit the store where not given.
   std::optional<std::uint64_t> memory;  ///< Bytes for decoding.
   std::optional<std::uint32_t> umask;   ///< The usual one where not given, or none for others.

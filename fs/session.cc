@@ -1,8 +1,6 @@
 #include "fs/session.h"
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <cerrno>
 #include <chrono>
@@ -10,30 +8,10 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "fs/wake_signal.h"
+
 namespace zarrfs {
 namespace {
-
-/// Wakes a thread that waits for a request; it does nothing else.
-constexpr int kWakeSignal = SIGUSR1;
-
-void on_wake(int) {}
-
-/// Without SA_RESTART, so that read(2) returns.
-void install_wake_signal() {
-  struct sigaction action {};
-  action.sa_handler = on_wake;
-  sigemptyset(&action.sa_mask);
-  sigaction(kWakeSignal, &action, nullptr);
-}
-
-/// Signals are for the main thread, but for the one that wakes.
-void block_other_signals() {
-  sigset_t signals;
-  sigfillset(&signals);
-  sigdelset(&signals, kWakeSignal);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, fault);
-  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-}
 
 /// A value for libfuse's comma-separated options.
 std::string escaped(const std::string& text) {
@@ -45,18 +23,23 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-ssize_t write_to_connection(int fd, iovec* parts, int count, void*) {
-  return ::writev(fd, parts, count);
-}
-
-ssize_t read_from_connection(int fd, void* buffer, std::size_t size, void*) {
-  return ::read(fd, buffer, size);
-}
-
 }  // namespace
 
+Session::Session(FrontEnd& front, WireSettings wire)
+    : wire_(
+          [&] {
+            wire.broken = [this, told = std::move(wire.broken)](const std::string& reason) {
+              told(reason);
+              tell_end();
+            };
+            return std::move(wire);
+          }(),
+          front.statistics()),
+      user_{&wire_, &front} {}
+
 Result<std::unique_ptr<Session>> Session::create(FrontEnd& front, const std::string& source,
-                                                 const std::vector<std::string>& mount_options) {
+                                                 const std::vector<std::string>& mount_options,
+                                                 WireSettings wire) {
   std::vector<std::string> words = {"zarrfs"};
   const auto add = [&words](const std::string& option) {
     words.emplace_back("-o");
@@ -72,25 +55,25 @@ Result<std::unique_ptr<Session>> Session::create(FrontEnd& front, const std::str
   for (std::string& word : words) argv.push_back(word.data());
   fuse_args args = FUSE_ARGS_INIT(static_cast<int>(argv.size()), argv.data());
   const fuse_lowlevel_ops& operations = FrontEnd::operations();
-  fuse_session* session = fuse_session_new(&args, &operations, sizeof(operations), &front);
+  std::unique_ptr<Session> session(new Session(front, std::move(wire)));
+  session->session_.reset(
+      fuse_session_new(&args, &operations, sizeof(operations), &session->user_));
   fuse_opt_free_args(&args);
-  if (session == nullptr) return fail(Fault::kIo, "libfuse could not make a session");
-  return std::unique_ptr<Session>(new Session(session));
+  if (!session->session_) return fail(Fault::kIo, "libfuse could not make a session");
+  return session;
 }
 
 Session::~Session() { stop(); }
 
 Result<void> Session::mount(const std::string& mountpoint) {
-  if (fuse_session_mount(session_.get(), mountpoint.c_str()) == 0) return {};
-  return fail(Fault::kIo, "could not mount on " + mountpoint);
+  if (fuse_session_mount(session_.get(), mountpoint.c_str()) != 0) {
+    return fail(Fault::kIo, "could not mount on " + mountpoint);
+  }
+  return wire_.attach(session_.get(), fuse_session_fd(session_.get()));
 }
 
 Result<void> Session::serve_connection(Fd connection) {
-  fuse_custom_io io{};
-  io.writev = write_to_connection;
-  io.read = read_from_connection;
-  const int problem = fuse_session_custom_io(session_.get(), &io, connection.get());
-  if (problem != 0) return fail(system_error(-problem, "serving a connection"));
+  ZARRFS_CHECK(wire_.attach(session_.get(), connection.get()));
   connection.release();  // The session closes it.
   return {};
 }
@@ -125,8 +108,12 @@ void Session::serve_requests() {
     fuse_session_process_buf(session_.get(), &buffer);
   }
   std::free(buffer.mem);
-  if (!end_told_.exchange(true)) ended_();
+  tell_end();
   running_.fetch_sub(1);
+}
+
+void Session::tell_end() {
+  if (!end_told_.exchange(true)) ended_();
 }
 
 void Session::stop() {
@@ -134,11 +121,12 @@ void Session::stop() {
   fuse_session_exit(session_.get());
   // A signal that comes just before read(2) is lost: repeat it until nobody runs.
   while (running_ != 0) {
-    for (std::thread& thread : threads_) pthread_kill(thread.native_handle(), kWakeSignal);
+    for (std::thread& thread : threads_) wake(thread.native_handle());
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  wire_.stop();
 }
 
 }  // namespace zarrfs

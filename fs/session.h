@@ -2,8 +2,6 @@
 // One thread creates, starts and stops it; the threads it starts call the FrontEnd.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -15,14 +13,17 @@
 #include "core/base/result.h"
 #include "fs/front_end.h"
 #include "fs/fuse.h"
+#include "fs/wire.h"
 
 namespace zarrfs {
 
 class Session {
  public:
-  /// `mount_options`: for libfuse and the kernel, e.g. "ro", "allow_other".
+  /// `mount_options`: for libfuse and the kernel, e.g. "ro", "allow_other". After `wire.broken` it
+  /// ends.
   static Result<std::unique_ptr<Session>> create(FrontEnd& front, const std::string& source,
-                                                 const std::vector<std::string>& mount_options);
+                                                 const std::vector<std::string>& mount_options,
+                                                 WireSettings wire = {});
   /// Stops what still runs. Does not unmount: see unmount() in mount_table.h.
   ~Session();
   Session(const Session&) = delete;
@@ -33,7 +34,8 @@ class Session {
   /// Instead of mount(): serves `connection`, where somebody else plays the kernel.
   Result<void> serve_connection(Fd connection);
 
-  /// Starts the threads. `ended` is called once by one of them when the connection is over.
+  /// Starts the threads for /dev/fuse. `ended` is called once by one of them when the connection is
+  /// over.
   Result<void> start(unsigned threads, std::function<void()> ended);
   /// Ends the threads after the requests they are at, and joins them.
   void stop();
@@ -42,9 +44,12 @@ class Session {
   struct Destroy {
     void operator()(fuse_session* session) const { fuse_session_destroy(session); }
   };
-  explicit Session(fuse_session* session) : session_(session) {}
+  Session(FrontEnd& front, WireSettings wire);
   void serve_requests();
+  void tell_end();
 
+  Wire wire_;
+  SessionUser user_;
   std::unique_ptr<fuse_session, Destroy> session_;
   std::vector<std::thread> threads_;
   std::atomic<unsigned> running_{0};

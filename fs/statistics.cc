@@ -60,6 +60,8 @@ std::string Statistics::render() const {
   object["process"] = ::getpid();
   object["bytes_read"] = bytes_read();
   object["bytes_written"] = bytes_written();
+  object["requests_by_device"] = arrivals(Transport::kDevice);
+  object["requests_by_io_uring"] = arrivals(Transport::kRing);
   object["requests"] = std::move(requests_by_name);
   object["errors"] = std::move(errors_by_name);
   return dump_json(object);

@@ -44,6 +44,12 @@ enum class Operation : std::uint8_t {
 inline constexpr std::size_t kOperationCount =
     static_cast<std::size_t>(Operation::kRemovexattr) + 1;
 
+/// How requests come.
+enum class Transport : std::uint8_t {
+  kDevice,  ///< /dev/fuse.
+  kRing,    ///< io_uring.
+};
+
 /// The operation's name in statistics and log lines, e.g. "lookup".
 std::string_view operation_name(Operation operation);
 
@@ -52,6 +58,8 @@ class Statistics {
   void count_request(Operation operation) { add(requests_[index(operation)], 1); }
   /// An answer that is an errno.
   void count_error(Operation operation) { add(errors_[index(operation)], 1); }
+  /// Of any request, before it is known which.
+  void count_arrival(Transport by) { add(by == Transport::kRing ? by_ring_ : by_device_, 1); }
   void count_bytes_read(std::uint64_t bytes) { add(bytes_read_, bytes); }
   void count_bytes_written(std::uint64_t bytes) { add(bytes_written_, bytes); }
 
@@ -64,6 +72,9 @@ class Statistics {
   /// All requests but those that come by themselves: the kernel forgets nodes when memory is short,
   /// and monitors ask every file system for its space.
   [[nodiscard]] std::uint64_t wanted_requests() const;
+  [[nodiscard]] std::uint64_t arrivals(Transport by) const {
+    return (by == Transport::kRing ? by_ring_ : by_device_).load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t bytes_read() const {
     return bytes_read_.load(std::memory_order_relaxed);
   }
@@ -72,9 +83,8 @@ class Statistics {
     return bytes_written_.load(std::memory_order_relaxed);
   }
 
-  /// A JSON object: {"process": PID, "bytes_read": N, "bytes_written": N, "requests": {"lookup": N,
-  /// ...}, "errors":
-  /// {...}}.
+  /// A JSON object: {"process": PID, "bytes_read": N, "bytes_written": N, "requests_by_device": N,
+  /// "requests_by_io_uring": N, "requests": {"lookup": N, ...}, "errors": {...}}.
   [[nodiscard]] std::string render() const;
 
  private:
@@ -86,6 +96,8 @@ class Statistics {
 
   std::array<Counter, kOperationCount> requests_{};
   std::array<Counter, kOperationCount> errors_{};
+  Counter by_device_{0};
+  Counter by_ring_{0};
   Counter bytes_read_{0};
   Counter bytes_written_{0};
 };

@@ -16,7 +16,7 @@ install(FILES packaging/completions/zarrfs.fish DESTINATION ${CMAKE_INSTALL_DATA
 
 install(FILES packaging/systemd/zarrfs@.service DESTINATION lib/systemd/system)
 install(FILES packaging/systemd/zarrfs.sysusers DESTINATION lib/sysusers.d RENAME zarrfs.conf)
-install(FILES packaging/examples/fstab packaging/examples/automount README.md CHANGELOG.md SECURITY.md
+install(FILES packaging/examples/fstab packaging/examples/automount packaging/examples/modprobe.conf README.md CHANGELOG.md SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs)
 # README.md links to these.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs FILES_MATCHING PATTERN *.md PATTERN *.png)

@@ -7,15 +7,10 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::array<std::string_view, 9> kCounters = {"index_reads",
-                                                       "index_hits",
-                                                       "chunk_reads",
-                                                       "chunk_bytes_read",
-                                                       "whole_shards_decoded",
-                                                       "bytes_read",
-                                                       "bytes_written",
-                                                       "requests",
-                                                       "errors"};
+constexpr std::array<std::string_view, 11> kCounters = {
+    "index_reads",          "index_hits", "chunk_reads",   "chunk_bytes_read",
+    "whole_shards_decoded", "bytes_read", "bytes_written", "requests_by_device",
+    "requests_by_io_uring", "requests",   "errors"};
 
 std::string label_value(const std::string& text) {
   std::string escaped;

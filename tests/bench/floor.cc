@@ -2,12 +2,12 @@
 // the caching that an immutable mount of zarrfs allows the kernel. What it costs beside a native
 // directory is the part of the kernel and of libfuse; what zarrfs costs beside it is its own.
 //
-//   bench_floor MOUNTPOINT LIST SIZE THREADS plain|status|write
+//   bench_floor MOUNTPOINT LIST SIZE THREADS plain|status|write device|io_uring
 //
 // LIST has one name a line, with the directories on the way; each is a file of SIZE bytes. Listings
 // come with the status of directories only (plain), or of files too. With "write" files can be
-// made, written and renamed; what is written is taken and thrown away. Serves until it is
-// unmounted.
+// made, written and renamed; what is written is taken and thrown away. Requests come by /dev/fuse
+// (device), or by a ring for each processor, with THREADS for each. Serves until it is unmounted.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -24,6 +24,9 @@
 #include <vector>
 
 #include "fs/fuse.h"
+#include "fs/statistics.h"
+#include "fs/wake_signal.h"
+#include "fs/wire.h"
 
 namespace {
 
@@ -73,9 +76,7 @@ struct Tree {
   }
 };
 
-const Tree& tree_of(fuse_req_t request) {
-  return *static_cast<const Tree*>(fuse_req_userdata(request));
-}
+const Tree& tree_of(fuse_req_t request) { return zarrfs::server_of<const Tree>(request); }
 
 void on_init(void*, fuse_conn_info* connection) {
   connection->max_read = connection->max_readahead = kLargestRequest;
@@ -196,24 +197,27 @@ void serve(fuse_session* session) {
   std::free(buffer.mem);
 }
 
-fuse_session* mounted(Tree& tree, char* program, const char* mountpoint, bool writes) {
+fuse_session* mounted(zarrfs::SessionUser& user, char* program, const char* mountpoint,
+                      bool writes) {
   std::string options = writes ? "rw" : "ro";
   options += ",fsname=bench_floor,max_read=" + std::to_string(kLargestRequest);
   std::string flag = "-o";
   char* words[] = {program, flag.data(), options.data(), nullptr};
   fuse_args args = FUSE_ARGS_INIT(3, words);
   const fuse_lowlevel_ops table = operations();
-  fuse_session* session = fuse_session_new(&args, &table, sizeof(table), &tree);
+  fuse_session* session = fuse_session_new(&args, &table, sizeof(table), &user);
   fuse_opt_free_args(&args);
   if (session == nullptr || fuse_session_mount(session, mountpoint) != 0) return nullptr;
+  if (!user.wire->attach(session, fuse_session_fd(session))) return nullptr;
   return session;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fputs("bench_floor MOUNTPOINT LIST SIZE THREADS plain|status|write\n", stderr);
+  if (argc != 7) {
+    std::fputs("bench_floor MOUNTPOINT LIST SIZE THREADS plain|status|write device|io_uring\n",
+               stderr);
     return 2;
   }
   Tree tree;
@@ -224,12 +228,22 @@ int main(int argc, char** argv) {
   const bool writes = std::string_view(argv[5]) == "write";
   tree.with_status = std::string_view(argv[5]) == "status";
 
-  fuse_session* session = mounted(tree, argv[0], argv[1], writes);
+  zarrfs::install_wake_signal();
+  zarrfs::Statistics statistics;
+  zarrfs::WireSettings settings;
+  const auto count = static_cast<unsigned>(std::atoi(argv[4]));
+  settings.threads = count;
+  if (std::string_view(argv[6]) == "io_uring") settings.ring = zarrfs::RingUse::kOn;
+  settings.broken = [](const std::string&) { std::_Exit(1); };
+  zarrfs::Wire wire(std::move(settings), statistics);
+  zarrfs::SessionUser user{&wire, &tree};
+  fuse_session* session = mounted(user, argv[0], argv[1], writes);
   if (session == nullptr) return 1;
   if (fuse_daemonize(0) != 0) return 1;
   std::vector<std::thread> threads;
-  for (int i = 0; i < std::atoi(argv[4]); ++i) threads.emplace_back(serve, session);
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back(serve, session);
   for (std::thread& thread : threads) thread.join();
+  wire.stop();
   fuse_session_unmount(session);
   fuse_session_destroy(session);
   return 0;

@@ -28,7 +28,7 @@ LAYERS["tools"] = LAYERS["fs"] = list(LAYERS)
 COMPOSITION_ROOT = "fs/main.cc"
 HOMES = {
     r"fuse3?/|fuse_": ["fs"],
-    r"spdlog/": ["fs"],
+    r"spdlog/|liburing\.h": ["fs"],
     r"zlib\.h": ["core/codec", "core/formats", "core/store"],
     r"zstd\.h|blosc\.h|lz4\.h|bzlib\.h|lzma\.h": ["core/codec"],
     r"boost/": ["core/store", "core/base"],

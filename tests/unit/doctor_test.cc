@@ -53,6 +53,20 @@ TEST_F(Doctor, EveryCheckHasANameOfItsOwnAndARemedy) {
   }
 }
 
+TEST_F(Doctor, TellsWhetherRequestsCanComeByIoUring) {
+  EXPECT_EQ(look("io_uring").verdict, Verdict::kGood) << "most kernels have none";
+  put("/sys/module/fuse/parameters/enable_uring", "N\n");
+  EXPECT_EQ(look("io_uring").verdict, Verdict::kLimited);
+  EXPECT_THAT(look("io_uring").text, HasSubstr("enable_uring is not set"));
+  put("/sys/module/fuse/parameters/enable_uring", "Y\n");
+  put("/sys/devices/system/cpu/possible", "0-3\n");
+  EXPECT_EQ(look("io_uring").verdict, Verdict::kGood);
+  EXPECT_THAT(look("io_uring").text, HasSubstr("each of 4 processors"));
+  put("/sys/devices/system/cpu/possible", "0-511\n");
+  EXPECT_EQ(look("io_uring").verdict, Verdict::kLimited);
+  EXPECT_THAT(look("io_uring").text, HasSubstr("more than 256 MiB"));
+}
+
 TEST_F(Doctor, TheDeviceMustBeThereAndADevice) {
   EXPECT_EQ(look("device").verdict, Verdict::kWrong);
   EXPECT_THAT(look("device").text, HasSubstr("/dev/fuse: No such file or directory"));

@@ -23,7 +23,8 @@ TEST(MountOptions, ChangeWhatTheyName) {
   const auto done = apply_mount_options(
       settings,
       "ro,view=v3,profile=gdal,separator=/,materialise=list,rechunk=64x32,immutable,index_cache=1M,"
-      "read_ahead=0,threads=3,uid=5,gid=6,umask=077,allow_other,log_level=debug,log=/tmp/x,"
+      "read_ahead=0,threads=3,io_uring=off,uid=5,gid=6,umask=077,allow_other,log_level=debug,log=/"
+      "tmp/x,"
       "timeout=2.5,symlinks=follow,noexec");
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(settings.access, MountSettings::Access::kReadOnly);
@@ -36,6 +37,7 @@ TEST(MountOptions, ChangeWhatTheyName) {
   EXPECT_EQ(settings.view.index_cache, 1U << 20U);
   EXPECT_EQ(settings.view.read_ahead, 0U);
   EXPECT_EQ(settings.threads, 3U);
+  EXPECT_EQ(settings.ring, RingUse::kOff);
   EXPECT_EQ(settings.view.uid, 5U);
   EXPECT_EQ(settings.view.gid, 6U);
   EXPECT_EQ(settings.umask, 077U);
@@ -62,6 +64,7 @@ TEST(MountOptions, DefaultsInTheTableAreThoseOfTheSettings) {
   EXPECT_EQ(settings.view.index_cache, untouched.view.index_cache);
   EXPECT_EQ(settings.view.read_ahead, untouched.view.read_ahead);
   EXPECT_EQ(settings.timeout, untouched.timeout);
+  EXPECT_EQ(settings.ring, untouched.ring);
   constexpr unsigned kUsualThreads = 8;  // where nothing is said and the store is near
   EXPECT_EQ(settings.threads, untouched.threads.value_or(kUsualThreads));
   EXPECT_EQ(settings.log_level, untouched.log_level);

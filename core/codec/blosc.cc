@@ -72,11 +72,6 @@ class BloscCodec final : public Codec {
     return out;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    if (auto size = decoded_size(bytes); !size) return fail(std::move(size.error()));
-    return {};
-  }
-
  private:
   /// The size that the header gives, once the header agrees with itself and the bytes' number.
   static Result<std::size_t> decoded_size(ByteView bytes) {

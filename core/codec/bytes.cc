@@ -8,8 +8,7 @@ namespace {
 
 class BytesCodec final : public Codec {
  public:
-  BytesCodec(const Elements& decoded, bool big_endian)
-      : expected_(decoded.bytes()), big_endian_(big_endian) {}
+  explicit BytesCodec(bool big_endian) : big_endian_(big_endian) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToBytes; }
 
@@ -21,10 +20,6 @@ class BytesCodec final : public Codec {
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& decoded) const override {
     return in_order(bytes, decoded.type);
-  }
-
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    return check_length(bytes, expected_);
   }
 
  private:
@@ -41,7 +36,6 @@ class BytesCodec final : public Codec {
     return ordered;
   }
 
-  std::uint64_t expected_;
   bool big_endian_;
 };
 
@@ -60,7 +54,7 @@ MadeCodec make_bytes(const CodecSpec& spec, const Elements& decoded) {
   if (endian != "little" && endian != "big") {
     return configuration.refuse("endian", "is neither little nor big");
   }
-  return std::make_unique<BytesCodec>(decoded, endian == "big");
+  return std::make_unique<BytesCodec>(endian == "big");
 }
 
 }  // namespace zarrfs

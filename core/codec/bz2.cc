@@ -102,11 +102,6 @@ class Bz2Codec final : public Codec {
     return out;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    Output out = Output::discarding();
-    return decompress_all(bytes, out);
-  }
-
  private:
   int level_;
 };

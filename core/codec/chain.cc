@@ -123,8 +123,6 @@ std::optional<V2Spelling> Codec::v2_spelling(const V2Question& /*question*/) con
   return std::nullopt;
 }
 
-Result<void> Codec::check_whole(ByteView /*bytes*/) const { return {}; }
-
 Result<CodecChain> CodecChain::make(const std::vector<CodecSpec>& specs, const Elements& decoded) {
   ZARRFS_CHECK(check_size(decoded));
   ChainBuilder builder(decoded, CodecStage::kArrayToArray);
@@ -178,17 +176,6 @@ Result<Bytes> CodecChain::encode(ByteView elements) const {
   }
   if (steps_.empty()) return Bytes(elements.begin(), elements.end());
   return bytes;
-}
-
-Result<void> CodecChain::check_whole(ByteView stored) const {
-  for (std::size_t i = steps_.size(); i-- > 0;) {
-    ZARRFS_CHECK(steps_[i].codec->check_whole(stored));
-    const auto overhead = steps_[i].codec->fixed_overhead();
-    // What a compressor holds is checked by the compressor's own checks only.
-    if (!overhead || stored.size() < overhead->before + overhead->after) return {};
-    stored = stored.subspan(overhead->before, stored.size() - overhead->before - overhead->after);
-  }
-  return {};
 }
 
 }  // namespace zarrfs

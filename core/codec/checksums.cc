@@ -34,7 +34,7 @@ class ChecksumCodec final : public Codec {
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
-    ZARRFS_CHECK(check_whole(bytes));
+    ZARRFS_CHECK(check(bytes));
     const ByteView content = content_of(bytes);
     if (content.size() > limit) {
       return fail(Fault::kDamaged, name_ + ": " + std::to_string(content.size()) +
@@ -57,7 +57,8 @@ class ChecksumCodec final : public Codec {
     return FixedOverhead{0, kSize};
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+ private:
+  [[nodiscard]] Result<void> check(ByteView bytes) const {
     if (bytes.size() < kSize) {
       return fail(Fault::kDamaged, name_ + ": " + std::to_string(bytes.size()) +
                                        " bytes are too few to hold the checksum");
@@ -70,7 +71,6 @@ class ChecksumCodec final : public Codec {
                                      ", but " + std::to_string(stored) + " is stored");
   }
 
- private:
   [[nodiscard]] ByteView content_of(ByteView bytes) const {
     return bytes.subspan(at_start_ ? kSize : 0, bytes.size() - kSize);
   }

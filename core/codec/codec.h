@@ -79,9 +79,6 @@ class Codec {
   /// chunks are shown decoded. Asked of codecs that work on elements or on bytes; of those between
   /// the two only where elements have variable length.
   [[nodiscard]] virtual std::optional<V2Spelling> v2_spelling(const V2Question& question) const;
-  /// Whether `bytes` can be a whole encoding, at little cost (frame lengths, checksums): for
-  /// refusing what a killed program left half written. An Error says what is wrong.
-  [[nodiscard]] virtual Result<void> check_whole(ByteView bytes) const;
 };
 
 /// The one table of codecs: name -> factory. `decoded` are the elements that reach the codec.
@@ -119,9 +116,6 @@ class CodecChain {
   /// (variable-length elements, chains of bytes only), more than 2 GiB are kDamaged.
   [[nodiscard]] Result<Bytes> decode(ByteView stored) const;
   [[nodiscard]] Result<Bytes> encode(ByteView elements) const;
-  /// Whether `stored` can be a whole chunk, at little cost: checksums and sizes from the outside
-  /// in, as far as the first compressor.
-  [[nodiscard]] Result<void> check_whole(ByteView stored) const;
 
  private:
   std::vector<Step> steps_;

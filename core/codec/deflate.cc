@@ -108,11 +108,6 @@ class DeflateCodec final : public Codec {
     return out;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    Output out = Output::discarding();
-    return inflate_all(bytes, out);
-  }
-
  private:
   [[nodiscard]] int window() const { return gzip_ ? kWindow + kGzip : kWindow; }
 

@@ -28,7 +28,7 @@ class Lz4Codec final : public Codec {
 
   [[nodiscard]] Result<Bytes> decode(ByteView bytes, const Elements& /*decoded*/,
                                      std::uint64_t limit) const override {
-    ZARRFS_CHECK(check_whole(bytes));
+    ZARRFS_CHECK(check(bytes));
     const auto size = load_little<std::uint32_t>(bytes);
     if (size > limit) return over_limit_error("lz4", limit);
     const ByteView block = bytes.subspan(kHeader);
@@ -59,7 +59,8 @@ class Lz4Codec final : public Codec {
     return out;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+ private:
+  static Result<void> check(ByteView bytes) {
     if (bytes.size() <= kHeader || bytes.size() > LZ4_MAX_INPUT_SIZE) {
       return fail(Fault::kDamaged,
                   "lz4: " + std::to_string(bytes.size()) + " bytes cannot be a size and a block");
@@ -71,7 +72,6 @@ class Lz4Codec final : public Codec {
                                      " bytes the header says");
   }
 
- private:
   int acceleration_;
 };
 

@@ -64,11 +64,6 @@ class LzmaCodec final : public Codec {
     return out.take("lzma");
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    Output out = Output::discarding();
-    return run_decoder(bytes, out);
-  }
-
  private:
   Result<void> run_decoder(ByteView bytes, Output& out) const {
     Stream decoder;

@@ -17,16 +17,10 @@ std::size_t first_guess(std::uint64_t limit, std::size_t input) {
 
 }  // namespace
 
-Output::Output(std::uint64_t limit, Bytes buffer, bool discards)
-    : limit_(limit), buffer_(std::move(buffer)), discards_(discards) {}
-
 Output::Output(std::uint64_t limit, std::size_t input)
-    : Output(limit, Bytes(first_guess(limit, input)), false) {}
-
-Output Output::discarding() { return {~std::uint64_t{0}, Bytes(kSmallest), true}; }
+    : limit_(limit), buffer_(first_guess(limit, input)) {}
 
 MutableByteView Output::space() {
-  if (discards_) return buffer_;
   if (used_ == buffer_.size()) {
     const std::uint64_t doubled = std::max<std::uint64_t>(buffer_.size(), 1) * 2;
     buffer_.resize(used_ < limit_ ? std::min(doubled, limit_) : used_ + 1);
@@ -34,9 +28,7 @@ MutableByteView Output::space() {
   return MutableByteView(buffer_).subspan(used_);
 }
 
-void Output::filled(std::size_t size) {
-  if (!discards_) used_ += size;
-}
+void Output::filled(std::size_t size) { used_ += size; }
 
 Result<Bytes> Output::take(const char* codec) {
   if (over_limit()) return over_limit_error(codec, limit_);

@@ -12,8 +12,6 @@ class Output {
   /// At most `limit` bytes; `input` is the size of the compressed bytes, from which the first guess
   /// is made.
   Output(std::uint64_t limit, std::size_t input);
-  /// Forgets what is written: for checking that compressed bytes are whole.
-  static Output discarding();
 
   /// Free space, at least one byte: one more than the limit allows where the limit is reached, so
   /// that a decompressor can show whether there is more.
@@ -25,11 +23,9 @@ class Output {
   Result<Bytes> take(const char* codec);
 
  private:
-  Output(std::uint64_t limit, Bytes buffer, bool discards);
   std::uint64_t limit_;
   Bytes buffer_;
   std::size_t used_ = 0;
-  bool discards_;
 };
 
 /// The error of a decompressor that produced more than it may.

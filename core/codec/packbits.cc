@@ -106,7 +106,7 @@ void write_bits(Bytes& packed, std::size_t first_byte, std::uint64_t at, unsigne
 
 class PackbitsCodec final : public Codec {
  public:
-  PackbitsCodec(Packing packing, std::uint64_t count) : packing_(packing), count_(count) {}
+  explicit PackbitsCodec(Packing packing) : packing_(packing) {}
 
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToBytes; }
 
@@ -142,10 +142,6 @@ class PackbitsCodec final : public Codec {
     return packed;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    return check(bytes, count_);
-  }
-
  private:
   [[nodiscard]] std::uint64_t padding_bits(std::uint64_t count) const {
     return (8 - packing_.total(count) % 8) % 8;
@@ -171,7 +167,6 @@ class PackbitsCodec final : public Codec {
   }
 
   Packing packing_;
-  std::uint64_t count_;
 };
 
 // ---- numcodecs.packbits ----------------------------------------------------------------------
@@ -236,7 +231,7 @@ MadeCodec make_packbits(const CodecSpec& spec, const Elements& decoded) {
   if (padding != "none" && packing.padding == Padding::kNone) {
     return configuration.refuse("padding_encoding", "is neither first_byte, last_byte nor none");
   }
-  return std::make_unique<PackbitsCodec>(packing, decoded.count());
+  return std::make_unique<PackbitsCodec>(packing);
 }
 
 MadeCodec make_numcodecs_packbits(const CodecSpec& spec, const Elements& decoded) {

@@ -25,7 +25,7 @@ class ShuffleCodec final : public Codec {
       return fail(Fault::kDamaged, "shuffle: " + std::to_string(bytes.size()) +
                                        " bytes are more than " + std::to_string(limit));
     }
-    ZARRFS_CHECK(check_whole(bytes));
+    ZARRFS_CHECK(check(bytes));
     Bytes out(bytes.size());
     const std::size_t items = bytes.size() / item_size_;
     for (std::size_t byte = 0; byte < item_size_; ++byte) {
@@ -35,7 +35,7 @@ class ShuffleCodec final : public Codec {
   }
 
   [[nodiscard]] Result<Bytes> encode(ByteView bytes, const Elements& /*decoded*/) const override {
-    ZARRFS_CHECK(check_whole(bytes));
+    ZARRFS_CHECK(check(bytes));
     Bytes out(bytes.size());
     const std::size_t items = bytes.size() / item_size_;
     for (std::size_t byte = 0; byte < item_size_; ++byte) {
@@ -44,14 +44,14 @@ class ShuffleCodec final : public Codec {
     return out;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
+ private:
+  [[nodiscard]] Result<void> check(ByteView bytes) const {
     if (bytes.size() % item_size_ == 0) return {};
     return fail(Fault::kDamaged, "shuffle: " + std::to_string(bytes.size()) +
                                      " bytes are not a multiple of elementsize " +
                                      std::to_string(item_size_));
   }
 
- private:
   std::size_t item_size_;
 };
 

@@ -42,8 +42,6 @@ Result<void> walk_items(ByteView bytes, std::uint64_t count, const Visit& visit)
 
 class VlenCodec final : public Codec {
  public:
-  explicit VlenCodec(std::uint64_t count) : count_(count) {}
-
   [[nodiscard]] CodecStage stage() const override { return CodecStage::kArrayToBytes; }
 
   [[nodiscard]] std::optional<V2Spelling> v2_spelling(const V2Question& question) const override {
@@ -65,13 +63,6 @@ class VlenCodec final : public Codec {
     ZARRFS_CHECK(check_items(bytes, decoded.count()));
     return Bytes(bytes.begin(), bytes.end());
   }
-
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    return check_items(bytes, count_);
-  }
-
- private:
-  std::uint64_t count_;
 };
 
 MadeCodec make_vlen(const CodecSpec& spec, const Elements& decoded) {
@@ -79,7 +70,7 @@ MadeCodec make_vlen(const CodecSpec& spec, const Elements& decoded) {
     return fail(Fault::kDamaged, "codec " + spec.name + ": data type " +
                                      printable(decoded.type.name) + " has a fixed length");
   }
-  return std::make_unique<VlenCodec>(decoded.count());
+  return std::make_unique<VlenCodec>();
 }
 
 }  // namespace

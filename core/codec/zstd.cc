@@ -115,11 +115,6 @@ class ZstdCodec final : public Codec {
     return out;
   }
 
-  [[nodiscard]] Result<void> check_whole(ByteView bytes) const override {
-    if (auto size = claimed_size(bytes); !size) return fail(std::move(size.error()));
-    return {};
-  }
-
  private:
   int level_;
   bool checksum_;

@@ -90,8 +90,6 @@ struct Presentation {
 
   std::shared_ptr<const ArrayMetadata> array;
   std::shared_ptr<const Layout> layout;
-  bool big_endian_shown =
-      false;  ///< Byte order of what kDecode and kRechunk show: always little but for tests.
 };
 
 /// The presentation of an array at `path` under `profile`. Never an error: what cannot be shown

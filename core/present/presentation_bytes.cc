@@ -121,9 +121,6 @@ Result<Bytes> unshow_decoded(const Presentation& p, ByteView shown) {
                                      " bytes was written, not of " + number(p.fixed_size));
   }
   Bytes elements(shown.begin(), shown.end());
-  if (p.big_endian_shown) {
-    swap_elements(p.widened_from ? widened(*p.widened_from) : p.array->type, elements);
-  }
   if (p.widened_from) {
     ZARRFS_TRY(elements, narrow(*p.widened_from, elements));
   }
@@ -167,9 +164,6 @@ Result<Bytes> Presentation::show_elements(ByteView elements) const {
   if (shown.size() != fixed_size) {
     return fail(Fault::kInvalid,
                 "elements fill " + number(shown.size()) + " bytes, not " + number(fixed_size));
-  }
-  if (big_endian_shown) {
-    swap_elements(widened_from ? widened(*widened_from) : array->type, shown);
   }
   return shown;
 }

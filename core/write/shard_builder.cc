@@ -156,8 +156,4 @@ std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cel
   return number;
 }
 
-std::uint64_t places_in(const Layout& layout, std::span<const std::uint64_t> cell) {
-  return checked_product(level_entries(layout, cell)).value_or(0);
-}
-
 }  // namespace zarrfs

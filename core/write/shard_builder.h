@@ -36,8 +36,5 @@ std::vector<std::uint64_t> entries_of(const Layout& layout, std::span<const std:
                                       std::uint64_t number);
 std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cell,
                         std::span<const std::uint64_t> entries);
-/// Chunks that the shard at `cell` has room for, all levels together; 1 where the array is not
-/// sharded.
-std::uint64_t places_in(const Layout& layout, std::span<const std::uint64_t> cell);
 
 }  // namespace zarrfs

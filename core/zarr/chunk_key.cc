@@ -52,28 +52,4 @@ std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64
   return number;
 }
 
-std::optional<std::vector<std::uint64_t>> parse_chunk_key(std::string_view key,
-                                                          const ChunkKeyEncoding& encoding,
-                                                          std::span<const std::uint64_t> counts) {
-  if (counts.empty()) {
-    if (key != encoding.key({})) return std::nullopt;
-    return std::vector<std::uint64_t>{};
-  }
-  if (encoding.kind == ChunkKeyEncoding::Kind::kDefault) {
-    if (key.size() < 2 || key[0] != 'c' || key[1] != encoding.separator) return std::nullopt;
-    key.remove_prefix(2);
-  }
-  std::vector<std::uint64_t> coordinates;
-  for (std::size_t axis = 0; axis < counts.size(); ++axis) {
-    const bool last = axis + 1 == counts.size();
-    const std::size_t end = last ? key.size() : key.find(encoding.separator);
-    if (end == std::string_view::npos) return std::nullopt;
-    const auto coordinate = parse_coordinate(key.substr(0, end), counts[axis]);
-    if (!coordinate) return std::nullopt;
-    coordinates.push_back(*coordinate);
-    if (!last) key.remove_prefix(end + 1);
-  }
-  return coordinates;
-}
-
 }  // namespace zarrfs

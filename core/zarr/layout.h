@@ -80,9 +80,6 @@ class Layout {
   [[nodiscard]] const IndexFormat& index_format(std::size_t level) const;
   /// Format of the index of the outermost level, for the shard at `cell`. Only where sharded().
   [[nodiscard]] Result<IndexFormat> index_format_of(std::span<const std::uint64_t> cell) const;
-  /// Chunks in one whole shard (product of entries over all levels; of the largest shard where
-  /// shards differ); 1 where not sharded.
-  [[nodiscard]] std::uint64_t chunks_per_shard() const { return chunks_per_shard_; }
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
 
@@ -101,7 +98,7 @@ class Layout {
   std::vector<std::uint64_t> chunk_shape_;
   std::vector<std::uint64_t> chunk_counts_;
   std::uint64_t chunk_count_ = 0;
-  std::uint64_t chunks_per_shard_ = 1;
+  std::uint64_t chunks_per_shard_ = 1;  ///< Of the largest shard.
   CodecChain chunk_chain_;
   std::vector<CodecSpec> chunk_specs_;
   DataType type_;

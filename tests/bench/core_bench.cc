@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/zarr/chunk_key.h"
 #include "core/zarr/shard_index.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
@@ -48,16 +47,6 @@ void index_lookup(benchmark::State& state) {
   }
 }
 BENCHMARK(index_lookup)->Arg(512)->Arg(32768);
-
-void key_parsing(benchmark::State& state, ChunkKeyEncoding::Kind kind, const std::string& key) {
-  const ChunkKeyEncoding encoding{kind, '.'};
-  const std::vector<std::uint64_t> counts(3, 100000);
-  for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(parse_chunk_key(key, encoding, counts));
-  }
-}
-BENCHMARK_CAPTURE(key_parsing, v2, ChunkKeyEncoding::Kind::kV2, "12.3456.789");
-BENCHMARK_CAPTURE(key_parsing, v3, ChunkKeyEncoding::Kind::kDefault, "c.12.3456.789");
 
 /// One array of one shard of 32768 chunks of one byte, each there.
 test::StoreMaker& full_shard() {

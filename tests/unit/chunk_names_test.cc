@@ -27,9 +27,33 @@ TEST(ChunkNames, FlatAndNestedNamesLeadToTheSameChunk) {
 
 TEST(ChunkNames, OnlyCanonicalNamesWithinTheGridAreChunks) {
   const ChunkNames names = v2_names('.', {3, 4});
-  for (const char* name : {"3.0", "0.4", "00.1", "0.01", "0.1.2", "-1.0", "+1.0", "0.", ".0", "",
-                           "c.0.1", "0.1 ", "18446744073709551616.0"}) {
+  for (const char* name : {"3.0",
+                           "0.4",
+                           "00.1",
+                           "0.01",
+                           "0.1.2",
+                           "-1.0",
+                           "+1.0",
+                           "0.",
+                           ".0",
+                           "",
+                           "c.0.1",
+                           "0.1 ",
+                           " 0.1",
+                           "0 .1",
+                           "0..1",
+                           "0x1.1",
+                           "1e0.1",
+                           "0.1.tmp",
+                           ".zarray",
+                           "18446744073709551616.0",
+                           "99999999999999999999999.1"}) {
     EXPECT_FALSE(names.in_array(name)) << name;
+  }
+  const ChunkNames dots({Kind::kDefault, '.'}, {3, 10});
+  for (const char* name : {"", "c.", "c.0.", "c.0.10", "c.3.1", "c.00.1", "C.0.1", "cc.0.1",
+                           "c..0.1", "c.0.1.2", "c.0.1.tmp", "zarr.json"}) {
+    EXPECT_FALSE(dots.in_array(name)) << name;
   }
 }
 
@@ -39,6 +63,11 @@ TEST(ChunkNames, ADirectoryOutsideTheGridHoldsNoChunks) {
   const Coordinates outside = {3};
   EXPECT_TRUE(names.in_prefix(last, "0"));
   EXPECT_FALSE(names.in_prefix(outside, "0"));
+}
+
+TEST(ChunkNames, AnEmptyAxisHasNoChunks) {
+  EXPECT_FALSE(v2_names('.', {0}).in_array("0"));
+  EXPECT_FALSE(v2_names('.', {2, 0}).in_array("0.0"));
 }
 
 TEST(ChunkNames, ScalarsHaveOneNameInEachVersion) {
@@ -51,6 +80,8 @@ TEST(ChunkNames, ScalarsHaveOneNameInEachVersion) {
   EXPECT_FALSE(v3.in_array("c")->directory);
   EXPECT_FALSE(v3.nested());
   EXPECT_EQ(v3.chunks(), 1U);
+  for (const char* name : {"", "c", "00", "1", "0."}) EXPECT_FALSE(v2.in_array(name)) << name;
+  for (const char* name : {"", "0", "c.", "c.0"}) EXPECT_FALSE(v3.in_array(name)) << name;
 }
 
 TEST(ChunkNames, OneAxisNeedsNoDirectoriesInV2AndOneInV3) {

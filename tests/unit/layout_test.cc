@@ -96,7 +96,6 @@ TEST(Layout, WithoutShardingChunksAreTheCells) {
   EXPECT_EQ(layout->chunk_shape(), (Shape{4, 5}));
   EXPECT_EQ(layout->chunk_counts(), (Shape{3, 4}));
   EXPECT_EQ(layout->chunk_count(), 12U);
-  EXPECT_EQ(layout->chunks_per_shard(), 1U);
   EXPECT_EQ(layout->place_of(Shape{2, 3}).cell, (Shape{2, 3}));
   expect_round_trip(*layout);
 }
@@ -105,7 +104,6 @@ TEST(Layout, ChunksOfAShardAreNumberedInCOrder) {
   const auto layout = layout_of({100, 100}, regular({20, 30}), sharding({10, 10}, kBytes));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->chunk_counts(), (Shape{10, 10}));
-  EXPECT_EQ(layout->chunks_per_shard(), 6U);
   const ChunkPlace place = layout->place_of(Shape{3, 7});
   EXPECT_EQ(place.cell, (Shape{1, 2}));
   EXPECT_EQ(place.entries, (Shape{4}));
@@ -157,7 +155,6 @@ TEST(Layout, NestedLevelsEachHaveTheirEntry) {
   EXPECT_TRUE(layout->levels()[1].index_at_start);
   EXPECT_EQ(layout->levels()[1].counts, (Shape{4, 1}));
   EXPECT_EQ(layout->chunk_shape(), (Shape{4, 8}));
-  EXPECT_EQ(layout->chunks_per_shard(), 32U);
   const ChunkPlace place = layout->place_of(Shape{15, 7});
   EXPECT_EQ(place.cell, (Shape{1, 1}));
   EXPECT_EQ(place.entries, (Shape{7, 3}));
@@ -311,7 +308,6 @@ TEST(Layout, ShardsOfDifferentSizeMayHaveOneGridOfChunks) {
   EXPECT_EQ(layout->shard_counts(Shape{1, 0}), (Shape{4, 2}));
   EXPECT_EQ(layout->shard_counts(Shape{2, 1}), (Shape{6, 1}));
   EXPECT_EQ(layout->index_format_of(Shape{2, 1})->entries(), 6U);
-  EXPECT_EQ(layout->chunks_per_shard(), 12U);
   const ChunkPlace place = layout->place_of(Shape{5, 1});
   EXPECT_EQ(place.cell, (Shape{1, 0}));
   EXPECT_EQ(place.entries, (Shape{7}));

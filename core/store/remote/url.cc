@@ -1,13 +1,10 @@
 #include "core/store/remote/url.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 namespace zarrfs {
 namespace {
-
-constexpr std::array<std::string_view, 4> kSchemes = {"http", "https", "s3", "gs"};
 
 std::string lower_case(std::string_view text) {
   std::string made(text);
@@ -35,14 +32,6 @@ std::string Url::host() const {
 }
 
 std::string Url::text() const { return scheme + "://" + authority + path; }
-
-std::optional<std::string> remote_scheme(std::string_view source) {
-  const std::size_t colon = source.find("://");
-  if (colon == std::string_view::npos) return std::nullopt;
-  std::string scheme = lower_case(source.substr(0, colon));
-  if (std::find(kSchemes.begin(), kSchemes.end(), scheme) == kSchemes.end()) return std::nullopt;
-  return scheme;
-}
 
 Result<Url> parse_url(const std::string& text) {
   const std::size_t colon = text.find("://");

@@ -22,9 +22,6 @@ struct Url {
   [[nodiscard]] std::string text() const;
 };
 
-/// The scheme of `source` where it is a URL of a remote store, else nothing.
-std::optional<std::string> remote_scheme(std::string_view source);
-
 /// kInvalid, naming what is wrong: no host, a user name or password (which programs that list
 /// processes would see), a fragment, a control character.
 Result<Url> parse_url(const std::string& text);

@@ -17,8 +17,9 @@ namespace zarrfs {
 
 /// From the outermost lock to the innermost one.
 enum class LockRank : std::uint8_t {
-  kNodeMaking,  ///< PlainWriters: names and nodes are made.
-  kWork,        ///< Of one file that is being written.
+  kCreation,    ///< CreationGate: names and nodes are made.
+  kMove,        ///< MoveGate: chunks are put, or a node is moved.
+  kStagedFile,  ///< StagedFile: its bytes are read, changed, submitted and persisted.
   kChange,      ///< MetadataEditor: one change of documents at a time.
   kDocument,    ///< MetadataEditor: between reading a document and replacing it.
   kRegistry,    ///< Tables; held for a moment, without I/O.

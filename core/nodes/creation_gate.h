@@ -16,7 +16,7 @@
 
 namespace zarrfs {
 
-using CreationMutex = Ranked<std::shared_timed_mutex, LockRank::kNodeMaking>;
+using CreationMutex = Ranked<std::shared_timed_mutex, LockRank::kCreation>;
 /// See CreationGate::shared and exclusive_creation.
 using SharedCreation = std::shared_lock<CreationMutex>;
 using ExclusiveCreation = std::unique_lock<CreationMutex>;

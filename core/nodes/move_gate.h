@@ -1,19 +1,23 @@
 // Puts and moves exclude each other: a chunk that is put while its array is moved or removed either
 // is in what is moved, or fails and is not acknowledged.
 //
-// Order of locks: CreationGate, then MoveGate, then the mutex of a work, then those of the
-// MetadataEditor and of the WriteBuffer. A thread never asks twice. Thread-safe.
+// A thread never asks twice; core/base/lock_order.h checks that, and where its lock stands in the
+// order. Thread-safe.
 #pragma once
 
 #include <mutex>
 #include <shared_mutex>
 
+#include "core/base/lock_order.h"
+
 namespace zarrfs {
 
 class MoveGate {
+  using Mutex = Ranked<std::shared_mutex, LockRank::kMove>;
+
  public:
-  using Putting = std::shared_lock<std::shared_mutex>;
-  using Moving = std::unique_lock<std::shared_mutex>;
+  using Putting = std::shared_lock<Mutex>;
+  using Moving = std::unique_lock<Mutex>;
 
   /// For who finds an array and writes to it: no node is moved or removed while this lives.
   [[nodiscard]] Putting putting() {
@@ -28,7 +32,7 @@ class MoveGate {
 
  private:
   std::mutex turnstile_;
-  std::shared_mutex mutex_;
+  Mutex mutex_;
 };
 
 }  // namespace zarrfs

@@ -20,7 +20,7 @@
 
 namespace zarrfs {
 
-using StagedMutex = Ranked<std::mutex, LockRank::kWork>;
+using StagedMutex = Ranked<std::mutex, LockRank::kStagedFile>;
 
 class StagedFile {
  public:

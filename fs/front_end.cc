@@ -92,12 +92,12 @@ void FrontEnd::agree(fuse_conn_info& connection) {
   settings_.ready();
 }
 
-double FrontEnd::timeout_of(const Found& found) const {
-  if (found.fleeting) return 0;
-  return found.for_ever ? kForEver : settings_.timeout;
+double FrontEnd::timeout_of(const InodeEntry& found) const {
+  if (found.uncached) return 0;
+  return found.immutable ? kForEver : settings_.timeout;
 }
 
-fuse_entry_param FrontEnd::entry_of(const Found& found) const {
+fuse_entry_param FrontEnd::entry_of(const InodeEntry& found) const {
   fuse_entry_param entry{};
   entry.ino = found.id;
   entry.attr = found.status;

@@ -112,8 +112,8 @@ class FrontEnd {
   void internal_error(Operation operation, const char* what) noexcept;
 
  private:
-  [[nodiscard]] double timeout_of(const Found& found) const;
-  [[nodiscard]] fuse_entry_param entry_of(const Found& found) const;
+  [[nodiscard]] double timeout_of(const InodeEntry& found) const;
+  [[nodiscard]] fuse_entry_param entry_of(const InodeEntry& found) const;
   void refuse(Reply& reply, const Error& error);
   /// Answers with what `act` gives. Where that is kBusy while `must_wait` holds, it is asked again
   /// later, without a request thread.

@@ -144,7 +144,7 @@ void FrontEnd::rename(Reply& reply, NodeId parent, const char* name, NodeId new_
 }
 
 void FrontEnd::link(Reply& reply, NodeId node, NodeId new_parent, const char* new_name) {
-  patiently<Found>(
+  patiently<InodeEntry>(
       reply,
       [this, node, new_parent, name = std::string(new_name)] {
         return view_.link(node, new_parent, name);
@@ -152,7 +152,7 @@ void FrontEnd::link(Reply& reply, NodeId node, NodeId new_parent, const char* ne
       [this, new_parent, name = std::string(new_name)] {
         return view_.must_wait(new_parent, name);
       },
-      [this](Reply& to, Found& linked) {
+      [this](Reply& to, InodeEntry& linked) {
         if (!to.entry(entry_of(linked))) view_.forget(linked.id, 1);
       });
 }

@@ -3,12 +3,12 @@
 #include <cerrno>
 
 #include "core/zarr/grid.h"
-#include "tools/cells.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/shown.h"
 #include "tools/source.h"
 #include "tools/stored_place.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {
@@ -64,7 +64,7 @@ Result<NamedChunk> find_named(const std::string& source_name, const std::string&
 
 std::string cell_path_of(const NamedChunk& named) {
   const Layout& layout = named.reader->layout();
-  return named.reader->cell_path(layout.place_of(named.chunk).cell);
+  return named.reader->shard_path(layout.place_of(named.chunk).cell);
 }
 
 class Ls final : public Command {
@@ -92,19 +92,19 @@ class Ls final : public Command {
     ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     ZARRFS_TRY(const SourceArray array, find_array(source, clean_path(array_)));
     const auto reader = source.reader(array.path, array.node);
-    ZARRFS_TRY(const StoredCells stored,
-               list_cells(*source.store, array.path, *array.node.node.array));
+    ZARRFS_TRY(const StoredShards stored,
+               list_shards(*source.store, array.path, *array.node.node.array));
     const auto counts = reader->layout().grid().counts();
     for (const std::uint64_t linear : stored.cells) {
       if (interrupted()) return fail(interruption());
       const auto cell = coordinates_of(linear, counts);
-      const std::string path = reader->cell_path(cell);
+      const std::string path = reader->shard_path(cell);
       if (!reader->layout().sharded()) {
         ZARRFS_TRY(const auto place, place_of_object(*source.store, path));
         if (place) tell(console, cell, place->path, place->range, "");
         continue;
       }
-      auto visited = reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& found) {
+      auto visited = reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& found) {
         tell(console, found.chunk, path, found.range, found.damage);
         return !interrupted() && console.out.good();
       });
@@ -196,7 +196,7 @@ class Cat final : public Command {
     ZARRFS_TRY(const ShownAs as, ShownAs::choose(view_, profile_));
     ZARRFS_TRY(const Presentation shown, presentation_of(named.source, named.array, as));
     if (shown.hidden) return fail(Fault::kUnsupported, shown_path(chunk_) + ": " + shown.reason);
-    return shown.show(stored);
+    return shown.present(stored);
   }
 
   std::string source_;

@@ -81,17 +81,17 @@ class Compact final : public Command {
   Result<void> compact_array(const Console& console, const Source& source,
                              const SourceArray& array) {
     const auto reader = source.reader(array.path, array.node);
-    ZARRFS_TRY(const StoredCells stored,
-               list_cells(*source.store, array.path, *array.node.node.array));
+    ZARRFS_TRY(const StoredShards stored,
+               list_shards(*source.store, array.path, *array.node.node.array));
     std::vector<std::vector<std::uint64_t>> wasteful;
     std::uint64_t freeable = 0;
     ScanOptions scan{.threads = threads_};
-    scan.on_cell = [&](const ScannedCell& cell) {
+    scan.on_shard = [&](const ScannedShard& cell) {
       const auto least = static_cast<double>(cell.totals.object_bytes) * min_dead_ / 100;
       const auto dead = static_cast<double>(cell.totals.freeable_bytes);
       if (cell.totals.damaged > 0) {
         ++damaged_;
-        console.say(reader->cell_path(cell.cell) + " is damaged, and left as it is");
+        console.say(reader->shard_path(cell.cell) + " is damaged, and left as it is");
       } else if (cell.totals.freeable_bytes > 0 && dead >= least &&
                  !is_another_file(console, *reader, cell.cell)) {
         wasteful.push_back(cell.cell);
@@ -123,7 +123,7 @@ class Compact final : public Command {
     const auto other = other_file_in_shard(reader, cell);
     if (other && !*other) return false;
     const std::string why = other ? "is a file of " + **other + ", too" : other.error().message;
-    console.say(reader.cell_path(cell) + " " + why + ", and left as it is");
+    console.say(reader.shard_path(cell) + " " + why + ", and left as it is");
     return true;
   }
 
@@ -131,11 +131,11 @@ class Compact final : public Command {
   static Result<std::uint64_t> compact_shard(ArrayReader& reader,
                                              const std::vector<std::uint64_t>& cell) {
     Store& store = reader.store();
-    const std::string path = reader.cell_path(cell);
+    const std::string path = reader.shard_path(cell);
     ZARRFS_TRY(const std::shared_ptr<const File> file, store.open(path));
     if (!file) return 0;
     ChunkSources chunks;
-    ZARRFS_CHECK(reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& visited) {
+    ZARRFS_CHECK(reader.visit_shard(cell, 0, [&](const ArrayReader::Visited& visited) {
       chunks[visited.number] = {file, nullptr, visited.range};
       return true;
     }));

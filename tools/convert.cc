@@ -9,11 +9,11 @@
 #include "core/store/open_store.h"
 #include "core/zarr/zvf.h"
 #include "tools/alone.h"
-#include "tools/cells.h"
 #include "tools/convert_array.h"
 #include "tools/convert_place.h"
 #include "tools/parallel.h"
 #include "tools/shown.h"
+#include "tools/stored_shards.h"
 #include "tools/target.h"
 
 namespace zarrfs {
@@ -164,7 +164,8 @@ class StoreConverter {
     if (plan.action == ArrayPlan::Action::kKeep) return keep_array(array, plan);
     tell(array.path, plan.reason);
     ++changed_arrays_;
-    ZARRFS_TRY(StoredCells stored, list_cells(*source_.store, array.path, *array.node.node.array));
+    ZARRFS_TRY(StoredShards stored,
+               list_shards(*source_.store, array.path, *array.node.node.array));
     if (!stored.outside.empty()) {
       tell(array.path, human_count(stored.outside.size()) +
                            " objects beyond the array's shape are left out, such as " +

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/zarr/grid.h"
-#include "tools/cells.h"
 #include "tools/chunks_ahead.h"
 #include "tools/console.h"
 #include "tools/shard_writer.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {
@@ -93,7 +93,7 @@ class ShardConversion final : public Conversion {
 
   Result<std::uint64_t> make(std::uint64_t piece) override {
     const auto cell = cell_of(piece);
-    const std::string path = to_->cell_path(cell);
+    const std::string path = to_->shard_path(cell);
     const std::string temporary = temporary_beside(path);
     ZARRFS_TRY(const auto file, target_.create(temporary));
     const auto contents = write_shard(*file, *layout_, cell, *from_);
@@ -131,7 +131,7 @@ class ShardConversion final : public Conversion {
   std::vector<std::uint64_t> cells_;
 };
 
-// The chunks that the stored object at `cell` holds, sorted by where they lie in it.
+// The chunks that the shard at `cell` holds, sorted by where they lie in it.
 Result<std::vector<std::vector<std::uint64_t>>> chunks_in(ArrayReader& reader,
                                                           const std::vector<std::uint64_t>& cell) {
   std::vector<std::vector<std::uint64_t>> chunks;
@@ -140,7 +140,7 @@ Result<std::vector<std::vector<std::uint64_t>>> chunks_in(ArrayReader& reader,
     return chunks;
   }
   std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>> placed;
-  ZARRFS_CHECK(reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& visited) {
+  ZARRFS_CHECK(reader.visit_shard(cell, 0, [&](const ArrayReader::Visited& visited) {
     placed.emplace_back(visited.range.offset, visited.chunk);
     return true;
   }));
@@ -166,7 +166,7 @@ class UnshardConversion final : public Conversion {
     ZARRFS_TRY(const auto chunks, chunks_in(*from_, coordinates_of(cells_[piece], counts_)));
     ChunksAhead ahead([&](const auto& chunk, const ChunkBytes& stored) -> Result<void> {
       bytes += stored.range.length;
-      return write_chunk(to_->cell_path(chunk), stored);
+      return write_chunk(to_->shard_path(chunk), stored);
     });
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
@@ -292,7 +292,7 @@ class ShownConversion final : public Conversion {
 
   Result<Bytes> shown_bytes(const ChunkBytes& stored) {
     ZARRFS_TRY(const Bytes bytes, stored.read());
-    return shown_.show(bytes);
+    return shown_.present(bytes);
   }
 
   Result<void> write_chunk(const std::vector<std::uint64_t>& chunk, const Bytes& bytes) {

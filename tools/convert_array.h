@@ -25,19 +25,19 @@ class Conversion {
   virtual Result<std::string> check(std::uint64_t piece, bool bytes) = 0;
 };
 
-/// Gathers chunks in the shards of `plan.layout`. A piece is one new shard. `cells` are the stored
-/// objects of the source.
+/// Gathers chunks in the shards of `plan.layout`. A piece is one new shard. `cells` are those of
+/// the shards of the source.
 std::unique_ptr<Conversion> shard_conversion(const Source& source, const SourceArray& array,
                                              const ArrayPlan& plan,
                                              const std::vector<std::uint64_t>& cells,
                                              Target& target);
 
-/// Writes each chunk as a file of `plan`'s v3 array. A piece is one stored object of the source.
+/// Writes each chunk as a file of `plan`'s v3 array. A piece is one shard of the source.
 std::unique_ptr<Conversion> unshard_conversion(const Source& source, const SourceArray& array,
                                                const ArrayPlan& plan,
                                                std::vector<std::uint64_t> cells, Target& target);
 
-/// Writes each chunk as `shown` shows it. A piece is one place for a stored object of the source.
+/// Writes each chunk as `shown` shows it. A piece is one place for a shard of the source.
 std::unique_ptr<Conversion> shown_conversion(const Source& source, const SourceArray& array,
                                              Presentation shown, std::vector<std::uint64_t> cells,
                                              Target& target);

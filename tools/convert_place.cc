@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "tools/cells.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {

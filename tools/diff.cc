@@ -4,13 +4,13 @@
 #include <mutex>
 
 #include "core/zarr/grid.h"
-#include "tools/cells.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/numbers.h"
 #include "tools/parallel.h"
 #include "tools/region.h"
 #include "tools/source.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {
@@ -127,7 +127,7 @@ class Diff final : public Command {
   static Result<void> add_stored(const Side& side, const RegionReader& blocks, std::uint64_t most,
                                  std::vector<std::uint64_t>& numbers) {
     const ArrayMetadata& metadata = side.array.metadata();
-    ZARRFS_TRY(const StoredCells stored, list_cells(side.store, side.array.path(), metadata));
+    ZARRFS_TRY(const StoredShards stored, list_shards(side.store, side.array.path(), metadata));
     const Grid& grid = side.array.layout().grid();
     for (const std::uint64_t number : stored.cells) {
       const auto cell = coordinates_of(number, grid.counts());

@@ -22,7 +22,7 @@ struct ArrayFacts {
   std::string shown;
 };
 
-// The shape of the stored objects, in array axes.
+// The shape of the shards, in array axes.
 std::vector<std::uint64_t> object_shape(const Grid& grid) {
   std::vector<std::uint64_t> shape;
   for (const AxisGrid& axis : grid.axes) shape.push_back(axis.regular_edge().value_or(0));
@@ -141,7 +141,7 @@ class Info final : public Command {
                              const SourceNode& node) {
     ArrayFacts facts{.path = path, .node = node, .totals = {}, .shown = {}};
     const auto reader = source.reader(path, node);
-    ZARRFS_TRY(const StoredCells stored, list_cells(*source.store, path, *node.node.array));
+    ZARRFS_TRY(const StoredShards stored, list_shards(*source.store, path, *node.node.array));
     facts.outside = stored.outside.size();
     ZARRFS_TRY(facts.totals, scan_array(*reader, stored.cells, ScanOptions{.threads = threads_}));
     damaged_ = damaged_ || facts.totals.damaged > 0;
@@ -197,7 +197,7 @@ class Info final : public Command {
     out << "    present  ";
     if (layout.sharded()) {
       const std::uint64_t cells = layout.grid().count().value_or(0);
-      out << human_count(totals.objects) << " of " << human_count(cells) << " shards, ";
+      out << human_count(totals.shards) << " of " << human_count(cells) << " shards, ";
     }
     out << human_count(totals.chunks) << " of " << human_count(layout.chunk_count()) << " chunks"
         << ratio_text(totals.chunks, layout.chunk_count()) << '\n';
@@ -242,7 +242,7 @@ class Info final : public Command {
     }
     if (layout.regular()) entry["chunk_shape"] = layout.chunk_shape();
     entry["codecs"] = std::move(codecs);
-    entry["objects"] = facts.totals.objects;
+    entry["objects"] = facts.totals.shards;
     entry["objects_possible"] = layout.grid().count().value_or(0);
     entry["objects_outside"] = facts.outside;
     entry["chunks"] = facts.totals.chunks;

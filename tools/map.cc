@@ -75,13 +75,13 @@ class Map final : public Command {
     ZARRFS_TRY(const SourceArray array, find_array(source, path));
     const auto reader = source.reader(path, array.node);
     ZARRFS_CHECK(choose_axes(*reader));
-    ZARRFS_TRY(const StoredCells stored, list_cells(*source.store, path, *array.node.node.array));
+    ZARRFS_TRY(const StoredShards stored, list_shards(*source.store, path, *array.node.node.array));
     begin_map(*reader, console);
     Progress progress(console, "map", stored.cells.size(), Progress::Unit::kItems);
     ScanOptions scan{.threads = threads_, .decode = decode_};
     scan.on_progress = [&](std::uint64_t) { progress.add(1); };
     scan.on_chunk = [&](const ScannedChunk& chunk) { add_chunk(chunk); };
-    scan.on_cell = [&](const ScannedCell& cell) { add_cell(*reader, cell); };
+    scan.on_shard = [&](const ScannedShard& cell) { add_shard(*reader, cell); };
     ZARRFS_TRY(const Totals totals, scan_array(*reader, stored.cells, scan));
     ZARRFS_CHECK(show(console, *reader));
     tell(console, totals);
@@ -175,7 +175,7 @@ class Map final : public Command {
   }
 
   // Marks the chunks of a shard that is damaged as a whole, or that has dead space.
-  void add_cell(const ArrayReader& reader, const ScannedCell& scanned) {
+  void add_shard(const ArrayReader& reader, const ScannedShard& scanned) {
     const bool damaged = scanned.totals.damaged > 0 && scanned.totals.chunks == 0;
     if (!damaged && scanned.totals.dead_bytes == 0) return;
     const double dead =
@@ -205,7 +205,7 @@ class Map final : public Command {
     }
   }
 
-  // The first chunk along `axis` of the stored objects `cell`, or the number of chunks behind the
+  // The first chunk along `axis` of the shards `cell`, or the number of chunks behind the
   // last.
   [[nodiscard]] std::uint64_t first_chunk(const ArrayReader& reader, std::size_t axis,
                                           std::uint64_t cell) const {
@@ -247,7 +247,7 @@ class Map final : public Command {
   void tell(const Console& console, const Totals& totals) const {
     std::ostream& out = output_.empty() ? console.out : console.err;
     out << show_ << ": " << human_count(totals.chunks) << " chunks in "
-        << human_count(totals.objects) << " objects, " << human_bytes(totals.object_bytes) << ", "
+        << human_count(totals.shards) << " objects, " << human_bytes(totals.object_bytes) << ", "
         << human_bytes(totals.dead_bytes) << " dead, " << human_count(totals.damaged)
         << " damaged\n";
   }

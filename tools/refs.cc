@@ -9,12 +9,12 @@
 #include "core/store/open_store.h"
 #include "core/store/zip/zip_store.h"
 #include "core/zarr/grid.h"
-#include "tools/cells.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/shown.h"
 #include "tools/source.h"
 #include "tools/stored_place.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {
@@ -234,13 +234,14 @@ class Refs final : public Command {
     const auto reader = source.reader(found.path, found.node);
     std::uint64_t bytes = 0;
     if (reader->layout().sharded()) return bytes;
-    ZARRFS_TRY(const StoredCells stored,
-               list_cells(*source.store, found.path, *found.node.node.array));
+    ZARRFS_TRY(const StoredShards stored,
+               list_shards(*source.store, found.path, *found.node.node.array));
     const auto counts = reader->layout().grid().counts();
     for (const std::uint64_t linear : stored.cells) {
       if (interrupted()) return fail(interruption());
-      ZARRFS_TRY(const auto place,
-                 place_of_object(*source.store, reader->cell_path(coordinates_of(linear, counts))));
+      ZARRFS_TRY(
+          const auto place,
+          place_of_object(*source.store, reader->shard_path(coordinates_of(linear, counts))));
       if (place && !place->in_place) bytes += place->range.length;
       if (bytes > kMaxInlined) break;
     }
@@ -250,13 +251,13 @@ class Refs final : public Command {
   Result<void> write_chunks(const Source& source, const SourceArray& found,
                             const Presentation& shown, ReferenceWriter& writer) {
     const auto reader = source.reader(found.path, found.node);
-    ZARRFS_TRY(const StoredCells stored,
-               list_cells(*source.store, found.path, *found.node.node.array));
+    ZARRFS_TRY(const StoredShards stored,
+               list_shards(*source.store, found.path, *found.node.node.array));
     const auto counts = reader->layout().grid().counts();
     for (const std::uint64_t linear : stored.cells) {
       if (interrupted()) return fail(interruption());
       const auto cell = coordinates_of(linear, counts);
-      std::string url = base_ + "/" + reader->cell_path(cell);
+      std::string url = base_ + "/" + reader->shard_path(cell);
       const auto write_one = [&](std::span<const std::uint64_t> chunk, ByteRange range) {
         const std::uint64_t trimmed = std::uint64_t{shown.trim_front} + shown.trim_back;
         if (range.length < trimmed) return false;
@@ -265,7 +266,7 @@ class Refs final : public Command {
         return true;
       };
       if (!reader->layout().sharded()) {
-        ZARRFS_TRY(const auto place, place_of_object(*source.store, reader->cell_path(cell)));
+        ZARRFS_TRY(const auto place, place_of_object(*source.store, reader->shard_path(cell)));
         if (!place) continue;
         if (!place->in_place) {
           ZARRFS_CHECK(write_inlined(*reader, cell, join_path(found.path, shown.keys.key(cell)),
@@ -277,7 +278,7 @@ class Refs final : public Command {
         return fail(Fault::kDamaged, url + ": it is too short");
       }
       std::string damage;
-      ZARRFS_CHECK(reader->visit_cell(cell, 0, [&](const ArrayReader::Visited& chunk) {
+      ZARRFS_CHECK(reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
         damage = chunk.damage;
         if (damage.empty() && !write_one(chunk.chunk, chunk.range)) damage = "it is too short";
         return damage.empty() && !interrupted();
@@ -294,7 +295,7 @@ class Refs final : public Command {
     ZARRFS_TRY(const auto found, reader.find_chunk(cell));
     if (!found) return {};
     ZARRFS_TRY(const Bytes stored, found->read());
-    ZARRFS_TRY(const Bytes bytes, shown.show(stored));
+    ZARRFS_TRY(const Bytes bytes, shown.present(stored));
     writer.inlined(key, bytes);
     return {};
   }

@@ -15,23 +15,23 @@ bool shards_are_files(const Layout& layout) {
                      [](const ShardLevel& level) { return level.around.steps().empty(); });
 }
 
-// Interrupted, or this process lacks something: no fault of the object.
+// Interrupted, or this process lacks something: no fault of the shard.
 bool ends_all(Fault fault) {
   return fault == Fault::kBusy || fault == Fault::kNoMemory || fault == Fault::kNoFiles;
 }
 
-// Scans one stored object after the other; one for each call of parallel_for.
-class CellScanner {
+// Scans one shard after the other; one for each call of parallel_for.
+class ShardScanner {
  public:
-  CellScanner(ArrayReader& reader, const ScanOptions& options, std::mutex& reporting,
-              std::vector<std::uint64_t> cell)
+  ShardScanner(ArrayReader& reader, const ScanOptions& options, std::mutex& reporting,
+               std::vector<std::uint64_t> cell)
       : reader_(reader), options_(options), reporting_(reporting), cell_(std::move(cell)) {}
 
   Result<Totals> run() {
-    path_ = reader_.cell_path(cell_);
+    path_ = reader_.shard_path(cell_);
     auto scanned = scan();
     if (scanned || ends_all(scanned.error().fault)) return scanned;
-    // One object that cannot be read does not hide what is wrong with the others.
+    // One shard that cannot be read does not hide what is wrong with the others.
     report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = scanned.error().message});
     tell_cell();
     return totals_;
@@ -39,10 +39,10 @@ class CellScanner {
 
  private:
   Result<Totals> scan() {
-    ZARRFS_TRY(const auto status, reader_.cell_status(cell_));
+    ZARRFS_TRY(const auto status, reader_.shard_status(cell_));
     if (!status) return Totals{};
     const auto size = static_cast<std::uint64_t>(status->st_size);
-    totals_.objects = 1;
+    totals_.shards = 1;
     totals_.object_bytes = size;
     if (reader_.layout().sharded()) {
       ZARRFS_CHECK(scan_shard(size));
@@ -54,9 +54,9 @@ class CellScanner {
   }
 
   void tell_cell() {
-    if (options_.on_cell) {
+    if (options_.on_shard) {
       const std::lock_guard lock(reporting_);
-      options_.on_cell(ScannedCell{cell_, totals_});
+      options_.on_shard(ScannedShard{cell_, totals_});
     }
     if (options_.on_progress) options_.on_progress(totals_.object_bytes);
   }
@@ -72,7 +72,7 @@ class CellScanner {
   Result<void> scan_shard(std::uint64_t size) {
     std::vector<Place> places;
     Result<void> visited =
-        reader_.visit_cell(cell_, 0, [&](const ArrayReader::Visited& visited_chunk) {
+        reader_.visit_shard(cell_, 0, [&](const ArrayReader::Visited& visited_chunk) {
           places.push_back({visited_chunk.number, visited_chunk.chunk, visited_chunk.range,
                             visited_chunk.damage});
           return !interrupted();
@@ -228,7 +228,7 @@ class CellScanner {
 }  // namespace
 
 Totals& Totals::operator+=(const Totals& other) {
-  objects += other.objects;
+  shards += other.shards;
   object_bytes += other.object_bytes;
   chunks += other.chunks;
   chunk_bytes += other.chunk_bytes;
@@ -246,7 +246,7 @@ Result<Totals> scan_array(ArrayReader& reader, const std::vector<std::uint64_t>&
   std::mutex adding;
   Totals totals;
   ZARRFS_CHECK(parallel_for(cells.size(), options.threads, [&](std::uint64_t i) -> Result<void> {
-    CellScanner scanner(reader, options, reporting, coordinates_of(cells[i], counts));
+    ShardScanner scanner(reader, options, reporting, coordinates_of(cells[i], counts));
     ZARRFS_TRY(const Totals one, scanner.run());
     const std::lock_guard lock(adding);
     totals += one;

@@ -5,7 +5,7 @@
 
 #include "core/chunks/zstd_frames.h"
 #include "core/zarr/grid.h"
-#include "tools/cells.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {
@@ -42,13 +42,13 @@ Result<bool> names_conflict(const Source& source, const std::string& path) {
   return false;
 }
 
-// Looks at the first chunk of the first, a middle and the last stored object.
+// Looks at the first chunk of the first, a middle and the last shard.
 Result<bool> sampled_frames_lack_size(const Source& source, const SourceArray& array) {
   const auto frame = zstd_frame_offset(array.node.node.layout->chunk_chain());
   if (!frame) return false;
   const auto reader = source.reader(array.path, array.node);
-  ZARRFS_TRY(const StoredCells stored,
-             list_cells(*source.store, array.path, *array.node.node.array));
+  ZARRFS_TRY(const StoredShards stored,
+             list_shards(*source.store, array.path, *array.node.node.array));
   if (stored.cells.empty()) return false;
   const auto counts = reader->layout().grid().counts();
   for (const std::size_t sample :
@@ -60,7 +60,7 @@ Result<bool> sampled_frames_lack_size(const Source& source, const SourceArray& a
       chunk = visited.chunk;
       return false;
     };
-    if (!chunk && !reader->visit_cell(cell, 0, take_first)) continue;
+    if (!chunk && !reader->visit_shard(cell, 0, take_first)) continue;
     if (!chunk) continue;
     const auto found = reader->find_chunk(*chunk);
     if (!found || !*found) continue;
@@ -102,7 +102,7 @@ std::string describe_rule(const Presentation& presentation) {
   switch (presentation.rule) {
     case ByteRule::kVerbatim: text = "verbatim"; break;
     case ByteRule::kTrim: text = "without a checksum"; break;
-    case ByteRule::kRecontain: text = "in another container"; break;
+    case ByteRule::kBloscWrap: text = "in another container"; break;
     case ByteRule::kDecode: text = "decoded"; break;
     case ByteRule::kRechunk: text = "in other chunks"; break;
   }

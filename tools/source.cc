@@ -10,7 +10,7 @@
 #include "core/zarr/named_store.h"
 #include "core/zarr/v2_metadata.h"
 #include "core/zarr/ways.h"
-#include "tools/cells.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {

@@ -1,4 +1,4 @@
-// Where the bytes of stored objects lie, for commands that tell it.
+// Where the bytes of shards lie, for commands that tell it.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace zarrfs {
 
-/// Where the bytes of a stored object lie.
+/// Where the bytes of a shard lie.
 struct StoredPlace {
   std::string path;  ///< Of the file in the store.
   ByteRange range;
-  bool in_place = true;  ///< Else the object is made of bytes of another form.
+  bool in_place = true;  ///< Else the shard is made of bytes of another form.
 };
-/// Of the object that a reader finds under the key `path`; nothing where it is absent. Of volumes
+/// Of the shard that a reader finds under the key `path`; nothing where it is absent. Of volumes
 /// of other formats it is the file that has the chunk.
 Result<std::optional<StoredPlace>> place_of_object(Store& store, const std::string& path);
 

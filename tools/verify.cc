@@ -35,7 +35,7 @@ class Verify final : public Command {
     if (json_) {
       console.out << dump_document(Json{{"store", source_},
                                         {"complete", done.has_value() && unread_ == 0},
-                                        {"objects", totals_.objects},
+                                        {"objects", totals_.shards},
                                         {"chunks", totals_.chunks},
                                         {"bytes", totals_.object_bytes},
                                         {"damage", listed_},
@@ -43,7 +43,7 @@ class Verify final : public Command {
     }
     if (!done) return console.failed(done.error());
     if (!json_) {
-      console.out << human_count(totals_.objects) << " objects, " << human_count(totals_.chunks)
+      console.out << human_count(totals_.shards) << " objects, " << human_count(totals_.chunks)
                   << " chunks, " << human_bytes(totals_.object_bytes) << ": "
                   << (damages_ == 0 ? "no damage" : human_count(damages_) + " damaged")
                   << (not_understood_.empty()
@@ -73,7 +73,8 @@ class Verify final : public Command {
     std::vector<Piece> pieces;
     std::uint64_t cells = 0;
     for (SourceArray& array : arrays) {
-      ZARRFS_TRY(StoredCells stored, list_cells(*source.store, array.path, *array.node.node.array));
+      ZARRFS_TRY(StoredShards stored,
+                 list_shards(*source.store, array.path, *array.node.node.array));
       cells += stored.cells.size();
       pieces.push_back({std::move(array), std::move(stored.cells)});
     }

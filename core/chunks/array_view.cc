@@ -32,7 +32,7 @@ ArrayView::Span ArrayView::shown_of(std::size_t axis, std::uint64_t cell) const 
   return {begin / edge(axis), divide_up(begin + length, edge(axis))};
 }
 
-std::string part_path(const ArrayView& array, const NamedPart& part) {
+std::string part_path(const ArrayView& array, const ChunkOrPrefix& part) {
   const bool below_c = array.presentation.keys.kind == ChunkKeyEncoding::Kind::kDefault;
   std::string path = below_c ? join_path(array.path, "c") : array.path;
   for (const std::uint64_t number : part.coordinates)

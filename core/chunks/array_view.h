@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "core/chunks/cell_directory.h"
 #include "core/chunks/chunk_names.h"
+#include "core/chunks/shard_directory.h"
 #include "core/chunks/shard_versions.h"
 #include "core/present/presentation.h"
 #include "core/zarr/array_reader.h"
@@ -20,8 +20,8 @@ struct ArrayView {
   struct stat status {};  ///< Of the array's document.
   Presentation presentation;
   std::shared_ptr<ArrayReader> reader;
-  std::shared_ptr<CellDirectory> cells;
-  std::shared_ptr<ShardVersions> versions;  ///< Null where stored objects never change.
+  std::shared_ptr<ShardDirectory> cells;
+  std::shared_ptr<ShardVersions> versions;  ///< Null where shards never change.
   ChunkNames names;
 
   /// Cells that a shown chunk with this coordinate along `axis` overlaps.
@@ -39,6 +39,6 @@ struct ArrayView {
 };
 
 /// By what path programs call a prefix directory of the array: "a/0/1", "a/c/0".
-std::string part_path(const ArrayView& array, const NamedPart& part);
+std::string part_path(const ArrayView& array, const ChunkOrPrefix& part);
 
 }  // namespace zarrfs

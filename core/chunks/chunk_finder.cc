@@ -16,11 +16,11 @@ std::uint64_t digest_of(const FileIdentity& identity) {
 }
 
 namespace {
-/// The state of the stored object at `cell`.
-Result<ObjectState> cell_state(const ArrayView& array, const Coordinates& cell) {
-  ZARRFS_TRY(const auto status, array.reader->cell_status(cell));
-  if (!status) return ObjectState{};
-  return ObjectState{digest_of(identity_of(*status)), status->st_mtim};
+/// The state of the shard at `cell`.
+Result<ShardState> shard_state(const ArrayView& array, const Coordinates& cell) {
+  ZARRFS_TRY(const auto status, array.reader->shard_status(cell));
+  if (!status) return ShardState{};
+  return ShardState{digest_of(identity_of(*status)), status->st_mtim};
 }
 
 /// A chunk of more bytes is read in the parts that are asked for.
@@ -51,15 +51,15 @@ Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(
   if (draft->draft.removed) return std::optional(fill_or_absent(array));
   ShownChunk found;
   found.is_draft = true;
-  found.is_held = draft->draft.held;
+  found.is_quarantined = draft->draft.quarantined;
   found.stored = array.status;
   found.stored.st_mtim = draft->draft.written;
   ChunkBytes bytes;
   bytes.file = draft->file;
   bytes.range = draft->draft.range;
   bytes.shard_status = found.stored;
-  found.size = bytes.range.length;  // what is held is shown as it was written
-  if (!found.is_held) {
+  found.size = bytes.range.length;  // what is quarantined is shown as it was written
+  if (!found.is_quarantined) {
     ZARRFS_TRY(found.size, size_shown(array, chunk, bytes.range.length));
   }
   found.bytes = std::move(bytes);
@@ -112,31 +112,31 @@ Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coord
   const Layout& layout = array.reader->layout();
   const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
   if (array.presentation.rule == ByteRule::kRechunk) {
-    ObjectState all;
+    ShardState all;
     all.modified = found.stored.st_mtim;
     ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
-      ZARRFS_TRY(const ObjectState one, cell_state(array, cell));
+      ZARRFS_TRY(const ShardState one, shard_state(array, cell));
       all.digest = mix_numbers(all.digest, one.digest);
       return {};
     }));
     return array.versions->version_of(chunk_number, chunk_number, all);
   }
   const Coordinates cell = layout.place_of(chunk).cell;
-  const std::uint64_t object = linear_of(cell, layout.grid().counts());
+  const std::uint64_t shard = linear_of(cell, layout.grid().counts());
   if (found.is_draft) {
-    return array.versions->version_of_draft(object, chunk_number, found.stored.st_mtim);
+    return array.versions->version_of_draft(shard, chunk_number, found.stored.st_mtim);
   }
   if (found.bytes) {
     const ChunkBytes& bytes = *found.bytes;
-    return array.versions->version_of(object, chunk_number,
+    return array.versions->version_of(shard, chunk_number,
                                       {digest_of(bytes.shard), bytes.shard_status.st_mtim});
   }
-  ZARRFS_TRY(const ObjectState state, cell_state(array, cell));
-  return array.versions->version_of(object, chunk_number, state);
+  ZARRFS_TRY(const ShardState state, shard_state(array, cell));
+  return array.versions->version_of(shard, chunk_number, state);
 }
 
 bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,
-                            CellInHand* hand) {
+                            ShardInHand* hand) {
   if (!stored_only && array.presentation.materialise == Materialise::kList) return true;
   if (array.presentation.rule == ByteRule::kRechunk) {
     const auto stored = find_overlapped(array, chunk);
@@ -152,7 +152,7 @@ bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bo
 Result<ChunkContent> ChunkFinder::content_of(const ArrayView& array, const Coordinates& chunk,
                                              const ShownChunk& found) {
   const Presentation& shown = array.presentation;
-  if (found.is_held) return ChunkContent{found.bytes->file, found.bytes->range, nullptr};
+  if (found.is_quarantined) return ChunkContent{found.bytes->file, found.bytes->range, nullptr};
   if (found.bytes && passes_bytes(shown.rule)) {
     if (context_.options.format == ViewFormat::kV2 && !found.is_draft) {
       ZARRFS_CHECK(check_frame(array, chunk, *found.bytes));
@@ -175,8 +175,8 @@ Result<std::shared_ptr<const Bytes>> ChunkFinder::bytes_of(const ArrayView& arra
   const auto read = [&]() -> Result<Bytes> {
     if (!found.bytes) return read_rechunked(array, chunk);
     ZARRFS_TRY(Bytes stored, found.bytes->read(context_.counters.get()));
-    if (found.is_held) return stored;
-    return array.presentation.show(stored);
+    if (found.is_quarantined) return stored;
+    return array.presentation.present(stored);
   };
   auto bytes = read();
   if (!bytes)

@@ -16,13 +16,13 @@ namespace zarrfs {
 /// A shown chunk that exists.
 struct ShownChunk {
   std::uint64_t size = 0;     ///< Of the bytes shown.
-  std::uint64_t version = 0;  ///< Of the stored objects it comes from.
-  struct stat stored {};  ///< Times and owner: of the stored object, or of the array's document.
+  std::uint64_t version = 0;  ///< Of the shards it comes from.
+  struct stat stored {};      ///< Times and owner: of the shard, or of the array's document.
   std::optional<ChunkBytes>
       bytes;  ///< Where one stored chunk gives the bytes; nothing for fill and re-chunked chunks.
-  bool is_fill = false;   ///< Not stored: the presentation's fill chunk is shown.
-  bool is_draft = false;  ///< Written through the mount and not published yet.
-  bool is_held = false;   ///< A draft that cannot be a chunk: shown as it was written.
+  bool is_fill = false;         ///< Not stored: the presentation's fill chunk is shown.
+  bool is_draft = false;        ///< Written through the mount and not published yet.
+  bool is_quarantined = false;  ///< A draft that cannot be a chunk: shown as it was written.
 };
 
 /// The bytes of a shown chunk: `range` of `file`, or, where that is null, `bytes`.
@@ -46,7 +46,7 @@ class ChunkFinder {
   /// Whether a listing names the chunk: it exists, or it cannot be told. `stored_only`: whether
   /// it is stored, or that cannot be told. `hand`: see ArrayReader::find_chunk.
   bool is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,
-                 CellInHand* hand);
+                 ShardInHand* hand);
 
   /// What a reader of the found chunk gets: see ChunkContent.
   Result<ChunkContent> content_of(const ArrayView& array, const Coordinates& chunk,

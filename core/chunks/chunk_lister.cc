@@ -35,7 +35,7 @@ std::vector<Coordinates> ChunkLister::written_cells() const {
   return writes == nullptr ? std::vector<Coordinates>{} : writes->dirty_cells(*array_.reader);
 }
 
-Result<void> ChunkLister::visit_cells(std::uint64_t first, const CellVisitor& visit) {
+Result<void> ChunkLister::visit_cells(std::uint64_t first, const ShardVisitor& visit) {
   const std::vector<Coordinates> written = written_cells();
   const std::vector<std::uint64_t> counts = array_.reader->layout().grid().counts();
   auto next = std::find_if(written.begin(), written.end(), [&](const Coordinates& cell) {
@@ -74,7 +74,7 @@ Result<std::uint64_t> ChunkLister::positions_per_shard() const {
   return *step;
 }
 
-bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
+bool ChunkLister::list_shard(const ListedShard& listed, const Sink& sink) {
   const Coordinates& cell = listed.cell;
   const std::uint64_t first = listed.first;
   const std::uint64_t base = listed.base;
@@ -88,12 +88,13 @@ bool ChunkLister::list_shard(const ListedCell& listed, const Sink& sink) {
     return (listed.written && was_removed(cell)) || sink({false, cell}, base + 1);
   }
   bool more = true;
-  NamedPart part;
-  const auto visited = array_.reader->visit_cell(cell, first, [&](const ArrayReader::Visited& one) {
-    part.coordinates = one.chunk;
-    more = sink(part, base + one.number + 1);
-    return more;
-  });
+  ChunkOrPrefix part;
+  const auto visited =
+      array_.reader->visit_shard(cell, first, [&](const ArrayReader::Visited& one) {
+        part.coordinates = one.chunk;
+        more = sink(part, base + one.number + 1);
+        return more;
+      });
   if (!visited) return list_whole_shard(listed, false, sink);
   return more;
 }
@@ -105,17 +106,17 @@ Result<bool> ChunkLister::is_listed(const Coordinates& chunk) {
     return held.value_or(true);  // what cannot be told is listed: opening it is the error
   }
   // A write that is put into its shard meanwhile must be found there.
-  CellInHand* const hand = finder_.writes() == nullptr ? &hand_ : nullptr;
+  ShardInHand* const hand = finder_.writes() == nullptr ? &hand_ : nullptr;
   return finder_.is_listed(array_, chunk, stored_only_, hand);
 }
 
 /// What was written may have been a removal, which a commit has carried out since.
 bool ChunkLister::was_removed(const Coordinates& cell) {
-  const auto status = array_.reader->cell_status(cell);
+  const auto status = array_.reader->shard_status(cell);
   return status && !*status;
 }
 
-bool ChunkLister::list_written_shard(const ListedCell& listed,
+bool ChunkLister::list_written_shard(const ListedShard& listed,
                                      const std::map<std::uint64_t, Draft>& drafts,
                                      const Sink& sink) {
   const Coordinates& cell = listed.cell;
@@ -125,7 +126,7 @@ bool ChunkLister::list_written_shard(const ListedCell& listed,
   std::map<std::uint64_t, Coordinates> chunks;
   if (layout.sharded()) {
     const auto visited =
-        array_.reader->visit_cell(cell, first, [&](const ArrayReader::Visited& one) {
+        array_.reader->visit_shard(cell, first, [&](const ArrayReader::Visited& one) {
           chunks.emplace(one.number, one.chunk);
           return true;
         });
@@ -143,7 +144,7 @@ bool ChunkLister::list_written_shard(const ListedCell& listed,
   return true;
 }
 
-bool ChunkLister::list_whole_shard(const ListedCell& listed, bool has_drafts, const Sink& sink) {
+bool ChunkLister::list_whole_shard(const ListedShard& listed, bool has_drafts, const Sink& sink) {
   std::vector<AxisRange> box;
   for (std::size_t axis = 0; axis < listed.cell.size(); ++axis) {
     const ArrayView::Span span = array_.shown_of(axis, listed.cell[axis]);
@@ -192,7 +193,7 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
   } else {
     ZARRFS_TRY(ranges, existing_after(prefix));
   }
-  NamedPart part{directory, Coordinates(prefix.begin(), prefix.end())};
+  ChunkOrPrefix part{directory, Coordinates(prefix.begin(), prefix.end())};
   part.coordinates.push_back(0);
   for (const AxisRange& range : ranges) {
     for (std::uint64_t at = std::max(range.first, start); at <= range.last; ++at) {
@@ -238,7 +239,8 @@ Result<bool> ChunkLister::any_below(std::span<const std::uint64_t> prefix) {
   bool any = false;
   Coordinates at(prefix.begin(), prefix.end());
   const Coordinates start(array_.names.rank(), 0);
-  ZARRFS_TRY(const bool searched_all, walk(at, start, false, [&](const NamedPart&, std::uint64_t) {
+  ZARRFS_TRY(const bool searched_all,
+             walk(at, start, false, [&](const ChunkOrPrefix&, std::uint64_t) {
                any = true;
                return false;
              }));

@@ -22,7 +22,7 @@ class ChunkLister {
       : array_(array), finder_(finder), stored_only_(stored_only), rechunked_(array) {}
 
   /// Receives a part and the position after it; false ends the listing.
-  using Sink = std::function<bool(const NamedPart& part, std::uint64_t next)>;
+  using Sink = std::function<bool(const ChunkOrPrefix& part, std::uint64_t next)>;
 
   /// All chunks, from position `start` on.
   Result<void> list_flat(std::uint64_t start, const Sink& sink);
@@ -35,10 +35,10 @@ class ChunkLister {
   /// Whether a chunk is listed below the prefix.
   Result<bool> any_below(std::span<const std::uint64_t> prefix);
   /// Told each cell, and whether it had unpublished writes when the visit began.
-  using CellVisitor = std::function<bool(const Coordinates& cell, bool written)>;
+  using ShardVisitor = std::function<bool(const Coordinates& cell, bool written)>;
   /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the
   /// `first`-th cell of the grid on, until it returns false.
-  Result<void> visit_cells(std::uint64_t first, const CellVisitor& visit);
+  Result<void> visit_cells(std::uint64_t first, const ShardVisitor& visit);
 
  private:
   [[nodiscard]] bool all_listed() const {
@@ -46,34 +46,34 @@ class ChunkLister {
   }
   /// Positions that each shard has in a flat listing.
   [[nodiscard]] Result<std::uint64_t> positions_per_shard() const;
-  struct ListedCell {
+  struct ListedShard {
     const Coordinates& cell;
     bool written = false;
     std::uint64_t first = 0;  ///< The first of its chunks that is wanted.
     std::uint64_t base = 0;   ///< Position of its first chunk in the listing.
   };
   Result<bool> is_listed(const Coordinates& chunk);
-  bool list_shard(const ListedCell& listed, const Sink& sink);
+  bool list_shard(const ListedShard& listed, const Sink& sink);
   bool was_removed(const Coordinates& cell);
   /// The cells that hold the chunks below a prefix, along its axes.
   [[nodiscard]] std::vector<AxisRange> cells_of(std::span<const std::uint64_t> prefix) const;
-  bool list_written_shard(const ListedCell& listed, const std::map<std::uint64_t, Draft>& drafts,
+  bool list_written_shard(const ListedShard& listed, const std::map<std::uint64_t, Draft>& drafts,
                           const Sink& sink);
   /// Every place of a shard that cannot be read, but for chunks that were removed since.
-  bool list_whole_shard(const ListedCell& listed, bool has_drafts, const Sink& sink);
+  bool list_whole_shard(const ListedShard& listed, bool has_drafts, const Sink& sink);
   Result<bool> walk(Coordinates& prefix, const Coordinates& start, bool at_start, const Sink& sink);
   /// Cells with unpublished writes, in C order.
   [[nodiscard]] std::vector<Coordinates> written_cells() const;
   static void add_written(const std::vector<Coordinates>& written, std::span<const AxisRange> fixed,
                           std::vector<std::uint64_t>& cells);
-  /// Coordinates along the axis after `prefix` below which stored objects exist, as ranges in
+  /// Coordinates along the axis after `prefix` below which shards exist, as ranges in
   /// rising order.
   Result<std::vector<AxisRange>> existing_after(std::span<const std::uint64_t> prefix);
 
   const ArrayView& array_;
   ChunkFinder& finder_;
   const bool stored_only_;
-  CellInHand hand_;
+  ShardInHand hand_;
   RechunkedPlaces rechunked_;
 };
 

@@ -45,30 +45,30 @@ ChunkNames::ChunkNames(ChunkKeyEncoding keys, std::vector<std::uint64_t> counts)
   if (counts_.empty()) first_of_depth_.push_back(first_of_depth_.front());
 }
 
-std::optional<NamedPart> ChunkNames::in_array(std::string_view name) const {
+std::optional<ChunkOrPrefix> ChunkNames::in_array(std::string_view name) const {
   const bool scalar = counts_.empty();
   if (keys_.kind == ChunkKeyEncoding::Kind::kDefault) {
-    if (name == "c") return NamedPart{!scalar, {}};
+    if (name == "c") return ChunkOrPrefix{!scalar, {}};
     if (scalar || !name.starts_with("c.")) return std::nullopt;
     name.remove_prefix(2);
   } else {
-    if (scalar) return name == "0" ? std::optional(NamedPart{}) : std::nullopt;
+    if (scalar) return name == "0" ? std::optional(ChunkOrPrefix{}) : std::nullopt;
     if (counts_.size() > 1 && name.find('.') == std::string_view::npos) return in_prefix({}, name);
   }
   auto chunk = parse_flat(name, counts_);
   if (!chunk) return std::nullopt;
-  return NamedPart{false, std::move(*chunk)};
+  return ChunkOrPrefix{false, std::move(*chunk)};
 }
 
-std::optional<NamedPart> ChunkNames::in_prefix(std::span<const std::uint64_t> prefix,
-                                               std::string_view name) const {
+std::optional<ChunkOrPrefix> ChunkNames::in_prefix(std::span<const std::uint64_t> prefix,
+                                                   std::string_view name) const {
   if (prefix.size() >= counts_.size()) return std::nullopt;
   for (std::size_t axis = 0; axis < prefix.size(); ++axis) {
     if (prefix[axis] >= counts_[axis]) return std::nullopt;  // of a larger array
   }
   const auto coordinate = parse_coordinate(name, counts_[prefix.size()]);
   if (!coordinate) return std::nullopt;
-  NamedPart part{prefix.size() + 1 < counts_.size(), Coordinates(prefix.begin(), prefix.end())};
+  ChunkOrPrefix part{prefix.size() + 1 < counts_.size(), Coordinates(prefix.begin(), prefix.end())};
   part.coordinates.push_back(*coordinate);
   return part;
 }
@@ -79,13 +79,13 @@ std::string ChunkNames::flat_name(std::span<const std::uint64_t> chunk) const {
   return ChunkKeyEncoding{keys_.kind, '.'}.key(chunk);
 }
 
-std::uint64_t ChunkNames::number_of(const NamedPart& part) const {
+std::uint64_t ChunkNames::number_of(const ChunkOrPrefix& part) const {
   const std::size_t depth = part.coordinates.size();
   const std::uint64_t linear = linear_of(part.coordinates, first(counts_, depth));
   return part.directory ? first_of_depth_[depth] + linear : linear;
 }
 
-NamedPart ChunkNames::part_of(std::uint64_t number) const {
+ChunkOrPrefix ChunkNames::part_of(std::uint64_t number) const {
   if (number < chunks()) return {false, coordinates_of(number, counts_)};
   const auto after = std::upper_bound(first_of_depth_.begin(), first_of_depth_.end() - 1, number);
   const auto depth = static_cast<std::size_t>(after - first_of_depth_.begin()) - 1;

@@ -23,7 +23,7 @@ namespace zarrfs {
 using Coordinates = std::vector<std::uint64_t>;
 
 /// A chunk (one coordinate per axis) or a prefix directory (fewer, or none).
-struct NamedPart {
+struct ChunkOrPrefix {
   bool directory = false;
   Coordinates coordinates;
 };
@@ -39,10 +39,10 @@ class ChunkNames {
   [[nodiscard]] std::uint64_t chunks() const { return first_of_depth_.front(); }
 
   /// What `name` means in the array's directory; nothing where it names no chunk within the array.
-  [[nodiscard]] std::optional<NamedPart> in_array(std::string_view name) const;
+  [[nodiscard]] std::optional<ChunkOrPrefix> in_array(std::string_view name) const;
   /// What `name` means in the prefix directory `prefix`.
-  [[nodiscard]] std::optional<NamedPart> in_prefix(std::span<const std::uint64_t> prefix,
-                                                   std::string_view name) const;
+  [[nodiscard]] std::optional<ChunkOrPrefix> in_prefix(std::span<const std::uint64_t> prefix,
+                                                       std::string_view name) const;
 
   /// Whether chunks are listed in prefix directories.
   [[nodiscard]] bool nested() const;
@@ -56,9 +56,9 @@ class ChunkNames {
 
   /// Nodes in all: chunks and prefix directories.
   [[nodiscard]] std::uint64_t nodes() const { return first_of_depth_.back(); }
-  [[nodiscard]] std::uint64_t number_of(const NamedPart& part) const;
+  [[nodiscard]] std::uint64_t number_of(const ChunkOrPrefix& part) const;
   /// number < nodes().
-  [[nodiscard]] NamedPart part_of(std::uint64_t number) const;
+  [[nodiscard]] ChunkOrPrefix part_of(std::uint64_t number) const;
 
  private:
   ChunkKeyEncoding keys_;

@@ -62,12 +62,12 @@ bool ChunkWriter::is_chunk(const ArrayView& array, const ChunkPlace& place, Byte
 /// `shown` as it is stored: itself, or what is made of it in `memory`.
 Result<ByteView> ChunkWriter::to_store(const ArrayView& array, ByteView shown, Bytes& memory) {
   if (array.presentation.rule == ByteRule::kVerbatim) return shown;
-  ZARRFS_TRY(memory, array.presentation.unshow(shown));
+  ZARRFS_TRY(memory, array.presentation.restore(shown));
   return ByteView(memory);
 }
 
 std::string ChunkWriter::shard_of(const ArrayView& array, const Coordinates& chunk) {
-  return array.reader->cell_path(array.reader->layout().place_of(chunk).cell);
+  return array.reader->shard_path(array.reader->layout().place_of(chunk).cell);
 }
 
 Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, ByteView shown,
@@ -83,9 +83,9 @@ Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, 
     return fail(stored.error().fault,
                 ChunkFinder::describe(array, chunk) + ": " + stored.error().message);
   }
-  const bool held = validate && !(stored && is_chunk(array, place, *stored));
-  ZARRFS_CHECK(
-      context_.writes->put(array.reader, place.cell, number, held ? shown : *stored, held));
+  const bool quarantined = validate && !(stored && is_chunk(array, place, *stored));
+  ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, number, quarantined ? shown : *stored,
+                                    quarantined));
   note(array, chunk, place, modified);
   return {};
 }
@@ -111,7 +111,7 @@ void ChunkWriter::note(const ArrayView& array, const Coordinates& chunk, const C
 Result<void> ChunkWriter::sync(const ArrayView& array, const Coordinates& chunk) {
   const Layout& layout = array.reader->layout();
   const ChunkPlace place = layout.place_of(chunk);
-  auto synced = context_.writes->sync(array.reader->cell_path(place.cell),
+  auto synced = context_.writes->sync(array.reader->shard_path(place.cell),
                                       number_of(layout, place.cell, place.entries));
   if (synced) return synced;
   return fail(synced.error().fault,
@@ -120,7 +120,7 @@ Result<void> ChunkWriter::sync(const ArrayView& array, const Coordinates& chunk)
 
 Result<void> ChunkWriter::publish(const ArrayView& array, const Coordinates& chunk) {
   const ChunkPlace place = array.reader->layout().place_of(chunk);
-  return context_.writes->commit(array.reader->cell_path(place.cell));
+  return context_.writes->commit(array.reader->shard_path(place.cell));
 }
 
 Result<void> ChunkWriter::remove_outside(const ArrayView& array,
@@ -132,7 +132,7 @@ Result<void> ChunkWriter::remove_outside(const ArrayView& array,
                                  const Coordinates& chunk) {
     if (!lies_outside(layout, chunk, shape)) return true;
     // Who may change the array's document may not therefore change all of its shards.
-    done = check_caller_may_write(*context_.store, reader.cell_path(cell));
+    done = check_caller_may_write(*context_.store, reader.shard_path(cell));
     if (done) done = context_.writes->remove(array.reader, cell, number);
     return done.has_value();
   };
@@ -144,7 +144,7 @@ Result<void> ChunkWriter::remove_outside(const ArrayView& array,
           if (chunk && !draft.removed && !remove_number(cell, number, *chunk)) return false;
         }
         if (!layout.sharded()) return remove_number(cell, 0, cell);
-        const auto visited = reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& one) {
+        const auto visited = reader.visit_shard(cell, 0, [&](const ArrayReader::Visited& one) {
           return remove_number(cell, one.number, one.chunk);
         });
         if (!visited) done = visited;

@@ -1,5 +1,5 @@
 // From the bytes that a program writes into a chunk file to the write buffer: the presentation
-// undone, what cannot be a chunk kept apart. Life of a write: bytes shown -> Presentation::unshow
+// undone, what cannot be a chunk kept apart. Life of a write: bytes shown -> Presentation::restore
 // -> validation -> WriteBuffer::put. Thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ class ChunkWriter {
   Result<void> put(const ArrayView& array, const Coordinates& chunk, ByteView shown,
                    const struct timespec& modified);
   Result<void> remove(const ArrayView& array, const Coordinates& chunk);
-  /// The path of the stored object that holds the chunk, or would.
+  /// The path of the shard that holds the chunk, or would.
   static std::string shard_of(const ArrayView& array, const Coordinates& chunk);
   /// Survives a power cut; an error also for bytes that cannot be a chunk.
   Result<void> sync(const ArrayView& array, const Coordinates& chunk);

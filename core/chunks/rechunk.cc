@@ -214,7 +214,7 @@ Result<Bytes> read_rechunked(const ArrayView& array, const Coordinates& chunk) {
     return true;
   });
   ZARRFS_CHECK(result);
-  return shown.show_elements(assembled);
+  return shown.present_elements(assembled);
 }
 
 }  // namespace zarrfs

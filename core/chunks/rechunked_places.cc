@@ -48,7 +48,7 @@ Result<RechunkedPlaces::Cell> RechunkedPlaces::read(const Coordinates& at) const
   if (!cell.counted) return cell;
   cell.there.resize(*places);
   Result<void> wanted;
-  const auto visited = array_.reader->visit_cell(at, 0, [&](const ArrayReader::Visited& one) {
+  const auto visited = array_.reader->visit_shard(at, 0, [&](const ArrayReader::Visited& one) {
     mark(cell, one.chunk);
     wanted = check_wanted();
     return wanted.has_value();

@@ -19,19 +19,19 @@ void ShardVersions::forget() {
   forget_locked();
 }
 
-ShardVersions::Seen& ShardVersions::seen(std::uint64_t object) {
-  const auto found = seen_.find(object);
+ShardVersions::Seen& ShardVersions::seen(std::uint64_t shard) {
+  const auto found = seen_.find(shard);
   if (found != seen_.end()) return found->second;
   make_room();
   Seen fresh;
   fresh.version = fresh.highest = first_version_;
-  return seen_.emplace(object, fresh).first->second;
+  return seen_.emplace(shard, fresh).first->second;
 }
 
-ChunkVersion ShardVersions::version_of(std::uint64_t object, std::uint64_t chunk,
-                                       const ObjectState& state) {
+ChunkVersion ShardVersions::version_of(std::uint64_t shard, std::uint64_t chunk,
+                                       const ShardState& state) {
   const std::lock_guard lock(mutex_);
-  Seen& one = seen(object);
+  Seen& one = seen(shard);
   if (!one.known || (one.digest != state.digest && one.next != state.digest)) {
     if (one.known) one.version = ++one.highest;
     last_version_ = std::max(last_version_, one.highest);
@@ -41,43 +41,43 @@ ChunkVersion ShardVersions::version_of(std::uint64_t object, std::uint64_t chunk
     one.modified = state.modified;
   }
   const auto own = written_.find(chunk);
-  if (own != written_.end() && own->second.object_version == one.version) {
+  if (own != written_.end() && own->second.shard_version == one.version) {
     return own->second.current;
   }
   return {one.version, one.modified};
 }
 
-ChunkVersion ShardVersions::version_of_draft(std::uint64_t object, std::uint64_t chunk,
+ChunkVersion ShardVersions::version_of_draft(std::uint64_t shard, std::uint64_t chunk,
                                              const struct timespec& modified) {
   const std::lock_guard lock(mutex_);
   const auto own = written_.find(chunk);
   if (own != written_.end()) return own->second.current;
-  return {seen(object).version, modified};
+  return {seen(shard).version, modified};
 }
 
-void ShardVersions::written(std::uint64_t object, std::uint64_t chunk,
+void ShardVersions::written(std::uint64_t shard, std::uint64_t chunk,
                             const struct timespec& modified) {
   const std::lock_guard lock(mutex_);
   make_room();
-  Seen& one = seen(object);
+  Seen& one = seen(shard);
   const auto own = written_.find(chunk);
-  const bool again = own != written_.end() && own->second.object_version == one.version;
+  const bool again = own != written_.end() && own->second.shard_version == one.version;
   const std::uint64_t version = (again ? own->second.current.version : one.version) + 1;
   one.highest = std::max(one.highest, version);
   last_version_ = std::max(last_version_, one.highest);
   written_[chunk] = {one.version, {version, modified}};
 }
 
-void ShardVersions::replacing(std::uint64_t object, std::uint64_t before, std::uint64_t after) {
+void ShardVersions::replacing(std::uint64_t shard, std::uint64_t before, std::uint64_t after) {
   const std::lock_guard lock(mutex_);
-  const auto found = seen_.find(object);
+  const auto found = seen_.find(shard);
   if (found == seen_.end() || !found->second.known || found->second.digest != before) return;
   found->second.next = after;
 }
 
-void ShardVersions::republished(std::uint64_t object, std::uint64_t before, std::uint64_t after) {
+void ShardVersions::republished(std::uint64_t shard, std::uint64_t before, std::uint64_t after) {
   const std::lock_guard lock(mutex_);
-  const auto found = seen_.find(object);
+  const auto found = seen_.find(shard);
   if (found == seen_.end() || !found->second.known || found->second.digest != before) return;
   found->second.digest = after;
   found->second.next.reset();

@@ -1,4 +1,4 @@
-// Versions of an array's stored objects and chunks: 0 at first, another one each time an object is
+// Versions of an array's shards and chunks: 0 at first, another one each time a shard is
 // seen to be another file than before, or a chunk is written through the mount. Node numbers of
 // chunks carry the version, so that pages which the kernel keeps of one version are never shown as
 // those of another.
@@ -17,8 +17,8 @@
 
 namespace zarrfs {
 
-/// What a stored object looks like now.
-struct ObjectState {
+/// What a shard looks like now.
+struct ShardState {
   std::uint64_t digest = 0;  ///< Another one for another file; 0 where there is none.
   struct timespec modified {};
 };
@@ -34,21 +34,21 @@ class ShardVersions {
   explicit ShardVersions(std::size_t max_remembered = std::size_t{1} << 17U)
       : max_remembered_(max_remembered) {}
 
-  /// The version of chunk `chunk` of object `object`, whose state is `state` now. (Where nothing
-  /// is written, one chunk number will do for all chunks of an object.)
-  ChunkVersion version_of(std::uint64_t object, std::uint64_t chunk, const ObjectState& state);
+  /// The version of chunk `chunk` of shard `shard`, whose state is `state` now. (Where nothing
+  /// is written, one chunk number will do for all chunks of a shard.)
+  ChunkVersion version_of(std::uint64_t shard, std::uint64_t chunk, const ShardState& state);
   /// The version of a chunk that has been written and is not published yet.
-  ChunkVersion version_of_draft(std::uint64_t object, std::uint64_t chunk,
+  ChunkVersion version_of_draft(std::uint64_t shard, std::uint64_t chunk,
                                 const struct timespec& modified);
   /// The chunk was written or removed.
-  void written(std::uint64_t object, std::uint64_t chunk, const struct timespec& modified);
-  /// Other objects may have come: everything gets a version that was never used.
+  void written(std::uint64_t shard, std::uint64_t chunk, const struct timespec& modified);
+  /// Other shards may have come: everything gets a version that was never used.
   void forget();
-  /// A commit is about to replace the object: `before` becomes `after` (digests), and no chunk
+  /// A commit is about to replace the shard: `before` becomes `after` (digests), and no chunk
   /// changes. Until it is republished, some see this one and some that.
-  void replacing(std::uint64_t object, std::uint64_t before, std::uint64_t after);
+  void replacing(std::uint64_t shard, std::uint64_t before, std::uint64_t after);
   /// The commit has replaced it.
-  void republished(std::uint64_t object, std::uint64_t before, std::uint64_t after);
+  void republished(std::uint64_t shard, std::uint64_t before, std::uint64_t after);
 
  private:
   struct Seen {
@@ -56,16 +56,16 @@ class ShardVersions {
     std::optional<std::uint64_t> next;  ///< The digest that a commit is giving to it.
     bool known = false;                 ///< Whether `digest` and `modified` have been seen at all.
     std::uint64_t version = 0;
-    std::uint64_t highest = 0;  ///< Of the object and of its chunks.
+    std::uint64_t highest = 0;  ///< Of the shard and of its chunks.
     struct timespec modified {};
   };
   struct Written {
-    std::uint64_t object_version = 0;  ///< It holds only as long as the object has this version.
+    std::uint64_t shard_version = 0;  ///< It holds only as long as the shard has this version.
     ChunkVersion current;
   };
   void make_room();
   void forget_locked();
-  Seen& seen(std::uint64_t object);
+  Seen& seen(std::uint64_t shard);
 
   const std::size_t max_remembered_;
   std::mutex mutex_;

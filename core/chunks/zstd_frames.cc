@@ -41,14 +41,14 @@ bool zstd_lacks_size(ByteView start) {
   return !has_size_flag && !single_segment;
 }
 
-bool sampled_zstd_lacks_size(ArrayReader& reader, CellDirectory& cells) {
+bool sampled_zstd_lacks_size(ArrayReader& reader, ShardDirectory& cells) {
   const auto offset = zstd_frame_offset(reader.layout().chunk_chain());
   if (!offset) return false;
   bool lacks = false;
   int cells_left = kSampledCells;
   const auto sample_cell = [&](const Coordinates& cell) {
     int chunks_left = kSampledChunks;
-    const auto visited = reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& one) {
+    const auto visited = reader.visit_shard(cell, 0, [&](const ArrayReader::Visited& one) {
       lacks = lacks || chunk_lacks_size(reader, one.chunk, *offset);
       return !lacks && --chunks_left > 0;
     });

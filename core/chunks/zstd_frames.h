@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/base/result.h"
-#include "core/chunks/cell_directory.h"
+#include "core/chunks/shard_directory.h"
 #include "core/codec/codec.h"
 #include "core/zarr/array_reader.h"
 
@@ -25,6 +25,6 @@ bool zstd_lacks_size(ByteView start);
 
 /// Whether one of the first chunks of the array is such a frame. What cannot be read does not
 /// count.
-bool sampled_zstd_lacks_size(ArrayReader& reader, CellDirectory& cells);
+bool sampled_zstd_lacks_size(ArrayReader& reader, ShardDirectory& cells);
 
 }  // namespace zarrfs

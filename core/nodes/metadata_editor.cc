@@ -387,7 +387,7 @@ Result<bool> MetadataEditor::has_chunks(const NodeState& state) {
   ChunkFinder finder(shared_);
   constexpr bool kStoredOnly = true;
   ZARRFS_CHECK(ChunkLister(state.shown, finder, kStoredOnly)
-                   .list_flat(0, [&](const NamedPart&, std::uint64_t) {
+                   .list_flat(0, [&](const ChunkOrPrefix&, std::uint64_t) {
                      any = true;
                      return false;
                    }));

@@ -47,7 +47,7 @@ ShownAs shown_as(ByteRule rule) {
   switch (rule) {
     case ByteRule::kVerbatim: return ShownAs::kVerbatim;
     case ByteRule::kTrim: return ShownAs::kTrim;
-    case ByteRule::kRecontain: return ShownAs::kRecontain;
+    case ByteRule::kBloscWrap: return ShownAs::kBloscWrap;
     case ByteRule::kDecode: return ShownAs::kDecode;
     case ByteRule::kRechunk: return ShownAs::kRechunk;
   }
@@ -166,8 +166,8 @@ Result<void> NodeCache::build_array(NodeState& state) {
   state.shown.reader = std::make_shared<ArrayReader>(
       shared_.store, state.path, node.array, node.layout, shared_.indexes, shared_.counters);
   state.shown.cells =
-      std::make_shared<CellDirectory>(shared_.store, state.path, node.array->key_encoding,
-                                      node.layout->grid().counts(), shared_.listings);
+      std::make_shared<ShardDirectory>(shared_.store, state.path, node.array->key_encoding,
+                                       node.layout->grid().counts(), shared_.listings);
   ZARRFS_TRY(ArrayCircumstances circumstances, circumstances_of(state));
   const auto present = [&] {
     state.shown.presentation =
@@ -343,7 +343,8 @@ std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) 
   return found == entries_.end() ? nullptr : found->second.state;
 }
 
-std::optional<NamedPart> NodeCache::earlier_part(std::uint64_t generation, std::uint64_t offset) {
+std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
+                                                     std::uint64_t offset) {
   const std::lock_guard lock(mutex_);
   const auto names = names_.find(generation);
   if (names == names_.end() || offset >= names->second.nodes()) return std::nullopt;

@@ -32,7 +32,7 @@ class NodeCache {
   std::shared_ptr<const NodeState> last_known(const std::string& path);
   /// What a number stood for in an earlier generation of an array, before its shape or attributes
   /// were changed through this mount; nothing where that is long ago.
-  std::optional<NamedPart> earlier_part(std::uint64_t generation, std::uint64_t offset);
+  std::optional<ChunkOrPrefix> earlier_part(std::uint64_t generation, std::uint64_t offset);
   /// Forgets everything: documents were changed.
   void forget();
   /// The directory at `path` was moved away: what comes to its place is another one.

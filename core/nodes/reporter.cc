@@ -10,7 +10,7 @@ std::string_view name_of(ShownAs shown) {
   switch (shown) {
     case ShownAs::kVerbatim: return "verbatim";
     case ShownAs::kTrim: return "trimmed";
-    case ShownAs::kRecontain: return "recontained";
+    case ShownAs::kBloscWrap: return "recontained";
     case ShownAs::kDecode: return "decoded";
     case ShownAs::kRechunk: return "rechunked";
     case ShownAs::kHidden: return "hidden";

@@ -19,7 +19,7 @@
 namespace zarrfs {
 
 /// How a node is shown.
-enum class ShownAs { kVerbatim, kTrim, kRecontain, kDecode, kRechunk, kHidden, kDamaged };
+enum class ShownAs { kVerbatim, kTrim, kBloscWrap, kDecode, kRechunk, kHidden, kDamaged };
 
 std::string_view name_of(ShownAs shown);
 

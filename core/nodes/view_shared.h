@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/chunks/cell_directory.h"
 #include "core/chunks/chunk_context.h"
+#include "core/chunks/shard_directory.h"
 #include "core/nodes/node_id.h"
 #include "core/nodes/path_changes.h"
 #include "core/nodes/reporter.h"
@@ -24,7 +24,7 @@ struct ViewShared : ChunkContext {
   std::string profile_because;  ///< Why the profile was chosen; empty where the user did.
   Reporter reporter;
   NodeNumbers numbers;
-  std::shared_ptr<CellListings> listings;
+  std::shared_ptr<ShardListings> listings;
   std::shared_ptr<IndexCache> indexes;
   Spellings spellings;
   PathChanges path_changes;
@@ -33,7 +33,7 @@ struct ViewShared : ChunkContext {
       : ChunkContext{std::move(shown), chosen, std::make_shared<ReadCounters>(), nullptr},
         profile(std::move(row)),
         reporter(chosen.log),
-        listings(std::make_shared<CellListings>(chosen.immutable)),
+        listings(std::make_shared<ShardListings>(chosen.immutable)),
         indexes(std::make_shared<IndexCache>(chosen.index_cache)) {}
 
   [[nodiscard]] const Profile& profile_for(const std::string& array_path) const {

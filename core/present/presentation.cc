@@ -115,8 +115,8 @@ void show_encoded(Presentation& p, const V2Codecs& codecs) {
   p.container = codecs.container;
   p.container_bytes = codecs.container_bytes;
   if (codecs.container != Container::kNone) {
-    p.rule = ByteRule::kRecontain;
-    p.size_change = contained_growth(codecs.container);
+    p.rule = ByteRule::kBloscWrap;
+    p.size_change = blosc_wrap_growth(codecs.container);
   } else if (p.trim_front != 0 || p.trim_back != 0) {
     p.rule = ByteRule::kTrim;
   }

@@ -11,10 +11,10 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
+#include "core/present/blosc_wrap.h"
 #include "core/present/dimension_names.h"
 #include "core/present/level_names.h"
 #include "core/present/profile.h"
-#include "core/present/recontain.h"
 #include "core/present/view_options.h"
 #include "core/zarr/layout.h"
 #include "core/zarr/metadata.h"
@@ -25,7 +25,7 @@ namespace zarrfs {
 enum class ByteRule {
   kVerbatim,  ///< The stored bytes.
   kTrim,  ///< Without `trim_front` and `trim_back` bytes: checksums that the reader does not know.
-  kRecontain,  ///< The same compressed payload in a blosc container; size + `size_change`.
+  kBloscWrap,  ///< The same compressed payload in a blosc container; size + `size_change`.
   kDecode,     ///< Decoded to raw elements of the type shown; every chunk has `fixed_size` bytes.
   kRechunk,    ///< A chunk of another grid, put together from the decoded chunks it overlaps;
                ///< `fixed_size` bytes.
@@ -63,7 +63,7 @@ struct Presentation {
   /// Steps of the chunk's chain whose encoding is shown; those after them are what is trimmed.
   std::size_t kept_steps = 0;
   Container container =
-      Container::kNone;  ///< Of kRecontain, with the size of what it holds, decoded.
+      Container::kNone;  ///< Of kBloscWrap, with the size of what it holds, decoded.
   std::uint64_t container_bytes = 0;
   /// kDecode, kRechunk: elements are shown as widened(*widened_from).
   std::optional<DataType> widened_from;
@@ -78,14 +78,14 @@ struct Presentation {
   /// are too few.
   [[nodiscard]] Result<std::uint64_t> shown_size(std::uint64_t stored) const;
   /// The bytes shown for a whole stored chunk. Not for kRechunk.
-  [[nodiscard]] Result<Bytes> show(ByteView stored) const;
+  [[nodiscard]] Result<Bytes> present(ByteView stored) const;
   /// Elements (array type, C order, little-endian, of `chunk_shape`) -> bytes shown by kDecode and
   /// kRechunk.
-  [[nodiscard]] Result<Bytes> show_elements(ByteView elements) const;
-  /// The inverse of `show`: bytes that a program wrote -> bytes to store. kReadOnly, with the
+  [[nodiscard]] Result<Bytes> present_elements(ByteView elements) const;
+  /// The inverse of `present`: bytes that a program wrote -> bytes to store. kReadOnly, with the
   /// reason, where that cannot be done.
-  [[nodiscard]] Result<Bytes> unshow(ByteView shown) const;
-  /// Why `unshow` cannot work for this array; empty where it can.
+  [[nodiscard]] Result<Bytes> restore(ByteView shown) const;
+  /// Why `restore` cannot work for this array; empty where it can.
   std::string read_only_reason;
 
   std::shared_ptr<const ArrayMetadata> array;

@@ -70,14 +70,14 @@ Result<ByteView> without_checksums(const Presentation& p, ByteView stored) {
   return stored.subspan(p.trim_front, stored.size() - trimmed);
 }
 
-Result<Bytes> show_decoded(const Presentation& p, ByteView stored) {
+Result<Bytes> present_decoded(const Presentation& p, ByteView stored) {
   const CodecChain& chain = p.layout->chunk_chain();
   ZARRFS_TRY(Bytes elements, chain.decode(stored));
   if (elements.size() != chain.decoded().bytes()) {
     return fail(Fault::kDamaged, "chunk decodes to " + number(elements.size()) + " bytes, not " +
                                      number(chain.decoded().bytes()));
   }
-  return p.show_elements(crop(p, std::move(elements)));
+  return p.present_elements(crop(p, std::move(elements)));
 }
 
 /// Encodes with the chain's steps from `first` on, all of them bytes to bytes.
@@ -107,15 +107,15 @@ Result<Bytes> decode_blosc(const Presentation& p, ByteView shown) {
   return raw;
 }
 
-Result<Bytes> unshow_contained(const Presentation& p, ByteView shown) {
-  if (auto payload = payload_of(shown, p.container, p.container_bytes)) {
+Result<Bytes> restore_blosc_wrapped(const Presentation& p, ByteView shown) {
+  if (auto payload = blosc_unwrap(shown, p.container, p.container_bytes)) {
     return encode_from(p, p.kept_steps, std::move(*payload));
   }
   ZARRFS_TRY(Bytes raw, decode_blosc(p, shown));
   return encode_from(p, p.kept_steps - 1, std::move(raw));
 }
 
-Result<Bytes> unshow_decoded(const Presentation& p, ByteView shown) {
+Result<Bytes> restore_decoded(const Presentation& p, ByteView shown) {
   if (shown.size() != p.fixed_size) {
     return fail(Fault::kInvalid, "chunk of " + number(shown.size()) +
                                      " bytes was written, not of " + number(p.fixed_size));
@@ -143,22 +143,22 @@ Result<std::uint64_t> Presentation::shown_size(std::uint64_t stored) const {
   return kept + static_cast<std::uint64_t>(std::int64_t{size_change});
 }
 
-Result<Bytes> Presentation::show(ByteView stored) const {
+Result<Bytes> Presentation::present(ByteView stored) const {
   switch (rule) {
-    case ByteRule::kDecode: return show_decoded(*this, stored);
+    case ByteRule::kDecode: return present_decoded(*this, stored);
     case ByteRule::kRechunk:
       return fail(Fault::kUnsupported, "a chunk of another grid is not made of one stored chunk");
     case ByteRule::kVerbatim:
     case ByteRule::kTrim:
-    case ByteRule::kRecontain: break;
+    case ByteRule::kBloscWrap: break;
   }
   ZARRFS_TRY(const ByteView kept, without_checksums(*this, stored));
-  if (rule != ByteRule::kRecontain) return Bytes(kept.begin(), kept.end());
-  return contain(kept, container, container_bytes, array->type.size,
-                 layout->chunk_chain().steps()[kept_steps - 1]);
+  if (rule != ByteRule::kBloscWrap) return Bytes(kept.begin(), kept.end());
+  return blosc_wrap(kept, container, container_bytes, array->type.size,
+                    layout->chunk_chain().steps()[kept_steps - 1]);
 }
 
-Result<Bytes> Presentation::show_elements(ByteView elements) const {
+Result<Bytes> Presentation::present_elements(ByteView elements) const {
   Bytes shown =
       widened_from ? widen(*widened_from, elements) : Bytes(elements.begin(), elements.end());
   if (shown.size() != fixed_size) {
@@ -168,13 +168,13 @@ Result<Bytes> Presentation::show_elements(ByteView elements) const {
   return shown;
 }
 
-Result<Bytes> Presentation::unshow(ByteView shown) const {
+Result<Bytes> Presentation::restore(ByteView shown) const {
   if (!read_only_reason.empty()) return fail(Fault::kReadOnly, read_only_reason);
   switch (rule) {
     case ByteRule::kVerbatim: return Bytes(shown.begin(), shown.end());
     case ByteRule::kTrim: return encode_from(*this, kept_steps, Bytes(shown.begin(), shown.end()));
-    case ByteRule::kRecontain: return unshow_contained(*this, shown);
-    case ByteRule::kDecode: return unshow_decoded(*this, shown);
+    case ByteRule::kBloscWrap: return restore_blosc_wrapped(*this, shown);
+    case ByteRule::kDecode: return restore_decoded(*this, shown);
     case ByteRule::kRechunk: break;
   }
   return fail(Fault::kReadOnly, "re-chunked arrays cannot be written");

@@ -61,9 +61,9 @@ Result<Bytes> make_fill_chunk(const Presentation& presentation) {
   ZARRFS_TRY(const Bytes elements, fill_elements(array, presentation.chunk_shape));
   const bool decoded =
       presentation.rule == ByteRule::kDecode || presentation.rule == ByteRule::kRechunk;
-  if (decoded) return presentation.show_elements(elements);
+  if (decoded) return presentation.present_elements(elements);
   ZARRFS_TRY(const Bytes stored, presentation.layout->chunk_chain().encode(elements));
-  return presentation.show(stored);
+  return presentation.present(stored);
 }
 
 }  // namespace zarrfs

@@ -198,7 +198,7 @@ class Walk {
 
   [[nodiscard]] bool can_contain(const std::string& id) const {
     return container_of(id) != Container::kNone && profile_.reads_compressor("blosc") &&
-           contained_bytes_ > 0 && contained_bytes_ <= kMaxContained;
+           contained_bytes_ > 0 && contained_bytes_ <= kMaxBloscWrapped;
   }
 
   void say_container(const Json& json) {

@@ -9,8 +9,8 @@
 
 #include "core/base/json.h"
 #include "core/codec/codec.h"
+#include "core/present/blosc_wrap.h"
 #include "core/present/profile.h"
-#include "core/present/recontain.h"
 
 namespace zarrfs {
 

@@ -7,7 +7,7 @@
 
 namespace zarrfs {
 
-Result<Found> Attributes::get(NodeId node) {
+Result<InodeEntry> Attributes::get(NodeId node) {
   const auto creation = parts_.shared_creation();
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return get_named(node, *target.named, target.state);
@@ -22,7 +22,7 @@ Result<Found> Attributes::get(NodeId node) {
   return entries_.of(node, statuses_.of_chunk(array, target.part, chunk));
 }
 
-Result<Found> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {
+Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {
   switch (node.kind) {
     case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
     case NamedNode::Kind::kDocument: {
@@ -54,11 +54,11 @@ Result<Found> Attributes::get_named(NodeId id, const NamedNode& node, const Stat
     case NamedNode::Kind::kReport:
     case NamedNode::Kind::kStatistics: break;
   }
-  const bool fleeting = node.kind != NamedNode::Kind::kOwnFolder;
-  return Found{.id = id, .status = control_.status(node), .fleeting = fleeting};
+  const bool uncached = node.kind != NamedNode::Kind::kOwnFolder;
+  return InodeEntry{.id = id, .status = control_.status(node), .uncached = uncached};
 }
 
-Result<Found> Attributes::change(NodeId node, const AttributeChange& change, OpenFile* file) {
+Result<InodeEntry> Attributes::change(NodeId node, const AttributeChange& change, OpenFile* file) {
   ZARRFS_CHECK(rights_.check_writing());
   std::shared_ptr<OpenFile> truncated;  // its node may stand for the version before
   if (change.size && file != nullptr) {
@@ -116,7 +116,7 @@ Result<void> Attributes::check_mode_kept(NodeId node, const AttributeChange& cha
     if (own) shown = own->status.st_mode;
   }
   if (shown == 0) {
-    ZARRFS_TRY(const Found now, get(node));
+    ZARRFS_TRY(const InodeEntry now, get(node));
     shown = now.status.st_mode;
   }
   if ((shown & ~*change.mode & ACCESSPERMS) == 0) return {};
@@ -162,7 +162,7 @@ Result<std::string> Attributes::extended(NodeId node, const std::string& name) {
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
   if (!chunk.bytes) return none;
   if (name == "user.zarrfs.shard") {
-    return array.shown.reader->cell_path(
+    return array.shown.reader->shard_path(
         array.shown.reader->layout().place_of(target.part.coordinates).cell);
   }
   if (name == "user.zarrfs.offset") return std::to_string(chunk.bytes->range.offset);

@@ -25,15 +25,15 @@ class Attributes {
         pass_through_(pass_through),
         opening_(opening) {}
 
-  Result<Found> get(NodeId node);
+  Result<InodeEntry> get(NodeId node);
   /// See View::change.
-  Result<Found> change(NodeId node, const AttributeChange& change, OpenFile* file);
+  Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file);
   Result<std::vector<std::string>> extended_names(NodeId node);
   /// kNoData where there is none of that name.
   Result<std::string> extended(NodeId node, const std::string& name);
 
  private:
-  Result<Found> get_named(NodeId id, const NamedNode& node, const StatePtr& state);
+  Result<InodeEntry> get_named(NodeId id, const NamedNode& node, const StatePtr& state);
   /// Gives the file that was opened for it, which is closed again.
   Result<std::shared_ptr<OpenFile>> truncate(NodeId node, std::uint64_t size);
   /// Changes what is stored as a file or directory that passes through; whether it is.

@@ -27,16 +27,16 @@ ControlFiles::ControlFiles(ViewParts& parts, const Statuses& statuses)
   ::clock_gettime(CLOCK_REALTIME, &started_);
 }
 
-Found ControlFiles::folder() {
+InodeEntry ControlFiles::folder() {
   const NamedNode own{NamedNode::Kind::kOwnFolder, kOwnFolder, 0};
-  return Found{.id = parts_.table.look_up(own), .status = status(own)};
+  return InodeEntry{.id = parts_.table.look_up(own), .status = status(own)};
 }
 
-std::optional<Found> ControlFiles::find(std::string_view name) {
+std::optional<InodeEntry> ControlFiles::find(std::string_view name) {
   for (const ControlFile& file : kFiles) {
     if (name != file.name) continue;
     const NamedNode own{file.kind, join_path(kOwnFolder, file.name), 0};
-    return Found{.id = parts_.table.look_up(own), .status = status(own), .fleeting = true};
+    return InodeEntry{.id = parts_.table.look_up(own), .status = status(own), .uncached = true};
   }
   return std::nullopt;
 }

@@ -21,9 +21,9 @@ class ControlFiles {
   ControlFiles(ViewParts& parts, const Statuses& statuses);
 
   /// The folder, as found in the root.
-  Found folder();
+  InodeEntry folder();
   /// The file `name` of the folder.
-  std::optional<Found> find(std::string_view name);
+  std::optional<InodeEntry> find(std::string_view name);
   static void list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink);
 
   [[nodiscard]] struct stat status(const NamedNode& node);

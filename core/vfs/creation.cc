@@ -36,7 +36,7 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
       (target.kind == NameKind::kTemporary && there && parts_.staged.find(target.path) == nullptr);
   if (stored) {
     ZARRFS_TRY(auto file, pass_through_.open_to_write(target.store_path, flags | O_CREAT, mode));
-    ZARRFS_TRY(const Found found, names_.found_again(parent, name));
+    ZARRFS_TRY(const InodeEntry found, names_.found_again(parent, name));
     return Created{found, std::move(file)};
   }
   StagedPointer made;
@@ -44,7 +44,7 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   return Created{entries_.of_staged(made, std::nullopt), std::move(file)};
 }
 
-Result<Found> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {
+Result<InodeEntry> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {
   const auto creation = parts_.creation_gate.shared();
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   ZARRFS_TRY(const Name target, names_.claim(directory, std::string(name)));

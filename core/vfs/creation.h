@@ -22,7 +22,7 @@ class Creation {
         entries_(entries) {}
 
   Result<Created> create(NodeId parent, std::string_view name, int flags, mode_t mode);
-  Result<Found> make_directory(NodeId parent, std::string_view name, mode_t mode);
+  Result<InodeEntry> make_directory(NodeId parent, std::string_view name, mode_t mode);
 
  private:
   Result<Created> try_create(NodeId parent, std::string_view name, int flags, mode_t mode);

@@ -134,7 +134,7 @@ Result<void> DirectoryListing::list_parts(std::uint64_t offset, const Sink& sink
   const ChunkNames& names = array.shown.names;
   const std::uint64_t start = offset < kFirstPart ? 0 : offset - kFirstPart;
   std::string name;
-  const auto emit = [&](const NamedPart& part, std::uint64_t next) {
+  const auto emit = [&](const ChunkOrPrefix& part, std::uint64_t next) {
     const bool flat = !directory_.prefix && !names.nested();
     name = flat ? names.flat_name(part.coordinates) : std::to_string(part.coordinates.back());
     const std::uint64_t inode = inode_of(array.path, names.number_of(part));
@@ -148,7 +148,7 @@ Result<void> DirectoryListing::list_parts(std::uint64_t offset, const Sink& sink
   if (start > 0) return {};
   ZARRFS_TRY(const bool exists, lister.prefix_exists({}));
   if (!exists) return {};
-  const NamedPart all{true, {}};
+  const ChunkOrPrefix all{true, {}};
   sink({"c", S_IFDIR, inode_of(array.path, names.number_of(all)), kFirstPart + 1});
   return {};
 }

@@ -8,27 +8,27 @@
 
 namespace zarrfs {
 
-Found Entries::of(NodeId id, const struct stat& status) const {
-  return {.id = id, .status = status, .for_ever = parts_.shared.options.immutable};
+InodeEntry Entries::of(NodeId id, const struct stat& status) const {
+  return {.id = id, .status = status, .immutable = parts_.shared.options.immutable};
 }
 
-Found Entries::of_broken_chunk(const NodeState& array, const NamedPart& part,
-                               std::optional<NodeId> id) {
+InodeEntry Entries::of_broken_chunk(const NodeState& array, const ChunkOrPrefix& part,
+                                    std::optional<NodeId> id) {
   // zarr-python 2 and GDAL take a file that cannot be looked up or opened for a missing chunk, and
   // so for the fill value. Only a read that fails is an error to them.
   const std::uint64_t number = array.shown.names.number_of(part);
   const std::uint64_t size = std::max<std::uint64_t>(array.shown.presentation.fixed_size, 1);
-  Found answer =
+  InodeEntry answer =
       of(0, statuses_.file_status(array.node.status, inode_of(array.path, number), size));
   statuses_.permit_chunk(answer.status, array.shown, part.coordinates, nullptr);
-  answer.for_ever = false;
-  answer.fleeting = true;
+  answer.immutable = false;
+  answer.uncached = true;
   answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kBroken, array.path, number});
   return answer;
 }
 
-Found Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
-  Found answer;
+InodeEntry Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
+  InodeEntry answer;
   {
     const std::lock_guard lock(file->mutex);
     struct stat like {};
@@ -49,32 +49,32 @@ Found Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
     answer = of(0, statuses_.file_status(like, inode, file->bytes.size()));
     if (file->permissions) statuses_.permit(answer.status, *file->permissions);
   }
-  answer.fleeting = true;
+  answer.uncached = true;
   answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kStaged, file->path, file->number});
   return answer;
 }
 
-Found Entries::of_pass_through(NodeId id, const struct stat& status,
-                               const std::string& path) const {
-  Found answer = of(id, statuses_.of_pass_through(status, path));
-  answer.fleeting = status.st_nlink > 1;  // it may change by another name, which is another node
+InodeEntry Entries::of_pass_through(NodeId id, const struct stat& status,
+                                    const std::string& path) const {
+  InodeEntry answer = of(id, statuses_.of_pass_through(status, path));
+  answer.uncached = status.st_nlink > 1;  // it may change by another name, which is another node
   return answer;
 }
 
-Found Entries::look_up_pass_through(const std::string& path, const struct stat& status) {
+InodeEntry Entries::look_up_pass_through(const std::string& path, const struct stat& status) {
   const NodeId id =
       parts_.table.look_up({NamedNode::Kind::kPassThrough, path, file_version(status)});
   return of_pass_through(id, status, path);
 }
 
-std::function<Found(const struct stat&)> Entries::shown_as_pass_through(
+std::function<InodeEntry(const struct stat&)> Entries::shown_as_pass_through(
     const std::string& path) const {
   return [this, path](const struct stat& status) {
     return of(0, statuses_.of_pass_through(status, path));
   };
 }
 
-Result<NodeId> Entries::id_of(const NodeState& array, const NamedPart& part,
+Result<NodeId> Entries::id_of(const NodeState& array, const ChunkOrPrefix& part,
                               std::uint64_t version) {
   NodeId first = array.first_node;
   if (version != 0) {

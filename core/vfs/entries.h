@@ -18,18 +18,19 @@ class Entries {
  public:
   Entries(ViewParts& parts, const Statuses& statuses) : parts_(parts), statuses_(statuses) {}
 
-  [[nodiscard]] Found of(NodeId id, const struct stat& status) const;
+  [[nodiscard]] InodeEntry of(NodeId id, const struct stat& status) const;
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
-  Found of_broken_chunk(const NodeState& array, const NamedPart& part, std::optional<NodeId> id);
-  Found of_staged(const StagedPointer& file, std::optional<NodeId> id);
-  [[nodiscard]] Found of_pass_through(NodeId id, const struct stat& status,
-                                      const std::string& path) const;
-  Found look_up_pass_through(const std::string& path, const struct stat& status);
-  [[nodiscard]] std::function<Found(const struct stat&)> shown_as_pass_through(
+  InodeEntry of_broken_chunk(const NodeState& array, const ChunkOrPrefix& part,
+                             std::optional<NodeId> id);
+  InodeEntry of_staged(const StagedPointer& file, std::optional<NodeId> id);
+  [[nodiscard]] InodeEntry of_pass_through(NodeId id, const struct stat& status,
+                                           const std::string& path) const;
+  InodeEntry look_up_pass_through(const std::string& path, const struct stat& status);
+  [[nodiscard]] std::function<InodeEntry(const struct stat&)> shown_as_pass_through(
       const std::string& path) const;
 
   /// The number of a chunk, or with version 0 of a directory of chunks: computed, not stored.
-  Result<NodeId> id_of(const NodeState& array, const NamedPart& part, std::uint64_t version);
+  Result<NodeId> id_of(const NodeState& array, const ChunkOrPrefix& part, std::uint64_t version);
 
  private:
   ViewParts& parts_;

@@ -64,7 +64,7 @@ Result<InodeTarget> Inodes::resolve_adopted(const NamedNode& directory) {
     if (!target.state->has_document()) continue;
     if (target.state->kind != NodeState::Kind::kArray) break;
     const ChunkNames& chunks = target.state->shown.names;
-    std::optional<NamedPart> part = chunks.in_array(names.back());
+    std::optional<ChunkOrPrefix> part = chunks.in_array(names.back());
     for (auto name = std::next(names.rbegin()); part && name != names.rend(); ++name) {
       part = part->directory ? chunks.in_prefix(part->coordinates, *name) : std::nullopt;
     }

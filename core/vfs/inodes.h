@@ -13,7 +13,7 @@ namespace zarrfs {
 /// lies in.
 struct InodeTarget {
   std::optional<NamedNode> named;
-  NamedPart part;             ///< Where not `named`.
+  ChunkOrPrefix part;         ///< Where not `named`.
   std::uint64_t version = 0;  ///< Of the part.
   StatePtr state;
 };

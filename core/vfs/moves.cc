@@ -156,7 +156,7 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
   return true;
 }
 
-Result<Found> Moves::link(NodeId node, NodeId new_parent, std::string_view new_name) {
+Result<InodeEntry> Moves::link(NodeId node, NodeId new_parent, std::string_view new_name) {
   auto creation = parts_.creation_gate.shared();
   ZARRFS_TRY(ExclusiveCreation alone, exclusive_for_document(new_parent, new_name, creation));
   const auto putting = parts_.move_gate.putting();

@@ -25,7 +25,7 @@ class Moves {
   /// False: there is no such name.
   Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,
                       std::string_view new_name, bool replace);
-  Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name);
+  Result<InodeEntry> link(NodeId node, NodeId new_parent, std::string_view new_name);
 
  private:
   /// What making the name asks for where it is a document's, instead of `creation`.

@@ -17,7 +17,7 @@ struct Directory {
 
   /// By which programs call it.
   [[nodiscard]] std::string path() const {
-    return prefix ? part_path(state->shown, NamedPart{true, *prefix}) : state->path;
+    return prefix ? part_path(state->shown, ChunkOrPrefix{true, *prefix}) : state->path;
   }
 };
 
@@ -37,7 +37,7 @@ enum class NameKind {
 
 struct ResolvedName {
   NameKind kind = NameKind::kPassThrough;
-  NamedPart part;  ///< Of kChunk and kPrefix.
+  ChunkOrPrefix part;  ///< Of kChunk and kPrefix.
 };
 
 /// A name that a program may make, change or remove.
@@ -45,7 +45,7 @@ struct Name {
   NameKind kind = NameKind::kPassThrough;
   std::string path;        ///< By which programs call it.
   std::string store_path;  ///< Of kPassThrough, and of kTemporary that is in the store.
-  NamedPart part;          ///< Of kChunk and kPrefix.
+  ChunkOrPrefix part;      ///< Of kChunk and kPrefix.
   mode_t mode = 0644;      ///< That a program asks for who makes it.
 
   /// Whether what is written to it becomes something else in the store.

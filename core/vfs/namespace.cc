@@ -50,12 +50,12 @@ bool Namespace::shows_stored(const Directory& directory, const std::string& name
   }
 }
 
-Result<std::optional<Found>> Namespace::find(NodeId parent, std::string_view name) {
+Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_view name) {
   const auto creation = parts_.shared_creation();
   return find_now(parent, name);
 }
 
-Result<std::optional<Found>> Namespace::find_now(NodeId parent, std::string_view name) {
+Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
     return std::nullopt;
   }
@@ -71,8 +71,8 @@ Result<std::optional<Found>> Namespace::find_now(NodeId parent, std::string_view
   }
 }
 
-Result<std::optional<Found>> Namespace::find_in(const Directory& directory,
-                                                const std::string& name) {
+Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
+                                                     const std::string& name) {
   const NodeState& state = *directory.state;
   const ResolvedName resolved = resolve(directory, name);
   switch (resolved.kind) {
@@ -94,8 +94,8 @@ Result<std::optional<Found>> Namespace::find_in(const Directory& directory,
   return find_stored(directory, name);
 }
 
-Result<std::optional<Found>> Namespace::find_document(const NodeState& state,
-                                                      const std::string& name) {
+Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& state,
+                                                           const std::string& name) {
   ZARRFS_TRY(const auto text, documents_.text(state, name));
   if (text == nullptr) return std::nullopt;
   const std::string path = join_path(state.path, name);
@@ -104,7 +104,8 @@ Result<std::optional<Found>> Namespace::find_document(const NodeState& state,
   return entries_.of(id, statuses_.of_document(state, path, text->size()));
 }
 
-Result<std::optional<Found>> Namespace::find_prefix(const NodeState& array, const NamedPart& part) {
+Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
+                                                         const ChunkOrPrefix& part) {
   ZARRFS_TRY(bool exists, ChunkLister(array.shown, parts_.chunks).prefix_exists(part.coordinates));
   // Where missing chunks are synthesized when asked for by name, so is the way to them.
   exists =
@@ -118,7 +119,8 @@ Result<std::optional<Found>> Namespace::find_prefix(const NodeState& array, cons
   return entries_.of(id, statuses_.of_prefix(array, inode));
 }
 
-Result<std::optional<Found>> Namespace::find_chunk(const NodeState& array, const NamedPart& part) {
+Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
+                                                        const ChunkOrPrefix& part) {
   const StagedPointer file =
       parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, part.coordinates));
   auto stored = parts_.chunks.find(array.shown, part.coordinates);
@@ -138,8 +140,8 @@ Result<std::optional<Found>> Namespace::find_chunk(const NodeState& array, const
 }
 
 /// A file that is being written, or what the store has.
-Result<std::optional<Found>> Namespace::find_stored(const Directory& directory,
-                                                    const std::string& name) {
+Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& directory,
+                                                         const std::string& name) {
   const NodeState& state = *directory.state;
   const std::string shown_path = join_path(directory.path(), name);
   if (const StagedPointer file = parts_.staged.find(shown_path);
@@ -280,7 +282,7 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
   return status.has_value();
 }
 
-Result<Found> Namespace::found_again(NodeId parent, std::string_view name) {
+Result<InodeEntry> Namespace::found_again(NodeId parent, std::string_view name) {
   ZARRFS_TRY(const auto found, find_now(parent, name));
   if (!found) return fail(Fault::kStale, printable(name) + " is gone again");
   return *found;

@@ -31,11 +31,11 @@ class Namespace {
   [[nodiscard]] ResolvedName resolve(const Directory& directory, const std::string& name) const;
 
   /// What is there; nothing where that is proven absent.
-  Result<std::optional<Found>> find(NodeId parent, std::string_view name);
+  Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name);
   /// The same, for who holds a SharedCreation or ExclusiveCreation.
-  Result<std::optional<Found>> find_now(NodeId parent, std::string_view name);
+  Result<std::optional<InodeEntry>> find_now(NodeId parent, std::string_view name);
   /// A child of the directory after a change.
-  Result<Found> found_again(NodeId parent, std::string_view name);
+  Result<InodeEntry> found_again(NodeId parent, std::string_view name);
 
   /// The directory that a program changes.
   Result<Directory> directory_of(NodeId node);
@@ -53,11 +53,12 @@ class Namespace {
   /// Whether a name of the store is kept out of sight: documents of the other version, stored
   /// objects, zarrfs's own files.
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
-  Result<std::optional<Found>> find_in(const Directory& directory, const std::string& name);
-  Result<std::optional<Found>> find_document(const NodeState& state, const std::string& name);
-  Result<std::optional<Found>> find_prefix(const NodeState& array, const NamedPart& part);
-  Result<std::optional<Found>> find_chunk(const NodeState& array, const NamedPart& part);
-  Result<std::optional<Found>> find_stored(const Directory& directory, const std::string& name);
+  Result<std::optional<InodeEntry>> find_in(const Directory& directory, const std::string& name);
+  Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name);
+  Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
+  Result<std::optional<InodeEntry>> find_chunk(const NodeState& array, const ChunkOrPrefix& part);
+  Result<std::optional<InodeEntry>> find_stored(const Directory& directory,
+                                                const std::string& name);
   /// The status of a file in a directory of chunks that was there before the array; nothing where
   /// there is none.
   Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);

@@ -95,7 +95,7 @@ Result<bool> PassThroughFile::change(const AttributeChange& change) {
   return true;
 }
 
-Result<std::optional<Found>> PassThroughFile::attributes() {
+Result<std::optional<InodeEntry>> PassThroughFile::attributes() {
   ZARRFS_TRY(const struct stat status, file_->current_status());
   return show_(status);
 }

@@ -1,4 +1,4 @@
-// The kinds of opened files: bytes in memory, a slice of a stored object, and a whole pass-through
+// The kinds of opened files: bytes in memory, a slice of a shard, and a whole pass-through
 // file. Thread-safe: nothing changes after construction.
 #pragma once
 
@@ -18,7 +18,7 @@ ByteRange clamp_read(std::uint64_t offset, std::uint64_t length, std::uint64_t s
 /// Makes the `change`, but for the size, to the opened file that messages call `name`.
 Result<void> change_opened(int descriptor, const std::string& name, const AttributeChange& change);
 
-using ShowStatus = std::function<Found(const struct stat&)>;
+using ShowStatus = std::function<InodeEntry(const struct stat&)>;
 
 /// A document, a decoded chunk, or a fill chunk.
 class BytesFile : public OpenFile {
@@ -35,7 +35,7 @@ class BytesFile : public OpenFile {
   const bool direct_;
 };
 
-/// `range` of a stored object. kStale once the object has been changed in place.
+/// `range` of a shard. kStale once the shard has been changed in place.
 class SliceFile : public OpenFile {
  public:
   /// `name` is what messages call it. With `immutable` it is not looked at again.
@@ -74,7 +74,7 @@ class PassThroughFile : public OpenFile {
   PassThroughFile(std::shared_ptr<const File> file, bool immutable, ShowStatus show)
       : file_(std::move(file)), immutable_(immutable), show_(std::move(show)) {}
   /// Of the opened file, which may have lost its name.
-  Result<std::optional<Found>> attributes() override;
+  Result<std::optional<InodeEntry>> attributes() override;
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   Result<bool> change(const AttributeChange& change) override;
   [[nodiscard]] bool keep_cache() const override { return immutable_; }

@@ -135,7 +135,7 @@ Result<std::shared_ptr<OpenDirectory>> Opening::open_directory(NodeId node) {
 }
 
 namespace {
-Name chunk_called(const std::string& array_path, const NamedPart& part) {
+Name chunk_called(const std::string& array_path, const ChunkOrPrefix& part) {
   const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
   Name name;
   name.kind = NameKind::kChunk;

@@ -39,7 +39,7 @@ Result<std::shared_ptr<OpenFile>> PassThrough::open_to_write(const std::string& 
                                       entries_.shown_as_pass_through(path), closed);
 }
 
-Result<Found> PassThrough::link(const NamedNode& from, const Name& target) {
+Result<InodeEntry> PassThrough::link(const NamedNode& from, const Name& target) {
   ZARRFS_TRY(const AsCaller as, AsCaller::begin());
   ZARRFS_TRY(const Fd file, parts_.shared.store->open_plain(from.path, O_RDONLY, 0));
   struct stat status {};

@@ -19,7 +19,7 @@ class PassThrough {
   Result<std::shared_ptr<OpenFile>> open_to_read(const NamedNode& node);
   Result<std::shared_ptr<OpenFile>> open_to_write(const std::string& path, int flags, mode_t mode);
   /// A second name of the same file.
-  Result<Found> link(const NamedNode& from, const Name& target);
+  Result<InodeEntry> link(const NamedNode& from, const Name& target);
   /// Changes mode, owner and times.
   Result<void> change(const NamedNode& node, const AttributeChange& change);
 

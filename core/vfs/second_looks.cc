@@ -13,13 +13,13 @@ constexpr int kRounds = 8;
 bool is_stale(const auto& result) { return !result && result.error().fault == Fault::kStale; }
 }  // namespace
 
-Result<std::optional<Found>> SecondLooks::find(NodeId parent, std::string_view name) {
+Result<std::optional<InodeEntry>> SecondLooks::find(NodeId parent, std::string_view name) {
   const pid_t task = count_ == 0 ? 0 : request_task();
   return is_expected(task) ? find_and_open(task, parent, name) : names_.find(parent, name);
 }
 
-Result<std::optional<Found>> SecondLooks::find_and_open(pid_t task, NodeId parent,
-                                                        std::string_view name) {
+Result<std::optional<InodeEntry>> SecondLooks::find_and_open(pid_t task, NodeId parent,
+                                                             std::string_view name) {
   for (int round = 1;; ++round) {
     ZARRFS_TRY(const auto found, names_.find(parent, name));
     if (!found || !S_ISREG(found->status.st_mode)) return found;

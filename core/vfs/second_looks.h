@@ -28,7 +28,7 @@ class SecondLooks {
   SecondLooks(ViewParts& parts, Namespace& names, Opening& opening)
       : parts_(parts), names_(names), opening_(opening) {}
 
-  Result<std::optional<Found>> find(NodeId parent, std::string_view name);
+  Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name);
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node);
 
  private:
@@ -39,7 +39,7 @@ class SecondLooks {
     FilePointer file;  ///< Null until it has looked again.
   };
 
-  Result<std::optional<Found>> find_and_open(pid_t task, NodeId parent, std::string_view name);
+  Result<std::optional<InodeEntry>> find_and_open(pid_t task, NodeId parent, std::string_view name);
   void expect(pid_t task);
   [[nodiscard]] bool is_expected(pid_t task);
   void keep(pid_t task, NodeId node, FilePointer file);

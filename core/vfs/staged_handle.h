@@ -23,7 +23,9 @@ class StagedHandle : public OpenFile {
   Result<void> flush() override { return writer_ ? files_.flush(*file_) : Result<void>(); }
   Result<void> sync() override { return writer_ ? files_.sync(*file_) : Result<void>(); }
   void closed() override;
-  Result<std::optional<Found>> attributes() override { return entries_.of_staged(file_, node_); }
+  Result<std::optional<InodeEntry>> attributes() override {
+    return entries_.of_staged(file_, node_);
+  }
   [[nodiscard]] bool must_wait() const override { return writer_ && files_.must_wait(*file_); }
 
  private:

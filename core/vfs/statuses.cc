@@ -62,8 +62,9 @@ Result<Permissions> Statuses::chunk_permissions(const ArrayView& array, const Co
     return {};
   };
   if (array.presentation.rule == ByteRule::kRechunk) {
-    ZARRFS_CHECK(visit_overlapped_cells(
-        array, chunk, [&](const Coordinates& cell) { return add(array.reader->cell_path(cell)); }));
+    ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) {
+      return add(array.reader->shard_path(cell));
+    }));
   } else {
     ZARRFS_CHECK(add(ChunkWriter::shard_of(array, chunk)));
   }
@@ -142,7 +143,7 @@ struct stat Statuses::of_pass_through(struct stat status, const std::string& pat
   return status;
 }
 
-struct stat Statuses::of_chunk(const NodeState& array, const NamedPart& part,
+struct stat Statuses::of_chunk(const NodeState& array, const ChunkOrPrefix& part,
                                const ShownChunk& chunk) const {
   const std::uint64_t inode = inode_of(array.path, array.shown.names.number_of(part));
   struct stat status = file_status(chunk.stored, inode, chunk.size);

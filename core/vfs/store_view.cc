@@ -6,12 +6,12 @@ namespace zarrfs {
 
 StoreView::~StoreView() { parts_.shared.writes.reset(); }  // its thread calls what goes next
 
-Result<std::optional<Found>> StoreView::find(NodeId parent, std::string_view name) {
+Result<std::optional<InodeEntry>> StoreView::find(NodeId parent, std::string_view name) {
   return reported(
       parts_.shared.path_changes.look([&] { return second_looks_.find(parent, name); }));
 }
 
-Result<Found> StoreView::attributes(NodeId node) {
+Result<InodeEntry> StoreView::attributes(NodeId node) {
   return reported(parts_.shared.path_changes.look([&] { return attributes_.get(node); }));
 }
 
@@ -48,11 +48,11 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int f
       parts_.shared.path_changes.look([&] { return opening_.open_for_writing(node, flags); }));
 }
 
-Result<Found> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
+Result<InodeEntry> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
   return reported(attributes_.change(node, change, file));
 }
 
-Result<Found> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {
+Result<InodeEntry> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {
   return reported(creation_.make_directory(parent, name, mode));
 }
 
@@ -70,7 +70,7 @@ Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_
                                  new_parent, new_name);
 }
 
-Result<Found> StoreView::link(NodeId node, NodeId new_parent, std::string_view new_name) {
+Result<InodeEntry> StoreView::link(NodeId node, NodeId new_parent, std::string_view new_name) {
   return reported_unless_waiting(moves_.link(node, new_parent, new_name), new_parent, new_name);
 }
 

@@ -30,8 +30,8 @@ class StoreView : public View {
   Result<void> explain(const ProfileChoice& choice, const Survey& survey);
   Result<void> begin_writing() { return publishing_.begin(); }
 
-  Result<std::optional<Found>> find(NodeId parent, std::string_view name) override;
-  Result<Found> attributes(NodeId node) override;
+  Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name) override;
+  Result<InodeEntry> attributes(NodeId node) override;
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node) override;
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) override;
   void forget(NodeId node, std::uint64_t lookups) override;
@@ -45,13 +45,13 @@ class StoreView : public View {
   [[nodiscard]] bool writable() const override { return parts_.writable(); }
   Result<Created> create(NodeId parent, std::string_view name, int flags, mode_t mode) override;
   Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags) override;
-  Result<Found> change(NodeId node, const AttributeChange& change, OpenFile* file) override;
-  Result<Found> make_directory(NodeId parent, std::string_view name, mode_t mode) override;
+  Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file) override;
+  Result<InodeEntry> make_directory(NodeId parent, std::string_view name, mode_t mode) override;
   Result<bool> remove_file(NodeId parent, std::string_view name) override;
   Result<bool> remove_directory(NodeId parent, std::string_view name) override;
   Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,
                       std::string_view new_name, bool replace) override;
-  Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name) override;
+  Result<InodeEntry> link(NodeId node, NodeId new_parent, std::string_view new_name) override;
   Result<void> sync(NodeId node) override;
   bool must_wait(NodeId parent, std::string_view name) override;
   Result<void> publish() override { return publishing_.publish(); }

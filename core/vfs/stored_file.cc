@@ -13,7 +13,7 @@ Result<struct stat> StoredFile::status() const {
   return fail(system_error(errno, name_ + ": reading its status"));
 }
 
-Result<std::optional<Found>> StoredFile::attributes() {
+Result<std::optional<InodeEntry>> StoredFile::attributes() {
   ZARRFS_TRY(const struct stat now, status());
   return show_(now);
 }

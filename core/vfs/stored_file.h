@@ -20,7 +20,7 @@ class StoredFile : public OpenFile {
         done_(std::move(done)) {}
   void closed() override { done_(); }
   /// Of the opened file, which may have lost its name.
-  Result<std::optional<Found>> attributes() override;
+  Result<std::optional<InodeEntry>> attributes() override;
 
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] bool keep_cache() const override { return false; }

@@ -22,13 +22,13 @@
 namespace zarrfs {
 
 /// A node as the kernel is told about it.
-struct Found {
+struct InodeEntry {
   NodeId id = 0;
   struct stat status {};  ///< st_ino stable, st_size exact.
   /// Whether it may be cached for ever (immutable stores) rather than for the default time.
-  bool for_ever = false;
+  bool immutable = false;
   /// Being written: it must not be cached at all.
-  bool fleeting = false;
+  bool uncached = false;
 };
 
 /// What a read gives: a slice of a descriptor, or bytes. Always clamped to the file shown.
@@ -65,7 +65,7 @@ class OpenFile {
   /// The last descriptor is gone.
   virtual void closed() {}
   /// The attributes of the opened file, where those of its node may be another's by now.
-  virtual Result<std::optional<Found>> attributes() { return remembered_; }
+  virtual Result<std::optional<InodeEntry>> attributes() { return remembered_; }
   /// Changes mode, owner and times where it is a file of the store that passes through; whether it
   /// is.
   virtual Result<bool> change(const AttributeChange& /*change*/) { return false; }
@@ -73,7 +73,7 @@ class OpenFile {
   /// first.
   [[nodiscard]] virtual bool must_wait() const { return false; }
   /// Keeps the attributes that it had when it was opened: it keeps its version, too.
-  void remember(const Found& found) { remembered_ = found; }
+  void remember(const InodeEntry& found) { remembered_ = found; }
 
   virtual Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) = 0;
   /// Whether pages cached by the kernel from an earlier open are still right.
@@ -81,7 +81,7 @@ class OpenFile {
   [[nodiscard]] virtual bool direct_io() const { return false; }
 
  private:
-  std::optional<Found> remembered_;  ///< Set before the file is handed out.
+  std::optional<InodeEntry> remembered_;  ///< Set before the file is handed out.
 };
 
 /// One name in a listing. `next` is the offset at which a later listing goes on after it.
@@ -104,7 +104,7 @@ class OpenDirectory {
 
 /// A file made by create().
 struct Created {
-  Found found;
+  InodeEntry found;
   std::shared_ptr<OpenFile> file;
 };
 
@@ -123,9 +123,9 @@ class View {
 
   /// The child `name` of `parent`; nothing where it is proven absent. A found node counts as one
   /// lookup until forgotten.
-  virtual Result<std::optional<Found>> find(NodeId parent, std::string_view name) = 0;
+  virtual Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name) = 0;
   /// kStale where the node's version is no longer the current one and it is not open.
-  virtual Result<Found> attributes(NodeId node) = 0;
+  virtual Result<InodeEntry> attributes(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;
   virtual void forget(NodeId node, std::uint64_t lookups) = 0;
@@ -138,14 +138,14 @@ class View {
   virtual Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags);
   /// `file`: the opened file through which the change comes, or null. Modes, owners and times of
   /// what is presented (chunks, documents) stay as they are, without an error.
-  virtual Result<Found> change(NodeId node, const AttributeChange& change, OpenFile* file);
-  virtual Result<Found> make_directory(NodeId parent, std::string_view name, mode_t mode);
+  virtual Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file);
+  virtual Result<InodeEntry> make_directory(NodeId parent, std::string_view name, mode_t mode);
   virtual Result<bool> remove_file(NodeId parent, std::string_view name);
   virtual Result<bool> remove_directory(NodeId parent, std::string_view name);
   /// kCrossDevice where only copying leads from one name to the other.
   virtual Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,
                               std::string_view new_name, bool replace);
-  virtual Result<Found> link(NodeId node, NodeId new_parent, std::string_view new_name);
+  virtual Result<InodeEntry> link(NodeId node, NodeId new_parent, std::string_view new_name);
   /// Whether making, replacing or linking to this name would be kBusy now, because other programs
   /// have to do something first.
   virtual bool must_wait(NodeId /*parent*/, std::string_view /*name*/) { return false; }

@@ -20,12 +20,12 @@ struct Base {
 
 using Drafts = std::map<std::uint64_t, Draft>;
 
-/// Drafts that a commit publishes: all that are not held.
+/// Drafts that a commit publishes: all that are not quarantined.
 Drafts publishable(const DirtyShard& shard) {
   const std::lock_guard lock(shard.state_mutex);
   Drafts drafts;
   for (const auto& [number, draft] : shard.drafts) {
-    if (!draft.held) drafts.emplace(number, draft);
+    if (!draft.quarantined) drafts.emplace(number, draft);
   }
   return drafts;
 }
@@ -73,7 +73,7 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
     base.chunks[visited.number] = {(*found)->file, (*found)->memory, (*found)->range};
     return true;
   };
-  const auto visited = shard.array->visit_cell(shard.cell, 0, collect);
+  const auto visited = shard.array->visit_shard(shard.cell, 0, collect);
   // Of a shard whose index is damaged nothing is needed where every chunk is replaced or removed.
   const bool needless = shard.array->layout().regular() && drafts.size() == shard.expected;
   if (!visited && !(visited.error().fault == Fault::kDamaged && needless))

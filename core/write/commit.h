@@ -44,7 +44,7 @@ struct CommitOutcome {
   std::vector<std::uint64_t> published;  ///< Numbers of the drafts that are now in the shard.
 };
 
-/// Publishes all drafts of `shard` that are not held. The caller holds shard.commit_mutex.
+/// Publishes all drafts of `shard` that are not quarantined. The caller holds shard.commit_mutex.
 /// On an error nothing has changed for readers, and the drafts are all still there.
 Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks);
 

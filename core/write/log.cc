@@ -28,7 +28,7 @@ void append_text(Bytes& out, const std::string& text) {
 Bytes encode_payload(const LogRecord& record) {
   Bytes out;
   out.push_back(static_cast<std::uint8_t>(record.kind));
-  out.push_back(record.held ? 1 : 0);
+  out.push_back(record.quarantined ? 1 : 0);
   append_little(out, record.successor);
   append_little(out, record.number);
   append_little(out, record.range.offset);
@@ -69,7 +69,7 @@ std::optional<LogRecord> decode_payload(ByteView payload) {
   LogRecord record;
   const auto kind = cursor.take<std::uint8_t>();
   if (kind < 1 || kind > kLastKind) return std::nullopt;
-  record.held = cursor.take<std::uint8_t>() != 0;
+  record.quarantined = cursor.take<std::uint8_t>() != 0;
   record.successor = cursor.take<std::uint64_t>();
   record.number = cursor.take<std::uint64_t>();
   record.range.offset = cursor.take<std::uint64_t>();

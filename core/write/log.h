@@ -39,7 +39,7 @@ struct LogRecord {
   std::uint64_t number = 0;     ///< C-order number of the chunk in its shard.
   ByteRange range{};
   std::uint32_t checksum = 0;  ///< CRC-32C of the chunk's bytes; of kOpen: the array's form.
-  bool held = false;           ///< The bytes cannot be a chunk of the array: never published.
+  bool quarantined = false;    ///< The bytes cannot be a chunk of the array: never published.
   std::string array_path{};
   std::vector<std::uint64_t> cell{};
   std::string successor_path{};

@@ -135,7 +135,7 @@ Result<void> WriteBuffer::resume(const Pointer& shard, const LoggedSuccessor& lo
         continue;
       }
       Draft draft{.removed = record.kind == LogRecord::Kind::kRemove,
-                  .held = record.held,
+                  .quarantined = record.quarantined,
                   .range = record.range,
                   .checksum = record.checksum,
                   .sequence = record.sequence};
@@ -169,7 +169,7 @@ Result<void> WriteBuffer::put_again(const Pointer& shard, const LoggedSuccessor&
     } else {
       ZARRFS_TRY(const Bytes bytes, left->bytes->read_range(record->range));
       const ByteView view = bytes;
-      ZARRFS_CHECK(write_draft(*shard, number, &view, record->held));
+      ZARRFS_CHECK(write_draft(*shard, number, &view, record->quarantined));
     }
     taken[number] = record->sequence;
     ++recovery.chunks;

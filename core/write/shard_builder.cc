@@ -16,7 +16,7 @@ std::vector<std::uint64_t> level_entries(const Layout& layout,
   return entries;
 }
 
-/// Receives the bytes of an object front to back; an index at the start is filled in later.
+/// Receives the bytes of a shard front to back; an index at the start is filled in later.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -69,7 +69,7 @@ class Builder {
     }
   }
 
-  /// Writes the object of `level` whose first chunk is number `first` at `offset`; returns its
+  /// Writes the shard of `level` whose first chunk is number `first` at `offset`; returns its
   /// length.
   Result<std::uint64_t> build(Sink& sink, std::uint64_t offset, std::size_t level,
                               std::uint64_t first) {

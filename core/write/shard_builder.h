@@ -27,7 +27,7 @@ Result<void> copy_source(NewFile& file, const ChunkSource& source, std::uint64_t
 
 /// Writes a whole shard (or, where the array is not sharded, the one chunk) into the empty `file`,
 /// chunks in C order. Returns its size. Memory: an index of each level; where codecs are around a
-/// level, that level's whole object.
+/// level, that level's whole shard.
 Result<std::uint64_t> build_shard(NewFile& file, const Layout& layout,
                                   std::span<const std::uint64_t> cell, const ChunkSources& chunks);
 

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 /// The latest write of one chunk that is not published yet.
 struct Draft {
   bool removed = false;
-  bool held = false;           ///< Cannot be a chunk of the array; readable, never published.
+  bool quarantined = false;    ///< Cannot be a chunk of the array; readable, never published.
   ByteRange range{};           ///< In the successor file.
   std::uint32_t checksum = 0;  ///< CRC-32C of the bytes.
   std::uint64_t sequence = 0;  ///< Of its record in the log.
@@ -94,7 +94,7 @@ struct DirtyShard {
   // Under state_mutex:
   std::map<std::uint64_t, Draft> drafts;
   std::shared_ptr<const File> reader;  ///< The successor; null where it is not open.
-  std::uint64_t held = 0;              ///< Drafts that are held.
+  std::uint64_t quarantined = 0;       ///< Drafts that are quarantined.
   std::uint64_t removed = 0;           ///< Drafts that remove a chunk.
   std::uint64_t live_bytes = 0;        ///< In the successor, of drafts.
   std::uint64_t dead_bytes = 0;        ///< In the successor, of drafts that were written again.

@@ -82,7 +82,7 @@ WriteBuffer::Pointer WriteBuffer::find_pointer(const std::string& shard_path) co
 
 WriteBuffer::Pointer WriteBuffer::find_pointer(const ArrayReader& array, const Cell& cell) const {
   if (clean()) return nullptr;
-  Pointer found = find_pointer(array.cell_path(cell));
+  Pointer found = find_pointer(array.shard_path(cell));
   return found != nullptr && found->form == array.metadata().form ? found : nullptr;
 }
 
@@ -101,7 +101,7 @@ WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cel
   auto shard = std::make_shared<DirtyShard>();
   shard->array_path = array->path();
   shard->cell = cell;
-  shard->shard_path = array->cell_path(cell);
+  shard->shard_path = array->shard_path(cell);
   shard->array = array;
   shard->form = array->metadata().form;
   shard->successor_path = new_successor_path(shard->shard_path);
@@ -112,7 +112,7 @@ WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cel
 
 Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array, const Cell& cell) {
   if (parked_count_ != 0) ZARRFS_CHECK(take_up_parked(array, cell));
-  const std::string path = array->cell_path(cell);
+  const std::string path = array->shard_path(cell);
   if (Pointer known = find_pointer(path)) {
     if (known->form == array->metadata().form) return known;
     const std::lock_guard lock(known->commit_mutex);
@@ -133,7 +133,7 @@ Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array,
 }
 
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
-                              ByteView bytes, bool held) {
+                              ByteView bytes, bool quarantined) {
   close_some(nullptr, most_open_);
   for (bool tried = false;;) {
     ZARRFS_TRY(const Pointer shard, dirty_shard(array, cell));
@@ -143,17 +143,17 @@ Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::
       ZARRFS_CHECK(commit_pointer(shard));  // not known to be durable: finish that first
       continue;
     }
-    auto written = put_now(shard, array, number, bytes, held);
+    auto written = put_now(shard, array, number, bytes, quarantined);
     lock.unlock();
     if (written || std::exchange(tried, true) || !make_way(written.error())) return written;
   }
 }
 
 Result<void> WriteBuffer::put_now(const Pointer& shard, const ArrayPointer& array,
-                                  std::uint64_t number, ByteView bytes, bool held) {
+                                  std::uint64_t number, ByteView bytes, bool quarantined) {
   shard->set_array(array);
   auto written = check_base(*shard, number, false);
-  if (written) written = write_draft(*shard, number, &bytes, held);
+  if (written) written = write_draft(*shard, number, &bytes, quarantined);
   if (!written) return abandon(shard, written.error());
   limit_waste(shard);
   if (complete(*shard)) background_wake_.notify_one();
@@ -209,7 +209,7 @@ Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, co
     draft.file = std::make_shared<GrowingFile>(file, status);
     return draft;
   }
-  return fail(Fault::kStale, "shard " + array.cell_path(cell) +
+  return fail(Fault::kStale, "shard " + array.shard_path(cell) +
                                  ": the file of its new chunks is gone: another program has moved "
                                  "or removed its array");
 }
@@ -267,7 +267,7 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
   const std::lock_guard state(shard->state_mutex);
   const auto draft = shard->drafts.find(number);
   if (draft == shard->drafts.end()) return {};
-  if (draft->second.held) {
+  if (draft->second.quarantined) {
     return fail(Fault::kInvalid, "shard " + shard->shard_path + ": chunk " +
                                      std::to_string(number) +
                                      " holds bytes that cannot be a chunk of the array");
@@ -309,7 +309,7 @@ std::vector<LeftDraft> WriteBuffer::left() const {
       std::string reason = shard->failure ? shard->failure->message : "";
       if (draft.sequence == 0)
         reason = "there was no room to note that it was removed: it will be there again";
-      if (draft.held) reason = "its bytes cannot be a chunk of the array";
+      if (draft.quarantined) reason = "its bytes cannot be a chunk of the array";
       if (reason.empty()) continue;  // its time has not come
       const Layout& layout = shard->array->layout();
       const auto chunk = layout.chunk_at({shard->cell, entries_of(layout, shard->cell, number)});

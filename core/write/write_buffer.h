@@ -99,10 +99,11 @@ class WriteBuffer {
   using ArrayPointer = std::shared_ptr<ArrayReader>;
   using Cell = std::vector<std::uint64_t>;
 
-  /// The stored bytes of chunk `number` (C order, all levels) of the shard at `cell`. `held`: they
-  /// cannot be a chunk of the array; they are kept and readable, but not published.
+  /// The stored bytes of chunk `number` (C order, all levels) of the shard at `cell`.
+  /// `quarantined`: they cannot be a chunk of the array; they are kept and readable, but not
+  /// published.
   Result<void> put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
-                   ByteView bytes, bool held = false);
+                   ByteView bytes, bool quarantined = false);
   Result<void> remove(const ArrayPointer& array, const Cell& cell, std::uint64_t number);
 
   // Drafts of an array that another program has replaced since are not found.
@@ -177,9 +178,9 @@ class WriteBuffer {
   Result<void> begin_appending(DirtyShard& shard);
   Result<void> hold_room(const DirtyShard& shard, std::uint64_t bytes);
   Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                           bool held);
+                           bool quarantined);
   Result<void> put_now(const Pointer& shard, const ArrayPointer& array, std::uint64_t number,
-                       ByteView bytes, bool held);
+                       ByteView bytes, bool quarantined);
   void limit_waste(const Pointer& shard);
   Result<void> make_way(const Error& error);
   Result<void> abandon(const Pointer& shard, Error error);

@@ -72,7 +72,7 @@ Result<void> WriteBuffer::copy_drafts(const DirtyShard& from,
                                     std::to_string(number) + " when syncing it failed");
       }
       const ByteView view = bytes;
-      ZARRFS_CHECK(write_draft(to, number, &view, draft.held));
+      ZARRFS_CHECK(write_draft(to, number, &view, draft.quarantined));
     }
     const std::lock_guard state(to.state_mutex);
     to.drafts[number].written = draft.written;
@@ -191,7 +191,7 @@ Result<CommitOutcome> WriteBuffer::commit_with(DirtyShard& shard, const CommitHo
 Result<void> WriteBuffer::commit_pointer(const Pointer& shard) {
   {
     const std::lock_guard state(shard->state_mutex);
-    if (shard->drafts.size() == shard->held) return {};
+    if (shard->drafts.size() == shard->quarantined) return {};
   }
   if (auto same = check_form(*store_, *shard); !same) return report_failure(*shard, same.error());
   if (auto opened = open_file_of(*shard); !opened) return report_failure(*shard, opened.error());
@@ -235,7 +235,7 @@ Result<void> WriteBuffer::commit_below(const std::string& prefix) {
 
 bool WriteBuffer::due(const DirtyShard& shard, Clock::time_point now) const {
   const std::lock_guard lock(shard.state_mutex);
-  const std::uint64_t publishable = shard.drafts.size() - shard.held;
+  const std::uint64_t publishable = shard.drafts.size() - shard.quarantined;
   if (publishable == 0 || now < shard.retry_at) return false;
   return now - shard.changed >= options_.flush_after ||
          now - shard.dirty_since >= options_.flush_max ||

@@ -83,7 +83,7 @@ Result<void> check_own_file(const DirtyShard& shard, bool drop_foreign) {
 Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
   if (shard.stage != ShardStage::kNew && !shard.base_damaged) return {};
   ZARRFS_CHECK(check_own_file(shard, options_.drop_foreign));
-  auto read = shard.array->visit_cell(shard.cell, 0, [](const auto&) { return false; });
+  auto read = shard.array->visit_shard(shard.cell, 0, [](const auto&) { return false; });
   shard.base_damaged = !read && read.error().fault == Fault::kDamaged;
   if (!shard.base_damaged) {
     ZARRFS_CHECK(read);
@@ -93,7 +93,7 @@ Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bo
   }
   const std::lock_guard lock(shard.state_mutex);
   const std::size_t drafts = shard.drafts.size() + (shard.drafts.contains(number) ? 0 : 1);
-  const bool all = drafts - shard.held == shard.expected;
+  const bool all = drafts - shard.quarantined == shard.expected;
   return shard.array->layout().regular() && (removal || all) ? Result<void>{} : read;
 }
 
@@ -134,7 +134,7 @@ Result<void> WriteBuffer::hold_room(const DirtyShard& shard, std::uint64_t bytes
     const std::lock_guard lock(shard.state_mutex);
     drafts = shard.live_bytes + bytes;
     const bool in_place = layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
-    if (in_place && shard.dead_bytes == 0 && shard.held == 0) drafts = 0;
+    if (in_place && shard.dead_bytes == 0 && shard.quarantined == 0) drafts = 0;
   }
   const std::uint64_t unchanged = has_clones_ ? 0 : shard.base_bytes;
   const auto known = checked_add(unchanged, drafts);
@@ -145,7 +145,7 @@ Result<void> WriteBuffer::hold_room(const DirtyShard& shard, std::uint64_t bytes
 }
 
 Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
-                                      const ByteView* bytes, bool held) {
+                                      const ByteView* bytes, bool quarantined) {
   const std::shared_lock room(room_mutex_);
   ZARRFS_CHECK(begin(shard));
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
@@ -156,11 +156,11 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
     record.kind = LogRecord::Kind::kPut;
     record.range = {shard.end, bytes->size()};
     record.checksum = crc32c(*bytes);
-    record.held = held;
+    record.quarantined = quarantined;
   }
   ZARRFS_TRY(const std::uint64_t sequence, log_->append(record));  // 2 the log says where
   Draft draft{.removed = bytes == nullptr,
-              .held = record.held,
+              .quarantined = record.quarantined,
               .range = record.range,
               .checksum = record.checksum,
               .sequence = sequence,
@@ -175,7 +175,7 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
 
 bool WriteBuffer::complete(const DirtyShard& shard) {
   const std::lock_guard lock(shard.state_mutex);
-  return shard.drafts.size() - shard.held - shard.removed == shard.expected;
+  return shard.drafts.size() - shard.quarantined - shard.removed == shard.expected;
 }
 
 /// A write failed: a shard that has no other drafts is clean again.

@@ -21,7 +21,7 @@ constexpr int kAttempts = 3;
 /// The largest decoded chunk.
 constexpr std::uint64_t kMaxElementBytes = std::uint64_t{4} << 30U;
 
-/// A file may not stand where a directory of stored objects belongs: they would be missing.
+/// A file may not stand where a directory of shards belongs: they would be missing.
 Result<void> check_absent(Store& store, const std::string& path) {
   if (!traits_of(store).directories) return {};
   for (std::string above = parent_path(path);; above = parent_path(above)) {
@@ -34,7 +34,7 @@ Result<void> check_absent(Store& store, const std::string& path) {
   }
 }
 
-/// The open file of a stored object; null where it is absent.
+/// The open file of a shard; null where it is absent.
 Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path,
                                               const Layout& layout) {
   auto* const objects = dynamic_cast<ObjectStore*>(&store);
@@ -46,7 +46,7 @@ Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& p
 }
 
 Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path,
-                                              const Layout& layout, CellInHand* hand) {
+                                              const Layout& layout, ShardInHand* hand) {
   if (hand == nullptr) return open_cell(store, path, layout);
   if (hand->path == path) return hand->file;
   hand->path.reset();
@@ -120,18 +120,18 @@ ArrayReader::ArrayReader(std::shared_ptr<Store> store, std::string path,
       cache_(std::move(cache)),
       counters_(std::move(counters)) {}
 
-std::string ArrayReader::cell_path(std::span<const std::uint64_t> cell) const {
+std::string ArrayReader::shard_path(std::span<const std::uint64_t> cell) const {
   return join_path(path_, metadata_->key_encoding.key(cell));
 }
 
 Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::uint64_t> chunk,
-                                                          CellInHand* hand) {
+                                                          ShardInHand* hand) {
   const auto& counts = layout_->chunk_counts();
   if (!std::equal(chunk.begin(), chunk.end(), counts.begin(), counts.end(), std::less<>())) {
     return fail(Fault::kInvalid, path_ + ": " + spell(chunk) + " is not in the array's grid");
   }
   const ChunkPlace place = layout_->place_of(chunk);
-  const std::string path = cell_path(place.cell);
+  const std::string path = shard_path(place.cell);
   const auto look = [&]() -> Result<std::optional<ChunkBytes>> {
     ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_, hand));
     if (!file) return std::nullopt;
@@ -156,16 +156,16 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::u
   });
 }
 
-Result<std::optional<struct stat>> ArrayReader::cell_status(std::span<const std::uint64_t> cell) {
-  const std::string path = cell_path(cell);
+Result<std::optional<struct stat>> ArrayReader::shard_status(std::span<const std::uint64_t> cell) {
+  const std::string path = shard_path(cell);
   ZARRFS_TRY(const auto status, store_->status(path));
   if (!status || !S_ISDIR(status->st_mode)) return status;
   return fail(Fault::kDamaged, path + ": a directory stands where a chunk or shard belongs");
 }
 
-Result<void> ArrayReader::visit_cell(std::span<const std::uint64_t> cell, std::uint64_t first,
-                                     const std::function<bool(const Visited&)>& visit) {
-  const std::string path = cell_path(cell);
+Result<void> ArrayReader::visit_shard(std::span<const std::uint64_t> cell, std::uint64_t first,
+                                      const std::function<bool(const Visited&)>& visit) {
+  const std::string path = shard_path(cell);
   ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_));
   if (!file) return {};
   if (layout_->sharded()) {

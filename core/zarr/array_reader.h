@@ -1,4 +1,4 @@
-// Reads the stored objects of one array: opens shards, loads and caches their indexes, and says
+// Reads the shards of one array: opens shards, loads and caches their indexes, and says
 // where each chunk lies. Life of a read: chunk coordinates -> Layout::place_of -> shard file ->
 // index entry (one per level) -> range.
 //
@@ -59,14 +59,14 @@ struct ChunkBytes {
   std::shared_ptr<const File> file;     ///< Null where the bytes are in memory.
   ByteRange range;                      ///< Within the file, or within *memory.
   std::shared_ptr<const Bytes> memory;  ///< A shard that had to be decoded as a whole.
-  FileIdentity shard;                   ///< The stored object the chunk came from.
+  FileIdentity shard;                   ///< The shard that the chunk came from.
   struct stat shard_status {};          ///< Its status (times, owner).
   /// All of the chunk's stored bytes.
   [[nodiscard]] Result<Bytes> read(ReadCounters* counters = nullptr) const;
 };
 
-/// The stored object that find_chunk looked into last.
-struct CellInHand {
+/// The shard that find_chunk looked into last.
+struct ShardInHand {
   std::optional<std::string> path;
   std::shared_ptr<const File> file;  ///< Null where it is absent.
 };
@@ -82,19 +82,19 @@ class ArrayReader {
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   [[nodiscard]] Store& store() const { return *store_; }
 
-  /// The store path of the object at `cell`.
-  [[nodiscard]] std::string cell_path(std::span<const std::uint64_t> cell) const;
+  /// The store path of the shard at `cell`.
+  [[nodiscard]] std::string shard_path(std::span<const std::uint64_t> cell) const;
 
   /// Where a chunk's bytes are (chunk coordinates in array axes); nothing where the chunk is proven
   /// absent. kDamaged, with shard, entry and numbers in the message, where index or entry cannot be
   /// trusted.
-  /// With `hand`, for many looks in a row, the object that was looked into last is not opened anew:
+  /// With `hand`, for many looks in a row, the shard that was looked into last is not opened anew:
   /// they show it as it was at the first of them.
   Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk,
-                                               CellInHand* hand = nullptr);
+                                               ShardInHand* hand = nullptr);
 
-  /// The state of the stored object at `cell`: its status, nothing where it is absent.
-  Result<std::optional<struct stat>> cell_status(std::span<const std::uint64_t> cell);
+  /// The state of the shard at `cell`: its status, nothing where it is absent.
+  Result<std::optional<struct stat>> shard_status(std::span<const std::uint64_t> cell);
 
   /// Calls `visit` for each chunk that the shard at `cell` lists, by number, from number `first`
   /// on; stops when `visit` returns false. Chunks outside the array are left out. An entry that is
@@ -105,12 +105,11 @@ class ArrayReader {
     /// those of entry 1.
     std::uint64_t number;
     std::vector<std::uint64_t> chunk;  ///< Chunk coordinates in array axes.
-    ByteRange
-        range;  ///< Within the stored object (of the decoded shard where codecs are around it).
+    ByteRange range;                   ///< Within the shard (decoded where codecs are around it).
     std::string damage;
   };
-  Result<void> visit_cell(std::span<const std::uint64_t> cell, std::uint64_t first,
-                          const std::function<bool(const Visited&)>& visit);
+  Result<void> visit_shard(std::span<const std::uint64_t> cell, std::uint64_t first,
+                           const std::function<bool(const Visited&)>& visit);
 
   /// Decodes the elements of one chunk (full chunk shape, C order, little-endian): the fill value
   /// where it is absent.

@@ -119,8 +119,8 @@ Result<Grid> parse_rectilinear(const Json& configuration, std::span<const std::u
 }  // namespace
 
 AxisGrid AxisGrid::regular(std::uint64_t extent, std::uint64_t edge) {
-  const std::uint64_t objects = divide_up(extent, edge);
-  return of_runs(extent, {EdgeRun{edge, std::max<std::uint64_t>(objects, 1)}});
+  const std::uint64_t cells = divide_up(extent, edge);
+  return of_runs(extent, {EdgeRun{edge, std::max<std::uint64_t>(cells, 1)}});
 }
 
 AxisGrid AxisGrid::of_runs(std::uint64_t extent, std::vector<EdgeRun> runs) {

@@ -1,4 +1,4 @@
-// Chunk grids: where along each axis the stored objects of an array begin and end.
+// Chunk grids: where along each axis the cells of an array begin and end.
 // Source: Zarr v3 core ("Chunk grids"), zarr-extensions chunk-grids/rectilinear (ZEP 3).
 // Immutable values; thread-safe. No I/O.
 #pragma once
@@ -30,18 +30,18 @@ class AxisGrid {
   /// Runs as declared; their sum is at least `extent`.
   static AxisGrid of_runs(std::uint64_t extent, std::vector<EdgeRun> runs);
 
-  /// Objects that hold at least one element within the extent.
+  /// Cells that hold at least one element within the extent.
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t extent() const { return extent_; }
-  /// First element of object `index` (index < count()).
+  /// First element of cell `index` (index < count()).
   [[nodiscard]] std::uint64_t begin(std::uint64_t index) const;
-  /// Elements of object `index`, as stored: an edge object is as long as any.
+  /// Elements of cell `index`, as stored: an edge cell is as long as any.
   [[nodiscard]] std::uint64_t edge(std::uint64_t index) const;
-  /// The object that holds element `position` (position < extent()).
+  /// The cell that holds element `position` (position < extent()).
   [[nodiscard]] std::uint64_t find(std::uint64_t position) const;
-  /// The one edge length of a regular axis: of all objects within the extent.
+  /// The one edge length of a regular axis: of all cells within the extent.
   [[nodiscard]] std::optional<std::uint64_t> regular_edge() const;
-  /// The longest edge of an object; of an axis without elements, the first edge declared.
+  /// The longest edge of a cell; of an axis without elements, the first edge declared.
   [[nodiscard]] std::uint64_t largest_edge() const;
   /// Whether every edge declared is a multiple of `inner` (at least 1).
   [[nodiscard]] bool divisible_by(std::uint64_t inner) const;
@@ -52,13 +52,13 @@ class AxisGrid {
   std::uint64_t count_ = 0;
   std::vector<EdgeRun> runs_;
   std::vector<std::uint64_t> run_begin_;        // first element of each run
-  std::vector<std::uint64_t> run_first_index_;  // first object of each run
+  std::vector<std::uint64_t> run_first_index_;  // first cell of each run
 };
 
 struct Grid {
   std::vector<AxisGrid> axes;
   [[nodiscard]] bool regular() const;
-  /// Objects in all, or nothing where that does not fit 64 bits.
+  /// Cells in all, or nothing where that does not fit 64 bits.
   [[nodiscard]] std::optional<std::uint64_t> count() const;
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
 };

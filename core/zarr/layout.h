@@ -1,9 +1,10 @@
-// How an array's inner chunks lie in its stored objects: the codec chain of an array taken apart
+// How an array's inner chunks lie in its shards: the codec chain of an array taken apart
 // into transposes before sharding, any number of nested shard levels, bytes to bytes codecs
 // after a level, and the chain of the inner chunks. Source: ZEP 2 and Zarr v3 core.
 //
-// Words: the *grid cell* (or "shard" where the array is sharded) is one stored object; a *chunk* is
-// always an inner chunk, the smallest unit; for arrays without sharding, the stored object itself.
+// Words: a *shard* is one stored file; its *cell* is where it stands in the array's grid, as
+// coordinates. A *chunk* is always an inner chunk, the smallest unit; of an array without sharding
+// each is a shard of its own.
 // Immutable; thread-safe. No I/O.
 #pragma once
 
@@ -31,7 +32,7 @@ struct ShardLevel {
 
 /// Where a chunk lies: the grid cell, and the entry at each level within it.
 struct ChunkPlace {
-  std::vector<std::uint64_t> cell;     ///< Grid coordinates of the stored object.
+  std::vector<std::uint64_t> cell;     ///< Of the shard: its coordinates in the grid.
   std::vector<std::uint64_t> entries;  ///< Linear entry number at each level; empty if not sharded.
 };
 
@@ -48,7 +49,7 @@ class Layout {
   /// Stored axis k is array axis order()[k]: the transposes before the outermost level, composed.
   /// Identity where there is none. Transposes between levels show in each level's `order`.
   [[nodiscard]] const std::vector<std::uint64_t>& order() const { return order_; }
-  /// Bytes to bytes codecs around a stored object that is not sharded are part of chunk_chain(),
+  /// Bytes to bytes codecs around chunks of an array without sharding are part of chunk_chain(),
   /// not here.
 
   /// Whether all inner chunks have one shape and form a regular grid (always, but for rectilinear

@@ -31,7 +31,7 @@ struct ChunkKeyEncoding {
 struct ArrayMetadata {
   std::vector<std::uint64_t> shape;  ///< In elements; rank at most 32.
   DataType type;
-  Grid grid;  ///< Of the stored objects (shards, or chunks where there is no sharding).
+  Grid grid;  ///< Of the shards.
   ChunkKeyEncoding key_encoding;
   Bytes fill;       ///< One element, little-endian; the value's bytes for variable-length types.
   Json fill_value;  ///< As spelled.

@@ -1,4 +1,4 @@
-// How the stored objects of an array are opened. Pure function.
+// How the shards of an array are opened. Pure function.
 #pragma once
 
 #include "core/store/object_store.h"
@@ -6,7 +6,7 @@
 
 namespace zarrfs {
 
-/// What the first request for a stored object should bring: the index of a shard, or a chunk.
+/// What the first request for a shard should bring: its index, or, without sharding, the chunk.
 OpenHint hint_for(const Layout& layout);
 
 }  // namespace zarrfs

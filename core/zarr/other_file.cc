@@ -54,14 +54,14 @@ Result<std::optional<std::string>> other_file_in_shard(ArrayReader& array,
                                                        std::span<const std::uint64_t> cell) {
   const Layout& layout = array.layout();
   if (!layout.sharded() || !layout.levels().front().around.steps().empty()) return std::nullopt;
-  ZARRFS_TRY(const auto file, array.store().open(array.cell_path(cell)));
+  ZARRFS_TRY(const auto file, array.store().open(array.shard_path(cell)));
   if (file == nullptr) return std::nullopt;
   ZARRFS_TRY(const auto found, find_signature(*file));
   if (!found) return std::nullopt;
   ZARRFS_TRY(const IndexFormat format, layout.index_format_of(cell));
   const auto index = format.range(file->size());
   bool owned = index && holds(*index, found->offset);
-  ZARRFS_CHECK(array.visit_cell(cell, 0, [&](const ArrayReader::Visited& chunk) {
+  ZARRFS_CHECK(array.visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
     owned = owned || (chunk.damage.empty() && holds(chunk.range, found->offset));
     return !owned;
   }));

@@ -36,7 +36,7 @@ class ShardReader {
   /// says that it is missing.
   Result<std::optional<Extent>> locate(std::span<const std::uint64_t> entries);
 
-  /// See ArrayReader::visit_cell.
+  /// See ArrayReader::visit_shard.
   Result<void> visit(std::uint64_t first,
                      const std::function<bool(const ArrayReader::Visited&)>& visit);
 

@@ -57,7 +57,7 @@ Result<std::optional<Json>> true_nonempty_chunks(ArrayReader& reader,
     const auto cell = coordinates_of(linear, counts);
     std::vector<std::vector<std::uint64_t>> chunks;
     if (reader.layout().sharded()) {
-      ZARRFS_CHECK(reader.visit_cell(cell, 0, [&](const ArrayReader::Visited& visited) {
+      ZARRFS_CHECK(reader.visit_shard(cell, 0, [&](const ArrayReader::Visited& visited) {
         chunks.push_back(visited.chunk);
         return true;
       }));

@@ -21,9 +21,9 @@ std::string nonempty_name(const Json& attributes, std::span<const std::uint64_t>
 bool payload_is_empty(ByteView elements);
 
 /// The true value of the attribute `nonempty_chunks` of an array that has one; nothing where it has
-/// none. `cells` are the stored objects present. Names of chunks count from `chunk_grid_origin` and
-/// are sorted as strings; cells whose payload is empty are not listed. Decodes every chunk of the
-/// array.
+/// none. `cells` are those of the shards that are there. Names of chunks count from
+/// `chunk_grid_origin` and are sorted as strings; cells whose payload is empty are not listed.
+/// Decodes every chunk of the array.
 Result<std::optional<Json>> true_nonempty_chunks(ArrayReader& reader,
                                                  const std::vector<std::uint64_t>& cells);
 

@@ -136,7 +136,7 @@ class Visitor {
     require((*directory)->list(0, add).has_value());
     return names;
   }
-  void read(const Found& found, const std::string& path, const std::string& name) {
+  void read(const InodeEntry& found, const std::string& path, const std::string& name) {
     const auto file = view_.open_file(found.id);
     if (!file) return;
     const auto plan = (*file)->read(0, static_cast<std::uint64_t>(found.status.st_size));

@@ -192,7 +192,7 @@ void ViewSequence::mount() {
   cached_.clear();
 }
 
-Found ViewSequence::find(const std::string& path) {
+InodeEntry ViewSequence::find(const std::string& path) {
   const auto found = must(shown_->find(path), "looking up " + path);
   require(found.has_value(), path + " is not there");
   return *found;

@@ -102,7 +102,7 @@ class ViewSequence {
   // What programs do.
   void mount();
   [[nodiscard]] View& view() { return shown_->view(); }
-  Found find(const std::string& path);
+  InodeEntry find(const std::string& path);
   NodeId directory(const std::string& path);
   /// Makes the directories of chunks above a chunk's path.
   void make_prefixes(const Target& target);

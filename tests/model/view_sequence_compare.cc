@@ -212,7 +212,7 @@ void ViewSequence::compare_stored_array(const std::string& path, const ModelArra
     if (!stored) return;
     require(must(reader.read_elements(chunk), "reading " + name) == *expected->second.elements,
             name + " has other elements in the store");
-    files.insert(reader.cell_path(cell_of(array.form, reader, chunk)));
+    files.insert(reader.shard_path(cell_of(array.form, reader, chunk)));
   });
 }
 

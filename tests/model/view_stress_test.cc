@@ -113,8 +113,8 @@ class User {
   }
 
   /// The node at a path; nothing where there is none now.
-  std::optional<Found> find(const std::string& path) {
-    Found at;
+  std::optional<InodeEntry> find(const std::string& path) {
+    InodeEntry at;
     at.id = kRootNode;
     std::istringstream components(path);
     for (std::string name; std::getline(components, name, '/');) {
@@ -129,7 +129,7 @@ class User {
   static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
   /// The directory in which `path` lies, made where it is one of chunks.
-  std::optional<Found> directory_of(const std::string& path) {
+  std::optional<InodeEntry> directory_of(const std::string& path) {
     const std::string parent = parent_path(path);
     auto found = find(parent);
     if (found || parent.find('/', 2) == std::string::npos) return found;

@@ -21,7 +21,7 @@ struct FakeNode {
   std::optional<Error> find_fails;
   std::optional<Error> open_fails;
   bool throws = false;  ///< Every question about it throws.
-  bool for_ever = false;
+  bool immutable = false;
 };
 
 class FakeFile : public OpenFile {
@@ -68,7 +68,7 @@ class FakeView : public View {
   int opened() const { return opened_; }
   std::string front_statistics() const { return front_statistics_(); }
 
-  Result<std::optional<Found>> find(NodeId parent, std::string_view name) override {
+  Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name) override {
     if (parent != kRootNode) return std::nullopt;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].name != name) continue;
@@ -81,7 +81,7 @@ class FakeView : public View {
     }
     return std::nullopt;
   }
-  Result<Found> attributes(NodeId node) override {
+  Result<InodeEntry> attributes(NodeId node) override {
     if (node != kRootNode && node > nodes_.size() + kRootNode)
       return fail(Fault::kStale, "an old node");
     return found(node);
@@ -134,14 +134,14 @@ class FakeView : public View {
     FakeView& view_;
   };
 
-  Found found(NodeId node) const {
-    Found answer;
+  InodeEntry found(NodeId node) const {
+    InodeEntry answer;
     answer.id = node;
     answer.status.st_ino = node + 98;
     answer.status.st_mode = S_IFDIR | 0755;
     if (node == kRootNode) return answer;
     const FakeNode& wanted = nodes_[node - 1 - kRootNode];
-    answer.for_ever = wanted.for_ever;
+    answer.immutable = wanted.immutable;
     if (wanted.directory) return answer;
     answer.status.st_mode = S_IFREG | 0444;
     answer.status.st_size =

@@ -22,8 +22,8 @@ ShownStore::ShownStore(const std::string& root, ViewOptions options) {
   view_ = std::move(*view);
 }
 
-Result<std::optional<Found>> ShownStore::find(const std::string& path) {
-  ZARRFS_TRY(Found at, view_->attributes(kRootNode));
+Result<std::optional<InodeEntry>> ShownStore::find(const std::string& path) {
+  ZARRFS_TRY(InodeEntry at, view_->attributes(kRootNode));
   std::istringstream components(path);
   for (std::string name; std::getline(components, name, '/');) {
     ZARRFS_TRY(const auto next, view_->find(at.id, name));

@@ -20,7 +20,7 @@ class ShownStore {
 
   [[nodiscard]] View& view() { return *view_; }
   /// Walks from the root; nothing where a component is absent.
-  Result<std::optional<Found>> find(const std::string& path);
+  Result<std::optional<InodeEntry>> find(const std::string& path);
   /// Whether the path is proven absent. Faults count as present.
   bool absent(const std::string& path);
   /// The fault of looking `path` up; nothing where that works.

@@ -19,7 +19,7 @@ namespace zarrfs::test {
 /// What an array is to be. Defaults: 4 x 4 elements of uint16 in one shard of 2 x 2 raw chunks.
 struct ArrayPlan {
   std::vector<std::uint64_t> shape = {4, 4};
-  std::vector<std::uint64_t> shard_shape = {4, 4};  ///< Of the stored objects.
+  std::vector<std::uint64_t> shard_shape = {4, 4};  ///< Without sharding, of the chunks.
   std::vector<std::uint64_t> chunk_shape = {2, 2};  ///< Empty: no sharding.
   Json data_type = "uint16";
   Json fill_value = 0;

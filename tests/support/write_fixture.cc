@@ -92,9 +92,9 @@ std::unique_ptr<Writer> Writer::open(const std::shared_ptr<MemoryStore>& store,
   return writer;
 }
 
-Result<void> Writer::put(std::uint64_t chunk, ByteView bytes, bool held) {
+Result<void> Writer::put(std::uint64_t chunk, ByteView bytes, bool quarantined) {
   const std::uint64_t n = per_shard(*array_);
-  return buffer_->put(array_, {chunk / n}, chunk % n, bytes, held);
+  return buffer_->put(array_, {chunk / n}, chunk % n, bytes, quarantined);
 }
 
 bool Writer::is_logged(std::uint64_t chunk) const {
@@ -110,12 +110,12 @@ Result<void> Writer::remove(std::uint64_t chunk) {
 
 Result<void> Writer::sync(std::uint64_t chunk) {
   const std::uint64_t cell[] = {chunk / per_shard(*array_)};
-  return buffer_->sync(array_->cell_path(cell), chunk % per_shard(*array_));
+  return buffer_->sync(array_->shard_path(cell), chunk % per_shard(*array_));
 }
 
 Result<void> Writer::commit(std::uint64_t chunk) {
   const std::uint64_t cell[] = {chunk / per_shard(*array_)};
-  return buffer_->commit(array_->cell_path(cell));
+  return buffer_->commit(array_->shard_path(cell));
 }
 
 Result<std::optional<Bytes>> Writer::read(std::uint64_t chunk) {

@@ -35,7 +35,7 @@ class Writer {
   /// Null where it cannot be opened; `error` says why.
   static std::unique_ptr<Writer> open(const std::shared_ptr<MemoryStore>& store,
                                       WriteOptions options, Error* error = nullptr);
-  Result<void> put(std::uint64_t chunk, ByteView bytes, bool held = false);
+  Result<void> put(std::uint64_t chunk, ByteView bytes, bool quarantined = false);
   Result<void> remove(std::uint64_t chunk);
   /// Whether the latest write of the chunk, which is not published yet, is in the log.
   [[nodiscard]] bool is_logged(std::uint64_t chunk) const;

@@ -62,7 +62,7 @@ class ArrayReaderTest : public ::testing::Test {
   std::vector<std::string> visit(const Chunk& cell, std::uint64_t first = 0,
                                  std::size_t most = 1000) {
     std::vector<std::string> seen;
-    const auto visited = reader->visit_cell(cell, first, [&](const ArrayReader::Visited& one) {
+    const auto visited = reader->visit_shard(cell, first, [&](const ArrayReader::Visited& one) {
       std::string name = std::to_string(one.number) + ":";
       for (const auto coordinate : one.chunk) name += std::to_string(coordinate);
       if (!one.damage.empty()) name += "!";
@@ -103,7 +103,7 @@ TEST_F(ArrayReaderTest, TheFirstChunkOfAShardCostsTwoRangedReadsAndEachNextOne) 
 
 TEST_F(ArrayReaderTest, ManyLooksInARowOpenAShardOnce) {
   write_shard(ShardBytes(4).add(0, "aaaa").add(3, "dddd"));
-  CellInHand hand;
+  ShardInHand hand;
   EXPECT_TRUE(reader->find_chunk(Chunk{0, 0}, &hand)->has_value());
   EXPECT_FALSE(reader->find_chunk(Chunk{0, 1}, &hand)->has_value());
   replace_shard(whole_shard());
@@ -116,7 +116,7 @@ TEST_F(ArrayReaderTest, ManyLooksInARowOpenAShardOnce) {
 
 TEST_F(ArrayReaderTest, AShardThatCannotBeReadIsOpenedAnewByTheNextLook) {
   write_shard(ShardBytes(4).add(0, "aaaa").with_bad_checksum());
-  CellInHand hand;
+  ShardInHand hand;
   EXPECT_FALSE(reader->find_chunk(Chunk{0, 0}, &hand));
   replace_shard(whole_shard());
   const auto found = reader->find_chunk(Chunk{0, 0}, &hand);
@@ -129,8 +129,8 @@ TEST_F(ArrayReaderTest, MissingShardsAndMissingEntriesAreAbsent) {
   write_shard(ShardBytes(4).add(2, "cccc"));
   EXPECT_EQ(read({0, 0}), "-");
   EXPECT_EQ(read({1, 0}), "cccc");
-  EXPECT_FALSE(reader->cell_status(Chunk{0, 1})->has_value());
-  EXPECT_EQ((*reader->cell_status(Chunk{0, 0}))->st_size, 4 + 64 + 4);
+  EXPECT_FALSE(reader->shard_status(Chunk{0, 1})->has_value());
+  EXPECT_EQ((*reader->shard_status(Chunk{0, 0}))->st_size, 4 + 64 + 4);
 }
 
 TEST_F(ArrayReaderTest, OffsetsCountFromTheStartOfTheFileWhereTheIndexComesFirst) {
@@ -251,7 +251,7 @@ TEST_F(ArrayReaderTest, AFailedReadOfTheIndexIsNotKept) {
 TEST_F(ArrayReaderTest, ADirectoryInTheShardsPlaceIsDamage) {
   std::filesystem::create_directories(directory / "a/c/0/0");
   EXPECT_EQ(fault_of({0, 0}), Fault::kDamaged);
-  EXPECT_EQ(reader->cell_status(Chunk{0, 0}).error().fault, Fault::kDamaged);
+  EXPECT_EQ(reader->shard_status(Chunk{0, 0}).error().fault, Fault::kDamaged);
 }
 
 TEST_F(ArrayReaderTest, VisitsByNumberFromAnyNumberOn) {

@@ -98,7 +98,7 @@ TEST(ChunkNames, EveryNumberStandsForOnePart) {
   const ChunkNames names({Kind::kDefault, '/'}, {2, 3, 2});
   EXPECT_EQ(names.nodes(), 12U + 1 + 2 + 6);
   for (std::uint64_t number = 0; number < names.nodes(); ++number) {
-    const NamedPart part = names.part_of(number);
+    const ChunkOrPrefix part = names.part_of(number);
     EXPECT_EQ(part.directory, number >= 12U);
     EXPECT_EQ(names.number_of(part), number);
   }

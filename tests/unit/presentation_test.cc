@@ -69,9 +69,9 @@ TEST(Presentation, StoredBytesComeBackAsTheyWere) {
            Row{"generic", zstd, ByteRule::kVerbatim},
            Row{"generic", zstd + R"(, {"name": "crc32c"})", ByteRule::kTrim},
            Row{"generic", R"({"name": "numcodecs.crc32"}, {"name": "crc32c"})", ByteRule::kTrim},
-           Row{"ome", zstd, ByteRule::kRecontain},
-           Row{"ome", zstd + R"(, {"name": "crc32c"})", ByteRule::kRecontain},
-           Row{"ome", R"({"name": "numcodecs.lz4"})", ByteRule::kRecontain},
+           Row{"ome", zstd, ByteRule::kBloscWrap},
+           Row{"ome", zstd + R"(, {"name": "crc32c"})", ByteRule::kBloscWrap},
+           Row{"ome", R"({"name": "numcodecs.lz4"})", ByteRule::kBloscWrap},
            Row{"netcdf", R"({"name": "crc32c"})", ByteRule::kTrim},
            Row{"netcdf", R"({"name": "crc32c"}, {"name": "gzip", "configuration": {"level": 1}})",
                ByteRule::kDecode},
@@ -81,10 +81,10 @@ TEST(Presentation, StoredBytesComeBackAsTheyWere) {
     ASSERT_EQ(p.rule, row.rule) << p.reason;
     const auto stored = p.layout->chunk_chain().encode(some_elements(p));
     ASSERT_TRUE(stored) << stored.error().message;
-    const auto shown = p.show(*stored);
+    const auto shown = p.present(*stored);
     ASSERT_TRUE(shown) << shown.error().message;
     EXPECT_EQ(p.shown_size(stored->size()).value_or(0), shown->size());
-    const auto again = p.unshow(*shown);
+    const auto again = p.restore(*shown);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, *stored);
   }
@@ -93,14 +93,14 @@ TEST(Presentation, StoredBytesComeBackAsTheyWere) {
 TEST(Presentation, ChunksShorterThanTheirChecksumsAreDamaged) {
   const Presentation p = present(plain("uint16", R"({"name": "crc32c"})"), with_profile("generic"));
   EXPECT_EQ(p.shown_size(3).error().fault, Fault::kDamaged);
-  EXPECT_EQ(p.show(Bytes(3)).error().fault, Fault::kDamaged);
+  EXPECT_EQ(p.present(Bytes(3)).error().fault, Fault::kDamaged);
   EXPECT_EQ(p.shown_size(4).value_or(9), 0U);
 }
 
 TEST(Presentation, ContainedChunksThatProgramsWroteAreEncodedAnew) {
   const std::string zstd = R"({"name": "zstd", "configuration": {"level": 3, "checksum": false}})";
   const Presentation p = present(plain("uint16", zstd), with_profile("ome"));
-  ASSERT_EQ(p.rule, ByteRule::kRecontain);
+  ASSERT_EQ(p.rule, ByteRule::kBloscWrap);
   CodecSpec spec;
   spec.name = "blosc";
   spec.configuration =
@@ -111,10 +111,10 @@ TEST(Presentation, ContainedChunksThatProgramsWroteAreEncodedAnew) {
   const Bytes raw = some_elements(p);
   const auto written = (*blosc)->encode(raw, elements);
   ASSERT_TRUE(written);
-  const auto stored = p.unshow(*written);
+  const auto stored = p.restore(*written);
   ASSERT_TRUE(stored) << stored.error().message;
   EXPECT_EQ(p.layout->chunk_chain().decode(*stored).value_or(Bytes{}), raw);
-  EXPECT_FALSE(p.unshow(Bytes(40)));
+  EXPECT_FALSE(p.restore(Bytes(40)));
 }
 
 TEST(Presentation, PayloadAsLongAsItsElementsIsShownRaw) {
@@ -123,7 +123,7 @@ TEST(Presentation, PayloadAsLongAsItsElementsIsShownRaw) {
   document["chunk_grid"]["configuration"]["chunk_shape"] = json("[4, 8]");
   document["codecs"][0]["configuration"]["chunk_shape"] = json("[4, 8]");
   const Presentation p = present(document, with_profile("ome"));
-  ASSERT_EQ(p.rule, ByteRule::kRecontain);
+  ASSERT_EQ(p.rule, ByteRule::kBloscWrap);
   // A frame of 32 bytes that holds 32: header (4 magic, 1 descriptor, 1 size), then a raw block of
   // 20 and one of 12 bytes repeated.
   Bytes frame = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 32, 0xa0, 0, 0};
@@ -132,7 +132,7 @@ TEST(Presentation, PayloadAsLongAsItsElementsIsShownRaw) {
   Bytes raw(frame.begin() + 9, frame.begin() + 29);
   raw.insert(raw.end(), 12, 7);
   // One byte longer than what it holds: shown as any other.
-  const auto longer = p.show(frame);
+  const auto longer = p.present(frame);
   ASSERT_TRUE(longer) << longer.error().message;
   EXPECT_EQ(longer->size(), frame.size() + 24);
   // With an RLE block in the place of the raw one's last byte the frame has 32 bytes.
@@ -140,12 +140,12 @@ TEST(Presentation, PayloadAsLongAsItsElementsIsShownRaw) {
   for (std::uint8_t i = 0; i < 19; ++i) equal.push_back(i);
   equal.insert(equal.end(), {0x6b, 0, 0, 7});  // 13 times 7
   ASSERT_EQ(equal.size(), 32U);
-  const auto shown = p.show(equal);
+  const auto shown = p.present(equal);
   ASSERT_TRUE(shown) << shown.error().message;
   EXPECT_EQ(shown->size(), equal.size() + 24);
   raw[19] = 7;
   EXPECT_TRUE(std::equal(raw.begin(), raw.end(), shown->begin() + 24));
-  const auto stored = p.unshow(*shown);
+  const auto stored = p.restore(*shown);
   ASSERT_TRUE(stored) << stored.error().message;
   EXPECT_EQ(p.layout->chunk_chain().decode(*stored).value_or(Bytes{}), raw);
 }
@@ -154,12 +154,12 @@ TEST(Presentation, WidenedElementsComeBackNarrow) {
   const Presentation p = present(plain("bfloat16"), with_profile("generic"));
   ASSERT_EQ(p.rule, ByteRule::kDecode);
   const Bytes stored = {0xc0, 0x3f, 0, 0, 0x80, 0xbf, 0x80, 0x7f, 0, 0x40, 0, 0xc0};
-  const auto shown = p.show(stored);
+  const auto shown = p.present(stored);
   ASSERT_TRUE(shown) << shown.error().message;
   EXPECT_EQ(shown->size(), p.fixed_size);
   EXPECT_EQ(load_little<float>(*shown), 1.5F);
-  EXPECT_EQ(p.unshow(*shown).value_or(Bytes{}), stored);
-  EXPECT_EQ(p.unshow(Bytes(5)).error().fault, Fault::kInvalid);
+  EXPECT_EQ(p.restore(*shown).value_or(Bytes{}), stored);
+  EXPECT_EQ(p.restore(Bytes(5)).error().fault, Fault::kInvalid);
 }
 
 TEST(Presentation, ChunksLargerThanTheArrayAreClampedForNetcdf) {
@@ -170,8 +170,8 @@ TEST(Presentation, ChunksLargerThanTheArrayAreClampedForNetcdf) {
   ASSERT_EQ(p.rule, ByteRule::kDecode) << p.reason;
   EXPECT_EQ(p.document["chunks"], json("[2, 2]"));
   EXPECT_EQ(p.chunk_counts, (std::vector<std::uint64_t>{2, 1}));
-  EXPECT_EQ(p.show(Bytes{1, 2, 3, 4, 5, 6}).value_or(Bytes{}), (Bytes{1, 2, 4, 5}));
-  EXPECT_EQ(p.unshow(Bytes{1, 2, 4, 5}).value_or(Bytes{}), (Bytes{1, 2, 9, 4, 5, 9}));
+  EXPECT_EQ(p.present(Bytes{1, 2, 3, 4, 5, 6}).value_or(Bytes{}), (Bytes{1, 2, 4, 5}));
+  EXPECT_EQ(p.restore(Bytes{1, 2, 4, 5}).value_or(Bytes{}), (Bytes{1, 2, 9, 4, 5, 9}));
 }
 
 TEST(Presentation, NetcdfHidesWhatItsReaderCannotOpen) {
@@ -198,8 +198,8 @@ TEST(Presentation, RechunkingGivesTheGridAskedFor) {
   EXPECT_EQ(p.chunk_counts, (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(p.fixed_size, 32U);
   EXPECT_EQ(p.document["compressor"], nullptr);
-  EXPECT_EQ(p.show_elements(Bytes(32, 1)).value_or(Bytes{}), Bytes(32, 1));
-  EXPECT_EQ(p.unshow(Bytes(32)).error().fault, Fault::kReadOnly);
+  EXPECT_EQ(p.present_elements(Bytes(32, 1)).value_or(Bytes{}), Bytes(32, 1));
+  EXPECT_EQ(p.restore(Bytes(32)).error().fault, Fault::kReadOnly);
   EXPECT_FALSE(p.read_only_reason.empty());
 }
 
@@ -246,7 +246,7 @@ TEST(Presentation, V3ViewLeavesOutShardingAndNothingElse) {
   EXPECT_EQ(p.document["codecs"][0]["name"], "bytes");
   EXPECT_TRUE(p.attributes.is_null());
   EXPECT_EQ(p.keys.separator, '/');
-  EXPECT_EQ(p.unshow(Bytes{1, 2}).value_or(Bytes{}), (Bytes{1, 2}));
+  EXPECT_EQ(p.restore(Bytes{1, 2}).value_or(Bytes{}), (Bytes{1, 2}));
 }
 
 TEST(Presentation, V3ViewCanBeRechunkedAndMaterialised) {
@@ -277,7 +277,7 @@ TEST(Presentation, ArraysWithASkippedCodecAreReadOnly) {
               with_profile("generic"));
   EXPECT_EQ(p.rule, ByteRule::kVerbatim);
   EXPECT_NE(p.read_only_reason.find("someone.watermark"), std::string::npos);
-  EXPECT_EQ(p.unshow(Bytes(12)).error().fault, Fault::kReadOnly);
+  EXPECT_EQ(p.restore(Bytes(12)).error().fault, Fault::kReadOnly);
 }
 
 TEST(Presentation, MissingChunksOfCompressedArraysAreMadeUpEncoded) {
@@ -288,7 +288,7 @@ TEST(Presentation, MissingChunksOfCompressedArraysAreMadeUpEncoded) {
   const Presentation p = present(document, with_profile("xarray"));
   EXPECT_EQ(p.materialise, Materialise::kLookup);
   ASSERT_TRUE(p.fill_chunk);
-  const auto stored = p.unshow(*p.fill_chunk);
+  const auto stored = p.restore(*p.fill_chunk);
   ASSERT_TRUE(stored);
   EXPECT_EQ(p.layout->chunk_chain().decode(*stored).value_or(Bytes{}),
             (Bytes{2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1}));

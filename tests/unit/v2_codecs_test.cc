@@ -269,14 +269,14 @@ TEST(V2Codecs, ReadersWithBloscGetOtherCodecsInABloscContainer) {
   for (const Row& row : {
            Row{"ome", "uint16",
                R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})",
-               "<u2", kBlosc, "null", "C", ByteRule::kRecontain, 124},
+               "<u2", kBlosc, "null", "C", ByteRule::kBloscWrap, 124},
            Row{"ome", "uint16",
                R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": true}},
                   {"name": "crc32c"})",
-               "<u2", kBlosc, "null", "C", ByteRule::kRecontain, 120},
+               "<u2", kBlosc, "null", "C", ByteRule::kBloscWrap, 120},
            Row{"ome", "uint16", R"(LITTLE, {"name": "numcodecs.lz4"})", "<u2",
                R"({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0, "blocksize": 0})",
-               "null", "C", ByteRule::kRecontain, 120},
+               "null", "C", ByteRule::kBloscWrap, 120},
            Row{"ome", "uint16", R"(LITTLE, {"name": "gzip", "configuration": {"level": 1}})", "<u2",
                R"({"id": "gzip", "level": 1})", "null", "C", ByteRule::kVerbatim, 100},
            Row{"ome", "uint16", R"(LITTLE, {"name": "numcodecs.bz2"})", "<u2", "null", "null", "C",
@@ -298,7 +298,7 @@ TEST(V2Codecs, ZstdFramesWithoutSizeAreContainedOrDecoded) {
   ArrayCircumstances circumstances;
   circumstances.zstd_without_size = true;
   const Presentation contained = present(document, with_profile("generic"), circumstances);
-  EXPECT_EQ(contained.rule, ByteRule::kRecontain);
+  EXPECT_EQ(contained.rule, ByteRule::kBloscWrap);
   ViewOptions options = with_profile("generic");
   options.columns = {{"compressors", "zstd"}};
   const Presentation decoded = present(document, options, circumstances);

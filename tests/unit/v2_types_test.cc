@@ -244,11 +244,11 @@ TEST(V2Types, HalfFloatsAreShownAsFloatsToReadersThatKnowOnlyThose) {
     EXPECT_EQ(p.document["fill_value"], fill);
     EXPECT_EQ(p.fixed_size, 24U);
     const Bytes stored = {0x00, 0x3E, 0x00, 0xBC, 0, 0, 0, 0, 0, 0, 0, 0};  // 1.5, -1
-    const auto shown = p.show(stored);
+    const auto shown = p.present(stored);
     ASSERT_TRUE(shown) << shown.error().message;
     EXPECT_EQ(load_little<float>(*shown), 1.5F);
     EXPECT_EQ(load_little<float>(ByteView(*shown).subspan(4)), -1.0F);
-    const auto written = p.unshow(*shown);
+    const auto written = p.restore(*shown);
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().fault, Fault::kReadOnly);
   }

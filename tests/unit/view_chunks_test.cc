@@ -78,8 +78,8 @@ TEST(ViewChunks, BothSeparatorsAreAnsweredAndLeadToTheSameFile) {
   maker.array("", four_shards()).chunk("", {3, 2}, counting_elements(1, 4));
   for (const char separator : {'.', '/'}) {
     ShownStore shown(maker.root(), with_separator(separator));
-    const Found flat = **shown.find("3.2");
-    const Found nested = **shown.find("3/2");
+    const InodeEntry flat = **shown.find("3.2");
+    const InodeEntry nested = **shown.find("3/2");
     EXPECT_EQ(flat.id, nested.id);
     EXPECT_EQ(flat.status.st_ino, nested.status.st_ino);
     EXPECT_TRUE(shown.absent("0/0"));
@@ -195,10 +195,10 @@ TEST(ViewChunks, AReplacedShardGetsOtherNodesAndOpenFilesKeepTheirs) {
   StoreMaker maker;
   maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
   ShownStore shown(maker.root());
-  const Found before = **shown.find("0.0");
+  const InodeEntry before = **shown.find("0.0");
   const auto file = *shown.view().open_file(before.id);
   maker.chunk("", {0, 0}, counting_elements(70, 4));
-  const Found after = **shown.find("0.0");
+  const InodeEntry after = **shown.find("0.0");
   EXPECT_NE(before.id, after.id);
   EXPECT_EQ(before.status.st_ino, after.status.st_ino);
   EXPECT_EQ(*read_all(*file), text_of(counting_elements(1, 4)));
@@ -308,9 +308,9 @@ TEST(ViewChunks, ImmutableStoresAreCachedForEver) {
   ViewOptions options;
   options.immutable = true;
   ShownStore shown(maker.root(), options);
-  EXPECT_TRUE((*shown.find("0.0"))->for_ever);
-  EXPECT_TRUE((*shown.find(".zarray"))->for_ever);
-  EXPECT_FALSE((*shown.find(".zarrfs/report.json"))->for_ever);
+  EXPECT_TRUE((*shown.find("0.0"))->immutable);
+  EXPECT_TRUE((*shown.find(".zarray"))->immutable);
+  EXPECT_FALSE((*shown.find(".zarrfs/report.json"))->immutable);
   EXPECT_EQ(*shown.read("0.0"), text_of(counting_elements(1, 4)));
 }
 

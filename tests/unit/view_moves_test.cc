@@ -106,7 +106,7 @@ TEST_F(ViewMoves, AFileThatIsRenamedWhileItIsOpenedIsNeverTheNextOneOfItsName) {
   const auto holder = create("a", "0.0.__lock");
   ASSERT_TRUE(holder->write(0, {reinterpret_cast<const std::uint8_t*>(bytes.data()), 8}));
   const NodeId array = (*shown_->find("a"))->id;
-  const Found looked_up = **shown_->find("a/0.0.__lock");
+  const InodeEntry looked_up = **shown_->find("a/0.0.__lock");
   ASSERT_TRUE(view().make_directory(kRootNode, "d", 0755));  // the array is looked at again
   std::atomic<bool> paused = false;
   std::future<Result<Created>> next;
@@ -139,7 +139,7 @@ TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
   const auto holder = create("a", "0.0.__lock");
   ASSERT_TRUE(holder->write(0, {reinterpret_cast<const std::uint8_t*>(bytes.data()), 8}));
   const NodeId array = (*shown_->find("a"))->id;
-  const Found looked_up = **shown_->find("a/0.0.__lock");
+  const InodeEntry looked_up = **shown_->find("a/0.0.__lock");
   ASSERT_TRUE(view().rename(array, "0.0.__lock", array, "0.0", true));
   holder->closed();
   const auto waiter = view().open_for_writing(looked_up.id, O_RDWR);
@@ -200,7 +200,7 @@ TEST_F(ViewMoves, AFileThatIsStoredBeforeItIsOpenedIsLookedUpAgain) {
   const auto first = create("a", "notes.txt");
   ASSERT_TRUE(first->write(0, {reinterpret_cast<const std::uint8_t*>("old"), 3}));
   first->closed();
-  const Found looked_up = **shown_->find("a/notes.txt");
+  const InodeEntry looked_up = **shown_->find("a/notes.txt");
   ASSERT_TRUE(view().publish());
   for (const int flags : {O_WRONLY, O_WRONLY | O_TRUNC}) {
     const auto opened = view().open_for_writing(looked_up.id, flags);

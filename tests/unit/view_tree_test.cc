@@ -148,7 +148,7 @@ TEST(ViewTree, AReplacedDocumentIsSeenWithinASecond) {
   StoreMaker maker;
   maker.array("");
   ShownStore shown(maker.root());
-  const Found before = **shown.find(".zarray");
+  const InodeEntry before = **shown.find(".zarray");
   ArrayPlan larger;
   larger.shape = {400, 4};
   maker.array("", larger);
@@ -207,7 +207,7 @@ TEST(ViewTree, PresentedFilesAreReadOnlyAndOwnedAsAsked) {
   options.gid = 56;
   options.umask = 0027;
   ShownStore shown(maker.root(), options);
-  const Found chunk = **shown.find("0.0");
+  const InodeEntry chunk = **shown.find("0.0");
   EXPECT_EQ(chunk.status.st_mode, static_cast<mode_t>(S_IFREG | 0440));
   EXPECT_EQ(chunk.status.st_uid, 1234U);
   EXPECT_EQ(chunk.status.st_gid, 56U);

@@ -1,4 +1,4 @@
-#include "tools/cells.h"
+#include "tools/stored_shards.h"
 
 #include <algorithm>
 #include <charconv>
@@ -36,7 +36,7 @@ class CellLister {
   CellLister(Store& store, const std::string& path, const ArrayMetadata& array)
       : store_(store), path_(path), array_(array), counts_(array.grid.counts()) {}
 
-  Result<StoredCells> run() {
+  Result<StoredShards> run() {
     ZARRFS_CHECK(list_directory(""));
     std::sort(found_.cells.begin(), found_.cells.end());
     std::sort(found_.outside.begin(), found_.outside.end());
@@ -77,7 +77,7 @@ class CellLister {
     found_.cells.push_back(linear_of(*cell, counts_));
   }
 
-  // Whether the directory `name` can hold stored objects or directories that do.
+  // Whether the directory `name` can hold shards or directories that do.
   [[nodiscard]] bool leads_to_keys(std::string_view name) const {
     const ChunkKeyEncoding& encoding = array_.key_encoding;
     if (encoding.separator != '/' || counts_.empty()) return false;
@@ -95,12 +95,13 @@ class CellLister {
   const std::string& path_;
   const ArrayMetadata& array_;
   std::vector<std::uint64_t> counts_;
-  StoredCells found_;
+  StoredShards found_;
 };
 
 }  // namespace
 
-Result<StoredCells> list_cells(Store& store, const std::string& path, const ArrayMetadata& array) {
+Result<StoredShards> list_shards(Store& store, const std::string& path,
+                                 const ArrayMetadata& array) {
   return CellLister(store, path, array).run();
 }
 

@@ -1,4 +1,4 @@
-#include "core/chunks/cell_directory.h"
+#include "core/chunks/shard_directory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -29,8 +29,8 @@ void sort_unique(std::vector<std::uint64_t>& numbers) {
 }
 }  // namespace
 
-CellListings::Numbers CellListings::kept(const std::string& directory,
-                                         const FileIdentity* identity) {
+ShardListings::Numbers ShardListings::kept(const std::string& directory,
+                                           const FileIdentity* identity) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(recent_.begin(), recent_.end(),
                                   [&](const Kept& one) { return one.directory == directory; });
@@ -44,7 +44,7 @@ CellListings::Numbers CellListings::kept(const std::string& directory,
   return found->numbers;
 }
 
-void CellListings::keep(Kept listing) {
+void ShardListings::keep(Kept listing) {
   const std::lock_guard lock(mutex_);
   numbers_kept_ += listing.numbers->size();
   recent_.push_front(std::move(listing));
@@ -54,7 +54,7 @@ void CellListings::keep(Kept listing) {
   }
 }
 
-Result<CellListings::Numbers> CellListings::list(
+Result<ShardListings::Numbers> ShardListings::list(
     Store& store, const std::string& directory,
     const std::function<std::optional<std::uint64_t>(const std::string&)>& parse) {
   if (immutable_) {
@@ -82,23 +82,23 @@ Result<CellListings::Numbers> CellListings::list(
   return shared;
 }
 
-CellDirectory::CellDirectory(std::shared_ptr<Store> store, std::string array_path,
-                             ChunkKeyEncoding keys, std::vector<std::uint64_t> counts,
-                             std::shared_ptr<CellListings> listings)
+ShardDirectory::ShardDirectory(std::shared_ptr<Store> store, std::string array_path,
+                               ChunkKeyEncoding keys, std::vector<std::uint64_t> counts,
+                               std::shared_ptr<ShardListings> listings)
     : store_(std::move(store)),
       array_path_(std::move(array_path)),
       keys_(keys),
       counts_(std::move(counts)),
       listings_(std::move(listings)) {}
 
-std::string CellDirectory::directory_of(std::span<const std::uint64_t> prefix) const {
+std::string ShardDirectory::directory_of(std::span<const std::uint64_t> prefix) const {
   std::string path = array_path_;
   if (keys_.kind == ChunkKeyEncoding::Kind::kDefault) path = join_path(path, "c");
   for (const std::uint64_t coordinate : prefix) path = join_path(path, std::to_string(coordinate));
   return path;
 }
 
-Result<CellListings::Numbers> CellDirectory::next_coordinates(
+Result<ShardListings::Numbers> ShardDirectory::next_coordinates(
     std::span<const std::uint64_t> prefix) {
   // Whatever the array's shape is now: the listing may be kept longer.
   return listings_->list(*store_, directory_of(prefix), [](const std::string& name) {
@@ -106,7 +106,7 @@ Result<CellListings::Numbers> CellDirectory::next_coordinates(
   });
 }
 
-Result<CellListings::Numbers> CellDirectory::flat_cells() {
+Result<ShardListings::Numbers> ShardDirectory::flat_cells() {
   const ChunkNames names({keys_.kind, '.'}, counts_);
   return listings_->list(*store_, array_path_,
                          [&names](const std::string& name) -> std::optional<std::uint64_t> {
@@ -116,7 +116,7 @@ Result<CellListings::Numbers> CellDirectory::flat_cells() {
                          });
 }
 
-Result<std::vector<std::uint64_t>> CellDirectory::along_next_axis(
+Result<std::vector<std::uint64_t>> ShardDirectory::along_next_axis(
     std::span<const AxisRange> fixed) {
   std::vector<std::uint64_t> found;
   if (nested()) {
@@ -136,8 +136,8 @@ Result<std::vector<std::uint64_t>> CellDirectory::along_next_axis(
   return found;
 }
 
-Result<void> CellDirectory::collect(std::span<const AxisRange> fixed, Coordinates& prefix,
-                                    std::vector<std::uint64_t>& found) {
+Result<void> ShardDirectory::collect(std::span<const AxisRange> fixed, Coordinates& prefix,
+                                     std::vector<std::uint64_t>& found) {
   ZARRFS_TRY(const auto next, next_coordinates(prefix));
   const auto end = std::lower_bound(next->begin(), next->end(), counts_[prefix.size()]);
   if (prefix.size() == fixed.size()) {
@@ -154,8 +154,8 @@ Result<void> CellDirectory::collect(std::span<const AxisRange> fixed, Coordinate
   return {};
 }
 
-Result<void> CellDirectory::visit(std::uint64_t first,
-                                  const std::function<bool(const Coordinates&)>& visit) {
+Result<void> ShardDirectory::visit(std::uint64_t first,
+                                   const std::function<bool(const Coordinates&)>& visit) {
   if (first >= checked_product(counts_).value_or(0)) return {};
   if (nested()) {
     Coordinates prefix;
@@ -169,9 +169,9 @@ Result<void> CellDirectory::visit(std::uint64_t first,
   return {};
 }
 
-Result<bool> CellDirectory::visit_below(Coordinates& prefix, const Coordinates& start,
-                                        bool at_start,
-                                        const std::function<bool(const Coordinates&)>& visit) {
+Result<bool> ShardDirectory::visit_below(Coordinates& prefix, const Coordinates& start,
+                                         bool at_start,
+                                         const std::function<bool(const Coordinates&)>& visit) {
   ZARRFS_TRY(const auto next, next_coordinates(prefix));
   const std::size_t axis = prefix.size();
   const auto end = std::lower_bound(next->begin(), next->end(), counts_[axis]);

@@ -1,4 +1,4 @@
-// Which stored objects (shards; chunks where there is no sharding) the directory of an array holds.
+// Which shards the directory of an array holds.
 // Source: Zarr v3 core ("Chunk key encoding"), Zarr v2 specification.
 #pragma once
 
@@ -11,15 +11,16 @@
 
 namespace zarrfs {
 
-struct StoredCells {
-  std::vector<std::uint64_t> cells;  ///< Linear numbers, in C order of the grid, ascending.
-  std::vector<std::string> outside;  ///< Keys of objects beyond the grid (after a resize).
+struct StoredShards {
+  std::vector<std::uint64_t>
+      cells;  ///< Where they are: linear numbers, in C order of the grid, ascending.
+  std::vector<std::string> outside;  ///< Keys of shards beyond the grid (after a resize).
   std::vector<std::string> others;   ///< Files and directories that are neither, without metadata.
 };
 
 /// Lists the directory of the array at `path`. Costs one listing of each directory; memory grows by
-/// eight bytes for each stored object.
-Result<StoredCells> list_cells(Store& store, const std::string& path, const ArrayMetadata& array);
+/// eight bytes for each shard.
+Result<StoredShards> list_shards(Store& store, const std::string& path, const ArrayMetadata& array);
 
 /// The coordinates that a key stands for; nothing where it is not a key as ChunkKeyEncoding writes
 /// it. The coordinates may lie outside the grid.

@@ -1,4 +1,4 @@
-#include "core/present/recontain.h"
+#include "core/present/blosc_wrap.h"
 
 #include <gtest/gtest.h>
 
@@ -32,42 +32,42 @@ const Sample kSamples[] = {
      "02013002400000004000000023000000140000000b0000001f00010027500000000000"},
 };
 
-TEST(Recontain, BuffersAreThoseThatBloscDecodes) {
+TEST(BloscWrap, BuffersAreThoseThatBloscDecodes) {
   for (const Sample& sample : kSamples) {
     const Bytes payload = from_hex(sample.payload);
-    const auto buffer = contain(payload, sample.container, sample.decoded, 2, {});
+    const auto buffer = blosc_wrap(payload, sample.container, sample.decoded, 2, {});
     ASSERT_TRUE(buffer) << buffer.error().message;
     EXPECT_EQ(*buffer, from_hex(sample.buffer));
     EXPECT_EQ(static_cast<std::int64_t>(buffer->size()),
-              static_cast<std::int64_t>(payload.size()) + contained_growth(sample.container));
-    const auto back = payload_of(*buffer, sample.container, sample.decoded);
+              static_cast<std::int64_t>(payload.size()) + blosc_wrap_growth(sample.container));
+    const auto back = blosc_unwrap(*buffer, sample.container, sample.decoded);
     ASSERT_TRUE(back);
     EXPECT_EQ(*back, payload);
   }
 }
 
-TEST(Recontain, OtherBuffersAreNotTakenForOurs) {
+TEST(BloscWrap, OtherBuffersAreNotTakenForOurs) {
   for (const Sample& sample : kSamples) {
     const Bytes buffer = from_hex(sample.buffer);
-    EXPECT_FALSE(payload_of(buffer, Container::kZlib, sample.decoded));
-    EXPECT_FALSE(payload_of(buffer, sample.container, sample.decoded + 1));
+    EXPECT_FALSE(blosc_unwrap(buffer, Container::kZlib, sample.decoded));
+    EXPECT_FALSE(blosc_unwrap(buffer, sample.container, sample.decoded + 1));
     for (std::size_t length = 0; length < buffer.size(); ++length) {
-      EXPECT_FALSE(payload_of(ByteView(buffer).first(length), sample.container, sample.decoded));
+      EXPECT_FALSE(blosc_unwrap(ByteView(buffer).first(length), sample.container, sample.decoded));
     }
   }
 }
 
-TEST(Recontain, WrongSizesAreDamage) {
+TEST(BloscWrap, WrongSizesAreDamage) {
   const Bytes lz4 = from_hex(kSamples[1].payload);
-  EXPECT_EQ(contain(lz4, Container::kLz4, 65, 1, {}).error().fault, Fault::kDamaged);
-  EXPECT_EQ(contain(ByteView(lz4).first(3), Container::kLz4, 64, 1, {}).error().fault,
+  EXPECT_EQ(blosc_wrap(lz4, Container::kLz4, 65, 1, {}).error().fault, Fault::kDamaged);
+  EXPECT_EQ(blosc_wrap(ByteView(lz4).first(3), Container::kLz4, 64, 1, {}).error().fault,
             Fault::kDamaged);
-  EXPECT_EQ(contain(lz4, Container::kZstd, 0, 1, {}).error().fault, Fault::kDamaged);
-  EXPECT_EQ(contain(lz4, Container::kZstd, kMaxContained + 1, 1, {}).error().fault,
+  EXPECT_EQ(blosc_wrap(lz4, Container::kZstd, 0, 1, {}).error().fault, Fault::kDamaged);
+  EXPECT_EQ(blosc_wrap(lz4, Container::kZstd, kMaxBloscWrapped + 1, 1, {}).error().fault,
             Fault::kDamaged);
 }
 
-TEST(Recontain, OnlyWhatBloscCanHoldHasAContainer) {
+TEST(BloscWrap, OnlyWhatBloscCanHoldHasAContainer) {
   EXPECT_EQ(container_of("zstd"), Container::kZstd);
   EXPECT_EQ(container_of("lz4"), Container::kLz4);
   EXPECT_EQ(container_of("zlib"), Container::kZlib);

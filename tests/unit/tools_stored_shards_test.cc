@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "tools/cells.h"
 #include "tools/console.h"
+#include "tools/stored_shards.h"
 
 namespace zarrfs {
 namespace {

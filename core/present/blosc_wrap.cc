@@ -1,4 +1,4 @@
-#include "core/present/recontain.h"
+#include "core/present/blosc_wrap.h"
 
 #include <string>
 
@@ -57,18 +57,19 @@ std::string_view container_name(Container container) {
   return "";
 }
 
-std::int32_t contained_growth(Container container) {
+std::int32_t blosc_wrap_growth(Container container) {
   return static_cast<std::int32_t>(kPayload) - static_cast<std::int32_t>(prefix_of(container));
 }
 
-Result<Bytes> contain(ByteView payload, Container container, std::uint64_t decoded_bytes,
-                      std::uint32_t element_size, const CodecChain::Step& codec) {
+Result<Bytes> blosc_wrap(ByteView payload, Container container, std::uint64_t decoded_bytes,
+                         std::uint32_t element_size, const CodecChain::Step& codec) {
   const std::size_t prefix = prefix_of(container);
   if (payload.size() < prefix) {
     return fail(Fault::kDamaged, "lz4 chunk of " + std::to_string(payload.size()) +
                                      " bytes is shorter than its size field, 4");
   }
-  if (payload.size() > 2 * kMaxContained || decoded_bytes == 0 || decoded_bytes > kMaxContained) {
+  if (payload.size() > 2 * kMaxBloscWrapped || decoded_bytes == 0 ||
+      decoded_bytes > kMaxBloscWrapped) {
     return fail(Fault::kDamaged, "chunk of " + std::to_string(payload.size()) + " bytes, decoded " +
                                      std::to_string(decoded_bytes) + ", fits no blosc buffer");
   }
@@ -88,8 +89,9 @@ Result<Bytes> contain(ByteView payload, Container container, std::uint64_t decod
   return make_buffer(raw, container, decoded, element_size);
 }
 
-std::optional<Bytes> payload_of(ByteView buffer, Container container, std::uint64_t decoded_bytes) {
-  if (buffer.size() <= kPayload || decoded_bytes == 0 || decoded_bytes > kMaxContained)
+std::optional<Bytes> blosc_unwrap(ByteView buffer, Container container,
+                                  std::uint64_t decoded_bytes) {
+  if (buffer.size() <= kPayload || decoded_bytes == 0 || decoded_bytes > kMaxBloscWrapped)
     return std::nullopt;
   const std::uint64_t length = buffer.size() - kPayload;
   const bool ours = buffer[0] == kFormatVersion && buffer[2] == flags_of(container) &&

@@ -1,4 +1,4 @@
-// Which stored objects (shards, or chunks of arrays without sharding) of an array exist: found by
+// Which shards (of arrays without sharding, chunks) of an array exist: found by
 // listing the store's directories, so that an empty part of a large grid costs nothing.
 //
 // Memory is bounded by the names in one directory of the store; recent listings are kept for a
@@ -29,11 +29,11 @@ struct AxisRange {
   }
 };
 
-/// Recent listings of directories that hold stored objects, shared by all arrays of a mount.
-class CellListings {
+/// Recent listings of directories that hold shards, shared by all arrays of a mount.
+class ShardListings {
  public:
   /// With `immutable`, a listing is good for ever.
-  explicit CellListings(bool immutable) : immutable_(immutable) {}
+  explicit ShardListings(bool immutable) : immutable_(immutable) {}
 
   using Numbers = std::shared_ptr<const std::vector<std::uint64_t>>;
   /// The names in `directory` for which `parse` gives a number, as sorted numbers. Empty where
@@ -57,12 +57,12 @@ class CellListings {
   std::size_t numbers_kept_ = 0;
 };
 
-class CellDirectory {
+class ShardDirectory {
  public:
-  CellDirectory(std::shared_ptr<Store> store, std::string array_path, ChunkKeyEncoding keys,
-                std::vector<std::uint64_t> counts, std::shared_ptr<CellListings> listings);
+  ShardDirectory(std::shared_ptr<Store> store, std::string array_path, ChunkKeyEncoding keys,
+                 std::vector<std::uint64_t> counts, std::shared_ptr<ShardListings> listings);
 
-  /// Coordinates along the axis after `fixed` at which a stored object (or, below the store's own
+  /// Coordinates along the axis after `fixed` at which a shard (or, below the store's own
   /// directories, a directory for such) exists whose first coordinates lie in `fixed`. Sorted.
   /// fixed.size() < rank.
   Result<std::vector<std::uint64_t>> along_next_axis(std::span<const AxisRange> fixed);
@@ -76,9 +76,9 @@ class CellDirectory {
   /// The directory whose names are the coordinates that follow `prefix`.
   [[nodiscard]] std::string directory_of(std::span<const std::uint64_t> prefix) const;
   /// Those beyond the grid too.
-  Result<CellListings::Numbers> next_coordinates(std::span<const std::uint64_t> prefix);
+  Result<ShardListings::Numbers> next_coordinates(std::span<const std::uint64_t> prefix);
   /// Linear numbers of all cells, where all lie in one directory.
-  Result<CellListings::Numbers> flat_cells();
+  Result<ShardListings::Numbers> flat_cells();
   Result<void> collect(std::span<const AxisRange> fixed, Coordinates& prefix,
                        std::vector<std::uint64_t>& found);
   Result<bool> visit_below(Coordinates& prefix, const Coordinates& start, bool at_start,
@@ -88,7 +88,7 @@ class CellDirectory {
   std::string array_path_;
   ChunkKeyEncoding keys_;
   std::vector<std::uint64_t> counts_;
-  std::shared_ptr<CellListings> listings_;
+  std::shared_ptr<ShardListings> listings_;
 };
 
 }  // namespace zarrfs

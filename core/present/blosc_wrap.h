@@ -24,19 +24,20 @@ Container container_of(std::string_view id);
 std::string_view container_name(Container container);
 
 /// The largest decoded size that one block can have.
-inline constexpr std::uint64_t kMaxContained = std::uint64_t{512} << 20U;
+inline constexpr std::uint64_t kMaxBloscWrapped = std::uint64_t{512} << 20U;
 
-/// Bytes that contain() adds.
-std::int32_t contained_growth(Container container);
+/// Bytes that blosc_wrap() adds.
+std::int32_t blosc_wrap_growth(Container container);
 
-/// `payload` as a blosc buffer. `decoded_bytes` is the size it decodes to (1 to kMaxContained),
+/// `payload` as a blosc buffer. `decoded_bytes` is the size it decodes to (1 to kMaxBloscWrapped),
 /// `codec` what decodes it: asked only where the payload is just as long as what it decodes to,
 /// which blosc takes for not compressed.
-Result<Bytes> contain(ByteView payload, Container container, std::uint64_t decoded_bytes,
-                      std::uint32_t element_size, const CodecChain::Step& codec);
+Result<Bytes> blosc_wrap(ByteView payload, Container container, std::uint64_t decoded_bytes,
+                         std::uint32_t element_size, const CodecChain::Step& codec);
 
-/// The payload of a buffer made by contain(), without decoding it; nothing where a program made the
-/// buffer otherwise.
-std::optional<Bytes> payload_of(ByteView buffer, Container container, std::uint64_t decoded_bytes);
+/// The payload of a buffer made by blosc_wrap(), without decoding it; nothing where a program made
+/// the buffer otherwise.
+std::optional<Bytes> blosc_unwrap(ByteView buffer, Container container,
+                                  std::uint64_t decoded_bytes);
 
 }  // namespace zarrfs

@@ -6,11 +6,8 @@
 
 #include "core/base/json_numbers.h"
 #include "core/chunks/chunk_lister.h"
+#include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
-#include "core/write/ownership.h"
-#include "core/write/whole_file.h"
-#include "core/zarr/chunk_key.h"
-#include "core/zarr/shard_form.h"
 #include "core/zarr/v2_metadata.h"
 #include "core/zarr/zvf.h"
 
@@ -20,79 +17,10 @@ namespace {
 constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
-constexpr const char* kKeyEncoding = "chunk_key_encoding";
-constexpr mode_t kFileMode = 0666;
-/// Chunks that a shard of a new array has room for, however small the array is, along its first
-/// axis: appending must not make a shard of each slice.
-constexpr std::uint64_t kRoomToGrow = 1024;
 
 tl::unexpected<Error> invalid(const std::string& path, const std::string& name,
                               const std::string& what) {
   return fail(Fault::kInvalid, "/" + join_path(path, name) + ": " + what);
-}
-
-/// Whether two array documents differ in nothing but shape, attributes and names.
-bool same_but_shape(const Json& a, const Json& b) {
-  for (const char* member : {"data_type", "chunk_grid", "fill_value", "codecs"}) {
-    if (!same_json(a.value(member, Json()), b.value(member, Json()))) return false;
-  }
-  return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
-}
-
-/// Whether chunks that are called as `written` says are found; either separator is answered.
-bool same_names(const Json& written, const Json& shown) {
-  if (!written.contains(kKeyEncoding)) return true;
-  const auto keys = parse_chunk_key_encoding(written[kKeyEncoding]);
-  const auto shown_keys = parse_chunk_key_encoding(shown.value(kKeyEncoding, Json()));
-  return keys && shown_keys && keys->kind == shown_keys->kind;
-}
-
-/// Elements that tell byte orders and orders of axes apart.
-Bytes sample_of(const Elements& elements) {
-  Bytes sample(elements.bytes());
-  const std::uint64_t size = elements.type.size;
-  for (std::uint64_t i = 0; i < elements.count(); ++i) {
-    const auto value = static_cast<std::uint8_t>(i % 3);
-    sample[i * size] = elements.type.kind == TypeKind::kBool ? value % 2 : value;
-  }
-  return sample;
-}
-
-/// Whether a chunk that is written by the one document is read the same by the other.
-bool same_bytes(const ArrayMetadata& written, const ArrayMetadata& read,
-                std::vector<std::uint64_t> shape) {
-  constexpr std::uint64_t kFew = 3;
-  for (std::uint64_t& edge : shape) edge = std::min(edge, kFew);
-  const auto writer = CodecChain::make(written.codecs, {written.type, shape});
-  const auto reader = CodecChain::make(read.codecs, {read.type, shape});
-  if (!writer || !reader) return false;
-  if (written.type.variable_length()) return read.type.variable_length();
-  const auto encoded = writer->encode(sample_of(writer->decoded()));
-  if (!encoded) return true;  // it takes other numbers only
-  const auto as_written = writer->decode(*encoded);
-  const auto as_read = reader->decode(*encoded);
-  return as_written && as_read && *as_written == *as_read;
-}
-
-Result<std::vector<std::uint64_t>> shape_of(const Json& document, const std::string& path) {
-  std::vector<std::uint64_t> shape;
-  for (const Json& length : document.value("shape", Json::array())) {
-    if (!length.is_number_unsigned()) return invalid(path, "shape", dump_json(length));
-    shape.push_back(length.get<std::uint64_t>());
-  }
-  return shape;
-}
-
-std::vector<std::uint64_t> with_room_to_grow(std::vector<std::uint64_t> shape,
-                                             const std::vector<std::uint64_t>& chunk_shape) {
-  std::uint64_t across = 1;
-  for (std::size_t axis = 1; axis < shape.size() && across < kRoomToGrow; ++axis) {
-    across *= std::max<std::uint64_t>(1, divide_up(shape[axis], chunk_shape[axis]));
-  }
-  const auto room =
-      checked_multiply(chunk_shape[0], std::max<std::uint64_t>(1, kRoomToGrow / across));
-  shape[0] = std::max(shape[0], room.value_or(0));
-  return shape;
 }
 
 Json group_of(Json attributes) {
@@ -168,7 +96,7 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
   auto plain = v3_document_of_v2(written, attributes, state.path);
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
   if (state.kind == NodeState::Kind::kArray) keep_unsaid(state, *plain);
-  ZARRFS_CHECK(write_array(state, std::move(*plain), shown));
+  ZARRFS_CHECK(write_array(state, *plain, shown));
   shared_.spellings.set(state.path, written);
   return {};
 }
@@ -201,10 +129,10 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
   if (state.kind != NodeState::Kind::kArray) return write_array(state, written, Json());
   const Json& shown = state.shown.presentation.document;
-  if (!same_names(written, shown)) return make_array(state, written);
+  if (!finds_chunks_as_named(written, shown)) return make_array(state, written);
   ZARRFS_CHECK(write_array(state, written, shown));
   if (!same_but_shape(written, shown)) return {};  // replaced as a whole
-  return edit_array(state.path, [&](Json& document) {
+  return documents_.edit_array(state.path, [&](Json& document) {
     for (const char* member : {"attributes", "dimension_names"}) {
       document.erase(member);
       if (written.contains(member)) document[member] = written[member];
@@ -217,87 +145,28 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
     ZARRFS_CHECK(check_replaceable(state));
     ZARRFS_CHECK(finish_removals(state.path));
   }
-  const std::lock_guard lock(document_mutex_);
-  ZARRFS_CHECK(store_document(state.path, document));
+  ZARRFS_CHECK(documents_.put(state.path, document));
   return remove_early_documents(state);
 }
 
-Result<void> MetadataEditor::write_array(const NodeState& state, Json plain, const Json& shown) {
+Result<void> MetadataEditor::write_array(const NodeState& state, const Json& plain,
+                                         const Json& shown) {
   if (state.kind == NodeState::Kind::kArray && same_but_shape(plain, shown)) {
     ZARRFS_TRY(const auto shape, shape_of(plain, state.path));
     return resize(state, shape);
   }
-  return make_array(state, std::move(plain));
+  return make_array(state, plain);
 }
 
-/// A program goes by the document that it wrote, not by the one that is shown: where the two would
-/// differ in what a chunk's bytes mean, it would write garbage.
-Result<void> MetadataEditor::check_shown_as_written(const std::string& path,
-                                                    const ArrayMetadata& stored,
-                                                    const ArrayMetadata& written) const {
-  const auto refuse = [&](const std::string& reason) {
-    return fail(Fault::kInvalid, "/" + path + " cannot be made in this mount: " + reason);
-  };
-  auto layout = Layout::make(stored);
-  if (!layout) return refuse(layout.error().message);
-  const std::vector<std::uint64_t> chunk_shape = layout->chunk_shape();
-  const Presentation shown =
-      present_array(path, std::make_shared<const ArrayMetadata>(stored),
-                    std::make_shared<const Layout>(std::move(*layout)),
-                    shared_.profile_of_made.value_or(shared_.profile), shared_.options, {});
-  if (shown.hidden) return refuse(shown.reason);
-  Json document = shown.document;
-  if (shared_.options.format == ViewFormat::kV2) {
-    auto plain = v3_document_of_v2(shown.document, Json(), path);
-    if (!plain) return refuse(plain.error().message);
-    document = std::move(*plain);
-  }
-  const auto as_shown = parse_array(document, path);
-  if (!as_shown) return refuse(as_shown.error().message);
-  if (same_json(written.document["chunk_grid"], document["chunk_grid"]) &&
-      same_bytes(written, *as_shown, chunk_shape)) {
-    return {};
-  }
-  return refuse("it would be shown as " + dump_json(shown.document) +
-                ", and chunks that are written as the document says would be misread");
-}
-
-Result<void> MetadataEditor::make_array(const NodeState& state, Json plain) {
+Result<void> MetadataEditor::make_array(const NodeState& state, const Json& plain) {
   ZARRFS_CHECK(check_replaceable(state));
-  // A document of v3 tells its writer what its chunks are called; one of v2 either way.
-  Result<ChunkKeyEncoding> keys{ChunkKeyEncoding{ChunkKeyEncoding::Kind::kDefault, '/'}};
-  if (shared_.options.format == ViewFormat::kV3 && plain.contains(kKeyEncoding)) {
-    keys = parse_chunk_key_encoding(plain[kKeyEncoding]);
-  }
-  if (!keys) return invalid(state.path, kDocument, keys.error().message);
-  plain[kKeyEncoding] = render_chunk_key_encoding(*keys);
-  const auto as_invalid = [](Error error) {
-    return fail(Fault::kInvalid, std::move(error.message));
-  };
-  auto metadata = parse_array(plain, state.path);
-  if (!metadata) return as_invalid(metadata.error());
-  auto layout = Layout::make(*metadata);
-  if (!layout) return as_invalid(layout.error());
-  const ArrayMetadata written = *metadata;
-  Json document = std::move(plain);
-  if (!layout->sharded() && layout->regular() && !metadata->shape.empty()) {
-    const auto& chunk_shape = layout->chunk_shape();
-    ZARRFS_TRY(const auto shard, choose_shard_shape(shared_.options.writing->shards,
-                                                    with_room_to_grow(metadata->shape, chunk_shape),
-                                                    chunk_shape, metadata->type.size));
-    document = sharded_document(std::move(document), shard, layout->chunk_shape());
-    metadata = parse_array(document, state.path);
-    if (!metadata) return as_invalid(metadata.error());
-    if (auto sharded = Layout::make(*metadata); !sharded) return as_invalid(sharded.error());
-  }
-  ZARRFS_CHECK(check_shown_as_written(state.path, *metadata, written));
+  ZARRFS_TRY(const NewArray made, array_to_store(plain, state.path, shared_.options));
+  const Profile& profile = shared_.profile_of_made.value_or(shared_.profile);
+  ZARRFS_CHECK(check_shown_as_written(made, state.path, profile, shared_.options));
   ZARRFS_CHECK(finish_removals(state.path));
   if (!state.has_document()) ZARRFS_CHECK(orphan_chunks_.park(state.path));
   shared_.spellings.made(state.path);
-  {
-    const std::lock_guard lock(document_mutex_);
-    ZARRFS_CHECK(store_document(state.path, document));
-  }
+  ZARRFS_CHECK(documents_.put(state.path, made.document));
   return remove_early_documents(state);
 }
 
@@ -338,12 +207,12 @@ Result<void> MetadataEditor::resize(const NodeState& state,
     shrinks = shrinks || shape[axis] < array.shape[axis];
   }
   if (shrinks) ZARRFS_CHECK(chunks_.remove_outside(state.shown, shape));
-  return edit_array(state.path, [&](Json& latest) { latest["shape"] = shape; });
+  return documents_.edit_array(state.path, [&](Json& latest) { latest["shape"] = shape; });
 }
 
 Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json& written) {
   if (state.kind == NodeState::Kind::kArray) {
-    return edit_array(state.path, [&](Json& document) {
+    return documents_.edit_array(state.path, [&](Json& document) {
       take_array_attributes(state.shown.presentation.attributes, written,
                             shared_.profile_for(state.path), document);
     });
@@ -369,16 +238,6 @@ Result<void> MetadataEditor::clear_attributes(const std::string& path) {
   auto cleared = write_attributes(*state, Json::object());
   forget();
   return cleared;
-}
-
-template <class Change>
-Result<void> MetadataEditor::edit_array(const std::string& path, Change change) {
-  const std::lock_guard lock(document_mutex_);
-  ZARRFS_TRY(const Node node, load_node(*shared_.store, path));
-  if (node.array == nullptr) return fail(Fault::kStale, "/" + path + " is no array any more");
-  Json document = node.array->document;
-  change(document);
-  return store_document(path, document);
 }
 
 Result<bool> MetadataEditor::has_chunks(const NodeState& state) {
@@ -437,45 +296,6 @@ Result<void> MetadataEditor::remove_early_documents(const NodeState& state) {
   return {};
 }
 
-Result<void> MetadataEditor::store_document(const std::string& path, const Json& document) {
-  ZARRFS_CHECK(drop_consolidated_above(path));
-  return replace_document(path, document);
-}
-
-Result<void> MetadataEditor::drop_consolidated_above(const std::string& path) {
-  for (std::string at = path; !at.empty();) {
-    at = parent_path(at);
-    ZARRFS_TRY(const Node node, load_node(*shared_.store, at));
-    if (node.group == nullptr || !node.group->consolidated) continue;
-    Json document = node.group->document;
-    document.erase("consolidated_metadata");
-    ZARRFS_CHECK(replace_document(at, document));
-  }
-  return {};
-}
-
-Result<void> MetadataEditor::replace_document(const std::string& path, const Json& document) {
-  Store& store = *shared_.store;
-  const std::string file_path = join_path(path, kDocument);
-  const std::string text = dump_document(document);
-  // What cannot be read again loses the node, or with the root's document the whole store.
-  if (const auto read = parse_node(text, path); !read) {
-    return fail(Fault::kInvalid, "/" + read.error().message);
-  }
-  ZARRFS_TRY(const auto stored, store.read_document(file_path, kMaxDocument));
-  if (stored) {  // written anew as a whole: nothing else in it may change
-    const std::string called = "/" + file_path + " of the store cannot be changed";
-    ZARRFS_CHECK(check_integers(stored->text, "attributes", called));
-  }
-  ZARRFS_TRY(const auto before, store.open(file_path));
-  const auto fill = [&](NewFile& file) -> Result<void> {
-    ZARRFS_CHECK(write_text(file, text));
-    return before == nullptr ? give_to_caller(store, file, path) : keep_ownership(file, *before);
-  };
-  ZARRFS_CHECK(replace_file(store, file_path, kFileMode, fill));
-  return store.sync_directory(path);
-}
-
 Result<void> MetadataEditor::remove_document(const std::string& path) {
   const std::lock_guard lock(change_mutex_);
   ZARRFS_TRY(const auto state, nodes_.get(path));
@@ -485,38 +305,17 @@ Result<void> MetadataEditor::remove_document(const std::string& path) {
                                       ": its document was removed, its chunks were not: both are "
                                       "kept");
   }
-  const std::lock_guard document(document_mutex_);
-  ZARRFS_CHECK(drop_consolidated_above(path));
-  ZARRFS_CHECK(shared_.store->remove(join_path(path, kDocument)));
-  auto synced = shared_.store->sync_directory(path);
+  auto removed = documents_.remove(path);
   forget();
-  return synced;
-}
-
-Result<void> MetadataEditor::remove_tree(const std::string& path) {
-  ZARRFS_TRY(const auto entries, shared_.store->list(path));
-  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
-    const std::string below = join_path(path, entry.name);
-    if (entry.kind == EntryKind::kDirectory) {
-      ZARRFS_CHECK(remove_tree(below));
-    } else {
-      ZARRFS_CHECK(shared_.store->remove(below));
-    }
-  }
-  return shared_.store->remove_directory(path);
+  return removed;
 }
 
 Result<void> MetadataEditor::remove_node(const std::string& path) {
   const std::lock_guard lock(change_mutex_);
   ZARRFS_CHECK(shared_.writes->drop_below(path));
-  const std::lock_guard document(document_mutex_);
-  ZARRFS_CHECK(drop_consolidated_above(path));
-  // The document goes first: what a crash leaves is no array with holes.
-  ZARRFS_CHECK(shared_.store->remove(join_path(path, kDocument)));
-  ZARRFS_CHECK(remove_tree(path));
-  auto synced = shared_.store->sync_directory(parent_path(path));
+  auto removed = documents_.remove_node(path);
   forget();
-  return synced;
+  return removed;
 }
 
 Result<void> MetadataEditor::move(const std::string& from, const std::string& to,
@@ -528,14 +327,9 @@ Result<void> MetadataEditor::move(const std::string& from, const std::string& to
     return fail(Fault::kBusy, "/" + from + " cannot be moved: in /" + left.array_path +
                                   " a chunk is not published: " + left.reason);
   }
-  const std::lock_guard document(document_mutex_);
-  ZARRFS_CHECK(drop_consolidated_above(from));
-  ZARRFS_CHECK(drop_consolidated_above(to));
-  ZARRFS_CHECK(rename());
-  ZARRFS_CHECK(shared_.store->sync_directory(parent_path(to)));
-  auto synced = shared_.store->sync_directory(parent_path(from));
+  auto moved = documents_.move(from, to, rename);
   forget();
-  return synced;
+  return moved;
 }
 
 Result<void> MetadataEditor::chunks_changed(const ChunkChanges& changes) {
@@ -566,7 +360,7 @@ Result<void> MetadataEditor::chunks_changed(const ChunkChanges& changes) {
       added.push_back(nonempty_name(before, chunk));
     }
   }
-  auto edited = edit_array(path, [&](Json& document) {
+  auto edited = documents_.edit_array(path, [&](Json& document) {
     Json& attributes = document["attributes"];
     auto names = attributes[kNonemptyChunks].get<std::vector<std::string>>();
     for (const Coordinates& chunk : removed) {

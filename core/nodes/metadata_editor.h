@@ -1,7 +1,6 @@
 // Changes to documents, from what a program writes (.zarray, .zattrs, .zgroup, .zmetadata, or
-// zarr.json of the v3 view) to the store's zarr.json. A document of the store is replaced by a
-// rename and durable before a change is acknowledged; consolidated metadata above it, which
-// readers would believe, is removed first.
+// zarr.json of the v3 view) to the store's zarr.json: what each makes of the node that is there.
+// array_document.h works out what is stored for an array, DocumentStore stores it.
 //
 // Thread-safe; one change at a time. A commit never waits for a change, and a change may wait for
 // commits.
@@ -13,6 +12,7 @@
 #include "core/chunks/chunk_writer.h"
 #include "core/nodes/consolidation.h"
 #include "core/nodes/creation_gate.h"
+#include "core/nodes/document_store.h"
 #include "core/nodes/mount_overlay.h"
 #include "core/nodes/orphan_chunks.h"
 #include "core/write/commit.h"
@@ -28,7 +28,8 @@ class MetadataEditor {
         consolidation_(consolidation),
         overlay_(overlay),
         chunks_(shared),
-        orphan_chunks_(shared, nodes, overlay) {}
+        orphan_chunks_(shared, nodes, overlay),
+        documents_(*shared.store) {}
 
   /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
   /// counts. kInvalid, and nothing is changed, where it cannot be taken. `alone`: held where no
@@ -53,17 +54,11 @@ class MetadataEditor {
   Result<void> write_v2(const NodeState& state, const std::string& name, const Json& written);
   Result<void> write_v3(const NodeState& state, const Json& written);
   Result<void> write_group(const NodeState& state, const Json& document);
-  Result<void> write_array(const NodeState& state, Json plain, const Json& shown);
+  Result<void> write_array(const NodeState& state, const Json& plain, const Json& shown);
   Result<void> write_attributes(const NodeState& state, const Json& written);
-  Result<void> make_array(const NodeState& state, Json plain);
+  Result<void> make_array(const NodeState& state, const Json& plain);
   void keep_unsaid(const NodeState& state, Json& plain) const;
-  [[nodiscard]] Result<void> check_shown_as_written(const std::string& path,
-                                                    const ArrayMetadata& stored,
-                                                    const ArrayMetadata& written) const;
   Result<void> resize(const NodeState& state, const std::vector<std::uint64_t>& shape);
-  /// The array's document with `change` made to it.
-  template <class Change>
-  Result<void> edit_array(const std::string& path, Change change);
 
   Result<bool> has_chunks(const NodeState& state);
   Result<void> check_replaceable(const NodeState& state);
@@ -72,12 +67,8 @@ class MetadataEditor {
   Result<Json> early_attributes(const NodeState& state);
   /// Removes the documents that were written before there was a node, once they are in its own.
   Result<void> remove_early_documents(const NodeState& state);
-  Result<void> store_document(const std::string& path, const Json& document);
   Result<void> check_attributes(const std::string& path, const std::string& name,
                                 std::string_view text) const;
-  Result<void> replace_document(const std::string& path, const Json& document);
-  Result<void> drop_consolidated_above(const std::string& path);
-  Result<void> remove_tree(const std::string& path);
   void forget();
 
   ViewShared& shared_;
@@ -86,10 +77,9 @@ class MetadataEditor {
   MountOverlay& overlay_;
   ChunkWriter chunks_;
   OrphanChunks orphan_chunks_;
+  DocumentStore documents_;
   /// One change at a time; held across commits.
   Ranked<std::mutex, LockRank::kChange> change_mutex_;
-  /// Between reading a document and replacing it.
-  Ranked<std::mutex, LockRank::kDocument> document_mutex_;
 };
 
 }  // namespace zarrfs

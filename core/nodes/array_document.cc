@@ -1,0 +1,146 @@
+#include "core/nodes/array_document.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/codec/codec.h"
+#include "core/present/presentation.h"
+#include "core/zarr/chunk_key.h"
+#include "core/zarr/layout.h"
+#include "core/zarr/shard_form.h"
+#include "core/zarr/tree.h"
+#include "core/zarr/v2_metadata.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr const char* kKeyEncoding = "chunk_key_encoding";
+/// Chunks that a shard of a new array has room for, however small the array is, along its first
+/// axis: appending must not make a shard of each slice.
+constexpr std::uint64_t kRoomToGrow = 1024;
+
+/// Elements that tell byte orders and orders of axes apart.
+Bytes sample_of(const Elements& elements) {
+  Bytes sample(elements.bytes());
+  const std::uint64_t size = elements.type.size;
+  for (std::uint64_t i = 0; i < elements.count(); ++i) {
+    const auto value = static_cast<std::uint8_t>(i % 3);
+    sample[i * size] = elements.type.kind == TypeKind::kBool ? value % 2 : value;
+  }
+  return sample;
+}
+
+/// Whether a chunk that is written by the one document is read the same by the other.
+bool same_bytes(const ArrayMetadata& written, const ArrayMetadata& read,
+                std::vector<std::uint64_t> shape) {
+  constexpr std::uint64_t kFew = 3;
+  for (std::uint64_t& edge : shape) edge = std::min(edge, kFew);
+  const auto writer = CodecChain::make(written.codecs, {written.type, shape});
+  const auto reader = CodecChain::make(read.codecs, {read.type, shape});
+  if (!writer || !reader) return false;
+  if (written.type.variable_length()) return read.type.variable_length();
+  const auto encoded = writer->encode(sample_of(writer->decoded()));
+  if (!encoded) return true;  // it takes other numbers only
+  const auto as_written = writer->decode(*encoded);
+  const auto as_read = reader->decode(*encoded);
+  return as_written && as_read && *as_written == *as_read;
+}
+
+std::vector<std::uint64_t> with_room_to_grow(std::vector<std::uint64_t> shape,
+                                             const std::vector<std::uint64_t>& chunk_shape) {
+  std::uint64_t across = 1;
+  for (std::size_t axis = 1; axis < shape.size() && across < kRoomToGrow; ++axis) {
+    across *= std::max<std::uint64_t>(1, divide_up(shape[axis], chunk_shape[axis]));
+  }
+  const auto room =
+      checked_multiply(chunk_shape[0], std::max<std::uint64_t>(1, kRoomToGrow / across));
+  shape[0] = std::max(shape[0], room.value_or(0));
+  return shape;
+}
+}  // namespace
+
+bool same_but_shape(const Json& a, const Json& b) {
+  for (const char* member : {"data_type", "chunk_grid", "fill_value", "codecs"}) {
+    if (!same_json(a.value(member, Json()), b.value(member, Json()))) return false;
+  }
+  return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
+}
+
+bool finds_chunks_as_named(const Json& written, const Json& shown) {
+  if (!written.contains(kKeyEncoding)) return true;
+  const auto keys = parse_chunk_key_encoding(written[kKeyEncoding]);
+  const auto shown_keys = parse_chunk_key_encoding(shown.value(kKeyEncoding, Json()));
+  return keys && shown_keys && keys->kind == shown_keys->kind;
+}
+
+Result<std::vector<std::uint64_t>> shape_of(const Json& document, const std::string& path) {
+  std::vector<std::uint64_t> shape;
+  for (const Json& length : document.value("shape", Json::array())) {
+    if (!length.is_number_unsigned())
+      return fail(Fault::kInvalid, "/" + join_path(path, "shape") + ": " + dump_json(length));
+    shape.push_back(length.get<std::uint64_t>());
+  }
+  return shape;
+}
+
+Result<NewArray> array_to_store(Json plain, const std::string& path, const ViewOptions& options) {
+  // A document of v3 tells its writer what its chunks are called; one of v2 either way.
+  Result<ChunkKeyEncoding> keys{ChunkKeyEncoding{ChunkKeyEncoding::Kind::kDefault, '/'}};
+  if (options.format == ViewFormat::kV3 && plain.contains(kKeyEncoding)) {
+    keys = parse_chunk_key_encoding(plain[kKeyEncoding]);
+  }
+  if (!keys)
+    return fail(Fault::kInvalid, "/" + join_path(path, "zarr.json") + ": " + keys.error().message);
+  plain[kKeyEncoding] = render_chunk_key_encoding(*keys);
+  const auto as_invalid = [](Error error) {
+    return fail(Fault::kInvalid, std::move(error.message));
+  };
+  auto metadata = parse_array(plain, path);
+  if (!metadata) return as_invalid(metadata.error());
+  auto layout = Layout::make(*metadata);
+  if (!layout) return as_invalid(layout.error());
+  const ArrayMetadata written = *metadata;
+  Json document = std::move(plain);
+  if (!layout->sharded() && layout->regular() && !metadata->shape.empty()) {
+    const auto& chunk_shape = layout->chunk_shape();
+    ZARRFS_TRY(const auto shard, choose_shard_shape(options.writing->shards,
+                                                    with_room_to_grow(metadata->shape, chunk_shape),
+                                                    chunk_shape, metadata->type.size));
+    document = sharded_document(std::move(document), shard, layout->chunk_shape());
+    metadata = parse_array(document, path);
+    if (!metadata) return as_invalid(metadata.error());
+    if (auto sharded = Layout::make(*metadata); !sharded) return as_invalid(sharded.error());
+  }
+  return NewArray{std::move(document), std::move(*metadata), written};
+}
+
+Result<void> check_shown_as_written(const NewArray& array, const std::string& path,
+                                    const Profile& profile, const ViewOptions& options) {
+  const auto refuse = [&](const std::string& reason) {
+    return fail(Fault::kInvalid, "/" + path + " cannot be made in this mount: " + reason);
+  };
+  auto layout = Layout::make(array.stored);
+  if (!layout) return refuse(layout.error().message);
+  const std::vector<std::uint64_t> chunk_shape = layout->chunk_shape();
+  const Presentation shown =
+      present_array(path, std::make_shared<const ArrayMetadata>(array.stored),
+                    std::make_shared<const Layout>(std::move(*layout)), profile, options, {});
+  if (shown.hidden) return refuse(shown.reason);
+  Json document = shown.document;
+  if (options.format == ViewFormat::kV2) {
+    auto plain = v3_document_of_v2(shown.document, Json(), path);
+    if (!plain) return refuse(plain.error().message);
+    document = std::move(*plain);
+  }
+  const auto as_shown = parse_array(document, path);
+  if (!as_shown) return refuse(as_shown.error().message);
+  if (same_json(array.written.document["chunk_grid"], document["chunk_grid"]) &&
+      same_bytes(array.written, *as_shown, chunk_shape)) {
+    return {};
+  }
+  return refuse("it would be shown as " + dump_json(shown.document) +
+                ", and chunks that are written as the document says would be misread");
+}
+
+}  // namespace zarrfs

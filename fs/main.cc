@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   const zarrfs::Streams streams = {std::cin, std::cout, std::cerr};
   try {
     zarrfs::Commands commands = zarrfs::mount_commands();
-    zarrfs::Commands tools = zarrfs::tool_commands();
+    zarrfs::Commands tools = zarrfs::tools::tool_commands();
     std::move(tools.begin(), tools.end(), std::back_inserter(commands));
     const int status = zarrfs::run_program({argv, argv + argc}, commands, streams);
     if (std::cout.flush()) return status;

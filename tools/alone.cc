@@ -7,7 +7,7 @@
 #include "core/write/log.h"
 #include "core/write/write_buffer.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -58,4 +58,4 @@ Result<std::vector<StoreLock>> be_alone(const std::string& directory) {
   return locks;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

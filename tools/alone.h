@@ -7,7 +7,7 @@
 #include "core/base/result.h"
 #include "core/write/lock.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// Whether the store in `directory` has chunks that are not published: kBusy where it has.
 Result<void> check_published(const std::string& directory);
@@ -17,4 +17,4 @@ Result<void> check_published(const std::string& directory);
 /// chunks there that are not published.
 Result<std::vector<StoreLock>> be_alone(const std::string& directory);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace zarrfs {
+namespace zarrfs::tools {
 double ChunkMap::largest_mean() const {
   double largest = 1;
   for (const MapCell& cell : cells) {
@@ -44,4 +44,4 @@ std::vector<Colour> ChunkMap::colours(Measure measure) const {
   return picture;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -7,7 +7,7 @@
 
 #include "tools/terminal.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// What is known of the chunks that one cell of a picture stands for.
 struct MapCell {
@@ -34,4 +34,4 @@ struct ChunkMap {
   [[nodiscard]] std::vector<Colour> colours(Measure measure) const;
 };
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -10,7 +10,7 @@
 #include "tools/stored_place.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 // A chunk of an array of a store, named by the path that some mount or store gives it: "a/b/0.1.2",
@@ -271,4 +271,4 @@ std::unique_ptr<Command> ls_command() { return std::make_unique<Ls>(); }
 std::unique_ptr<Command> cat_command() { return std::make_unique<Cat>(); }
 std::unique_ptr<Command> locate_command() { return std::make_unique<Locate>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -1,6 +1,6 @@
 #include "tools/chunks_ahead.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 constexpr std::size_t kMostWaiting = 16;
 constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 20U;
@@ -40,4 +40,4 @@ Result<void> ChunksAhead::use_first() {
   return use_(first.chunk, first.bytes);
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "core/zarr/array_reader.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 class ChunksAhead {
  public:
@@ -41,4 +41,4 @@ class ChunksAhead {
   ChunkBytes last_;  // that was fetched
 };
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -1,6 +1,6 @@
 #include "tools/commands.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 Commands tool_commands() {
   Commands commands;
@@ -22,4 +22,4 @@ Commands tool_commands() {
   return commands;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

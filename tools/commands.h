@@ -3,7 +3,7 @@
 
 #include "core/cli/command.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// One of each, in the order in which `zarrfs --help` lists them.
 Commands tool_commands();
@@ -24,4 +24,4 @@ std::unique_ptr<Command> recover_command();
 std::unique_ptr<Command> map_command();
 std::unique_ptr<Command> stats_command();
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -13,7 +13,7 @@
 #include "tools/source.h"
 #include "tools/target.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr mode_t kPermissionBits = 0777;
@@ -181,4 +181,4 @@ class Compact final : public Command {
 
 std::unique_ptr<Command> compact_command() { return std::make_unique<Compact>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

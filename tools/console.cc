@@ -11,7 +11,7 @@
 #include "core/base/json.h"
 #include "core/cli/command.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::time_t kPatience = 2;  // Seconds after which a second interruption ends all.
@@ -152,4 +152,4 @@ std::string human_seconds(double seconds) {
   return text;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

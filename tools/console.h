@@ -15,8 +15,10 @@
 #include "core/cli/exit_code.h"
 
 namespace zarrfs {
-
 struct Streams;
+}
+
+namespace zarrfs::tools {
 
 struct Console {
   /// Terminals are recognised where the streams are the process's own.
@@ -90,4 +92,4 @@ std::string human_count(std::uint64_t count);
 /// "2:05", "1:00:07".
 std::string human_seconds(double seconds);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -16,7 +16,7 @@
 #include "tools/stored_shards.h"
 #include "tools/target.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 // A document of the result that is not copied from the source.
@@ -458,4 +458,4 @@ Result<void> discard_conversion(const Console& console, const std::string& sourc
   return {};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

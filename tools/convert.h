@@ -12,7 +12,7 @@
 #include "tools/console.h"
 #include "tools/convert_plan.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 struct ConversionOptions {
   Form form;
@@ -34,4 +34,4 @@ Result<bool> convert_store(const Console& console, const std::string& source,
 Result<void> discard_conversion(const Console& console, const std::string& source,
                                 const std::string& target, bool in_place);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

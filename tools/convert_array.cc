@@ -8,7 +8,7 @@
 #include "tools/shard_writer.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::size_t kTargetIndexCache = std::size_t{64} << 20U;
@@ -366,4 +366,4 @@ std::unique_ptr<Conversion> copy_conversion(const Source& source, std::vector<st
   return std::make_unique<CopyConversion>(source, std::move(files), target);
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

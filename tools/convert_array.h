@@ -12,7 +12,7 @@
 #include "tools/convert_plan.h"
 #include "tools/target.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 class Conversion {
  public:
@@ -46,4 +46,4 @@ std::unique_ptr<Conversion> shown_conversion(const Source& source, const SourceA
 std::unique_ptr<Conversion> copy_conversion(const Source& source, std::vector<std::string> files,
                                             Target& target);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -5,7 +5,7 @@
 #include "tools/parallel.h"
 #include "tools/source.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 class Convert final : public Command {
@@ -116,4 +116,4 @@ std::unique_ptr<Command> reshard_command() {
                                    "Give sharded arrays another shard shape");
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -12,7 +12,7 @@
 
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -254,4 +254,4 @@ Result<bool> ConversionPlace::discard(const std::string& source_path,
   return fail(Fault::kExists, path + " is no unfinished conversion, and is left alone");
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -13,7 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 class ConversionPlace {
  public:
@@ -48,4 +48,4 @@ class ConversionPlace {
   Fd lock_;
 };
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 Json codec_json(const CodecSpec& spec) {
@@ -156,4 +156,4 @@ ArrayPlan plan_v2(const SourceArray& array, const Presentation& shown) {
   return plan;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

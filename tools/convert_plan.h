@@ -12,7 +12,7 @@
 #include "core/zarr/shard_form.h"
 #include "tools/source.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// The form that a conversion gives to arrays.
 struct Form {
@@ -56,4 +56,4 @@ Result<ArrayPlan> plan_array(const SourceArray& array, const Form& form);
 /// Plans the conversion of an array to v2, as `shown` has it.
 ArrayPlan plan_v2(const SourceArray& array, const Presentation& shown);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -12,7 +12,7 @@
 #include "tools/source.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 27U;  // 1 GiB of them.
@@ -269,4 +269,4 @@ class Diff final : public Command {
 
 std::unique_ptr<Command> diff_command() { return std::make_unique<Diff>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -9,7 +9,7 @@
 #include "core/base/json.h"
 #include "core/codec/numeric.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -242,4 +242,4 @@ std::string ElementGauge::text_of(const Bytes& element) const {
   return number_text(type_, element);
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "core/codec/data_type.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// Gives each element a number: its value; the magnitude of a complex one; of a struct, that of one
 /// field; of text and of raw bytes, how many of the other values come before it. Keeps the smallest
@@ -56,4 +56,4 @@ class ElementGauge {
   std::vector<double> places_;     // of the names, by that number
 };
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -10,7 +10,7 @@
 #include "tools/shown.h"
 #include "tools/source.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 struct ArrayFacts {
@@ -273,4 +273,4 @@ class Info final : public Command {
 
 std::unique_ptr<Command> info_command() { return std::make_unique<Info>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -9,7 +9,7 @@
 #include "tools/scan.h"
 #include "tools/source.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::uint64_t kMaxPictureEdge = 4096;  // cells of a PNG along one axis
@@ -276,4 +276,4 @@ class Map final : public Command {
 
 std::unique_ptr<Command> map_command() { return std::make_unique<Map>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

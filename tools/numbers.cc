@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/cli/lengths.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 std::string quoted(const std::string& text) { return '"' + printable(text) + '"'; }
@@ -129,4 +129,4 @@ CLI::Validator number_between(double least, double most) {
   return {complaint, range.str()};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

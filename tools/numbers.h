@@ -3,7 +3,7 @@
 
 #include "core/cli/command.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// Refuses what is no whole decimal number from `least` to what 64 bits hold, naming the value:
 /// CLI11 itself would take the nearest number that there is, and read one that begins with 0 as
@@ -29,4 +29,4 @@ CLI::Option* add_numbers(CLI::App& app, const std::string& name,
 CLI::Option* add_numbers(CLI::App& app, const std::string& name, std::vector<double>& numbers,
                          std::size_t count, const std::string& help);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -9,7 +9,7 @@
 
 #include "tools/console.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 unsigned default_threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 16U); }
 
@@ -44,4 +44,4 @@ Result<void> parallel_for(std::uint64_t count, unsigned threads,
   return {};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

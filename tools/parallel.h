@@ -6,7 +6,7 @@
 
 #include "core/base/result.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// Threads to use where the user gave none: one for each processor, at most 16.
 unsigned default_threads();
@@ -17,4 +17,4 @@ unsigned default_threads();
 Result<void> parallel_for(std::uint64_t count, unsigned threads,
                           const std::function<Result<void>(std::uint64_t)>& work);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::array<std::string_view, 11> kCounters = {
@@ -61,4 +61,4 @@ std::string prometheus_text(const Json& statistics, const std::string& mount) {
   return text;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

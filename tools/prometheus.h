@@ -6,11 +6,11 @@
 
 #include "core/base/json.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// One sample for each number of `statistics` (.zarrfs/stats.json), labelled with the mount's path:
 /// `zarrfs_index_reads_total{mount="/mnt"} 3`; of "requests" and "errors" one for each operation.
 /// What only grows is a counter, all else a gauge.
 std::string prometheus_text(const Json& statistics, const std::string& mount);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -5,7 +5,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 class Recover final : public Command {
@@ -53,4 +53,4 @@ class Recover final : public Command {
 
 std::unique_ptr<Command> recover_command() { return std::make_unique<Recover>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

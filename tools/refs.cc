@@ -16,7 +16,7 @@
 #include "tools/stored_place.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -315,4 +315,4 @@ class Refs final : public Command {
 
 std::unique_ptr<Command> refs_command() { return std::make_unique<Refs>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

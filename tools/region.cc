@@ -4,7 +4,7 @@
 
 #include "core/zarr/grid.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 // Items of the wire format of vlen-utf8: count, then each item's length and bytes.
@@ -217,4 +217,4 @@ Result<void> RegionReader::copy_part(const ChunkPart& part, const Box& box, Valu
   return {};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -7,7 +7,7 @@
 #include "core/base/result.h"
 #include "core/zarr/array_reader.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// A box of elements: from `begin` (inclusive) to `end` (exclusive) on each axis.
 struct Box {
@@ -64,4 +64,4 @@ class RegionReader {
   std::uint32_t element_size_ = 0;  // after widening; 0: variable length
 };
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -7,7 +7,7 @@
 #include "tools/console.h"
 #include "tools/parallel.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 bool shards_are_files(const Layout& layout) {
@@ -255,4 +255,4 @@ Result<Totals> scan_array(ArrayReader& reader, const std::vector<std::uint64_t>&
   return totals;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -10,7 +10,7 @@
 #include "tools/source.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// One fault found in a store.
 struct Damage {
@@ -64,4 +64,4 @@ struct ScanOptions {
 Result<Totals> scan_array(ArrayReader& reader, const std::vector<std::uint64_t>& cells,
                           const ScanOptions& options);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -6,7 +6,7 @@
 #include "tools/chunks_ahead.h"
 #include "tools/console.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 // Appends ranges of files and of memory to one file, in few and large operations.
@@ -147,4 +147,4 @@ Result<void> for_each_chunk_of(
   return {};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -9,7 +9,7 @@
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 struct ShardContents {
   std::uint64_t chunks = 0;
@@ -29,4 +29,4 @@ Result<void> for_each_chunk_of(
     const std::function<Result<void>(const std::vector<std::uint64_t>& chunk, std::uint64_t entry)>&
         visit);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

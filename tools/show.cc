@@ -10,7 +10,7 @@
 #include "tools/source.h"
 #include "tools/terminal.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::uint64_t kMaxImageEdge = 4096;  // pixels of a PNG along one axis
@@ -296,4 +296,4 @@ class Show final : public Command {
 
 std::unique_ptr<Command> show_command() { return std::make_unique<Show>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -7,7 +7,7 @@
 #include "core/zarr/grid.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 Result<bool> lies_in_image(const Source& source, const std::string& path) {
@@ -110,4 +110,4 @@ std::string describe_rule(const Presentation& presentation) {
   return text;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -7,7 +7,7 @@
 #include "core/present/presentation.h"
 #include "tools/source.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// The view that a command was asked about.
 struct ShownAs {
@@ -25,4 +25,4 @@ Result<Presentation> presentation_of(const Source& source, const SourceArray& ar
 /// "verbatim", "trimmed", "decoded", ...: what a presentation does to the bytes of chunks.
 std::string describe_rule(const Presentation& presentation);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

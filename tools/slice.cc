@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "tools/console.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::uint64_t kThinnest = 8;  // pixels that the short side keeps
@@ -288,4 +288,4 @@ Result<PlaneValues> read_plane(const RegionReader& region, const Plane& plane, E
   return PlaneReader(region, plane, gauge, on_damage).run();
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -13,7 +13,7 @@
 #include "tools/element_gauge.h"
 #include "tools/region.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// Elements [begin, end) along one axis.
 struct AxisSlice {
@@ -73,4 +73,4 @@ struct PlaneValues {
 Result<PlaneValues> read_plane(const RegionReader& region, const Plane& plane, ElementGauge& gauge,
                                const std::function<void(const Error&)>& on_damage);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

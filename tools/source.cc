@@ -12,7 +12,7 @@
 #include "core/zarr/ways.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr std::size_t kIndexCacheBytes = std::size_t{256} << 20U;
@@ -200,4 +200,4 @@ std::string clean_path(const std::string& typed) {
 
 std::string shown_path(const std::string& path) { return printable("/" + path, PATH_MAX); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -15,7 +15,7 @@ namespace CLI {
 class App;
 }
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// A node of either format. A v2 array is held as the v3 metadata that say the same: its chunk keys
 /// are of the kind "v2", its compressor and filters are codecs.
@@ -78,4 +78,4 @@ std::string clean_path(const std::string& typed);
 /// "/" for "", "/a" for "a", printable: how nodes are named to users.
 std::string shown_path(const std::string& path);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -11,7 +11,7 @@
 #include "tools/numbers.h"
 #include "tools/prometheus.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr const char* kStatistics = ".zarrfs/stats.json";
@@ -117,4 +117,4 @@ class Stats final : public Command {
 
 std::unique_ptr<Command> stats_command() { return std::make_unique<Stats>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -4,7 +4,7 @@
 
 #include "core/store/part_file.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 Result<std::optional<StoredPlace>> place_of_object(Store& store, const std::string& path) {
   ZARRFS_TRY(const auto file, store.open(path));
@@ -16,4 +16,4 @@ Result<std::optional<StoredPlace>> place_of_object(Store& store, const std::stri
   return StoredPlace{path, {0, file->size()}, !made};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -6,7 +6,7 @@
 
 #include "core/store/store.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 /// Where the bytes of a shard lie.
 struct StoredPlace {
@@ -18,4 +18,4 @@ struct StoredPlace {
 /// of other formats it is the file that has the chunk.
 Result<std::optional<StoredPlace>> place_of_object(Store& store, const std::string& path);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

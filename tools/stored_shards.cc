@@ -6,7 +6,7 @@
 #include "core/zarr/grid.h"
 #include "core/zarr/tree.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -159,4 +159,4 @@ bool is_own_name(std::string_view name) {
   return name.starts_with(".zarrfs") || name.ends_with(kUnfinished);
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

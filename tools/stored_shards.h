@@ -9,7 +9,7 @@
 #include "core/store/store.h"
 #include "core/zarr/metadata.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 struct StoredShards {
   std::vector<std::uint64_t>
@@ -45,4 +45,4 @@ inline constexpr std::string_view kUnfinished = ".zarrfs-new";
 /// Whether `name` belongs to zarrfs itself: it begins with ".zarrfs", or ends with kUnfinished.
 bool is_own_name(std::string_view name);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -7,7 +7,7 @@
 
 #include "core/zarr/tree.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kDirectoryMode = 0777;
@@ -102,4 +102,4 @@ Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRan
   return true;
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

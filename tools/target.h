@@ -11,7 +11,7 @@
 #include "core/base/result.h"
 #include "core/store/store.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 class Target {
  public:
@@ -58,4 +58,4 @@ std::string temporary_beside(const std::string& path);
 /// Whether the two files hold the same bytes.
 Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRange range_b);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 constexpr Colour kLineColour = {0, 0, 0};
@@ -163,4 +163,4 @@ Result<void> write_png(const std::string& path, const std::vector<Colour>& cells
   return {};
 }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

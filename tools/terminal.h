@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "tools/console.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 
 using Colour = std::array<std::uint8_t, 3>;  // red, green, blue
 
@@ -44,4 +44,4 @@ Result<void> write_png(const std::string& path, const std::vector<Colour>& cells
                        std::uint64_t rows, std::uint64_t columns, std::uint64_t square,
                        std::uint64_t shard_rows, std::uint64_t shard_columns);
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -6,7 +6,7 @@
 #include "tools/scan.h"
 #include "tools/source.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 class Verify final : public Command {
@@ -138,4 +138,4 @@ class Verify final : public Command {
 
 std::unique_ptr<Command> verify_command() { return std::make_unique<Verify>(); }
 
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

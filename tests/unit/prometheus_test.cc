@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 TEST(Prometheus, HasASampleForEachNumber) {
@@ -24,4 +24,4 @@ zarrfs_write{mount="/mnt/a \"b\"\\",operation="shards"} 1
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

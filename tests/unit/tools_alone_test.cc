@@ -4,11 +4,11 @@
 #include "tests/support/store_maker.h"
 #include "tools/alone.h"
 
-namespace zarrfs::test {
+namespace zarrfs::tools {
 namespace {
 
 TEST(Alone, ChunksThatWaitForTheirArrayAreNotPublished) {
-  StoreMaker maker;
+  test::StoreMaker maker;
   maker.group("").array("a");
   EXPECT_TRUE(check_published(maker.root()));
   EXPECT_TRUE(be_alone(maker.root()));
@@ -20,4 +20,4 @@ TEST(Alone, ChunksThatWaitForTheirArrayAreNotPublished) {
 }
 
 }  // namespace
-}  // namespace zarrfs::test
+}  // namespace zarrfs::tools

@@ -8,7 +8,7 @@
 #include "tools/slice.h"
 #include "tools/terminal.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 using testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(TerminalPicture, HasColoursOrCharacters) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

@@ -3,7 +3,7 @@
 #include "tools/console.h"
 #include "tools/stored_shards.h"
 
-namespace zarrfs {
+namespace zarrfs::tools {
 namespace {
 
 using Kind = ChunkKeyEncoding::Kind;
@@ -46,4 +46,4 @@ TEST(HumanNumbers, AreShortAndExactEnough) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::tools

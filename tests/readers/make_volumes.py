@@ -4,6 +4,7 @@ Each volume is a directory of STORE with one array, "a" (of blosc2 "a.b2nd"); wh
 with axes c, z, y, x. WRITER is tensorstore or cloud-volume (Neuroglancer precomputed), wkw (webknossos-wrap), or blosc2 (b2nd, any axes).
 """
 import json
+import math
 import os
 import random
 import sys
@@ -11,6 +12,18 @@ import sys
 import numpy as np
 
 TYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "float32"]
+MOST_CHUNKS = 512  # thousands of tiny chunks take the readers many minutes, and tell no more
+
+
+def few(shape, chunk):
+    """`chunk`, longer along the axis that it divides most, until an array of `shape` has no more than MOST_CHUNKS of them."""
+    chunk = list(chunk)
+    counts = [-(-size // part) for size, part in zip(shape, chunk)]
+    while math.prod(counts) > MOST_CHUNKS:
+        axis = counts.index(max(counts))
+        chunk[axis] = min(2 * chunk[axis], shape[axis])
+        counts[axis] = -(-shape[axis] // chunk[axis])
+    return chunk
 
 
 def values_of(numbers, dtype, shape):
@@ -43,7 +56,8 @@ def write_tensorstore(choose, path):
 
     encoding, types, channels, more = random_encoding(choose)
     chunk = [choose.choice([1, 3, 8, 16, 32]) for _ in range(3)]
-    scale = {"key": "a", "size": [choose.randint(1, 70) for _ in range(3)], "resolution": [8, 8.5, 30], "encoding": encoding, "chunk_size": chunk,
+    size = [choose.randint(1, 70) for _ in range(3)]
+    scale = {"key": "a", "size": size, "resolution": [8, 8.5, 30], "encoding": encoding, "chunk_size": few(size, chunk),
              "voxel_offset": [choose.choice([0, 0, 5, -17]) for _ in range(3)], **more}
     if choose.random() < 0.7:
         scale["sharding"] = random_sharding(choose)
@@ -73,7 +87,7 @@ def write_cloud_volume(choose, path):
     offset = [choose.choice([0, 16, 64]) for _ in range(3)]
     info = cloudvolume.CloudVolume.create_new_info(
         num_channels=choose.choice(channels), layer_type="image", data_type=dtype, encoding=encoding, resolution=[8, 8, 30], voxel_offset=offset,
-        chunk_size=chunk, volume_size=size)
+        chunk_size=few(size, chunk), volume_size=size)
     info["scales"][0].update({"key": "a", **more})
     volume = cloudvolume.CloudVolume("file://" + path, info=info, compress=choose.choice(["gzip", "", "zstd"]), fill_missing=True, progress=False)
     volume.commit_info()
@@ -92,7 +106,7 @@ def write_wkw(choose, path):
     cube = block * edge
     with wkw.Dataset.create(os.path.join(path, "a"), header) as volume:
         numbers = np.random.default_rng(choose.getrandbits(32))
-        files = [choose.randint(1, 3) for _ in range(3)]
+        files = [choose.randint(1, 3 if edge < 4 else 2) for _ in range(3)]
         for place in np.ndindex(*files):
             last = tuple(number + 1 for number in place) == tuple(files)
             if last or choose.random() < 0.8:
@@ -107,7 +121,7 @@ def write_blosc2(choose, path):
 
     rank = choose.randint(1, 5)
     shape = [choose.randint(1, 40 if rank < 4 else 9) for _ in range(rank)]
-    chunks = [choose.randint(1, size) for size in shape]
+    chunks = few(shape, [choose.randint(1, size) for size in shape])
     blocks = [choose.randint(1, size) for size in chunks]
     dtype = np.dtype(choose.choice("<>") + choose.choice(["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]))
     codec = choose.choice([blosc2.Codec.BLOSCLZ, blosc2.Codec.LZ4, blosc2.Codec.LZ4HC, blosc2.Codec.ZLIB, blosc2.Codec.ZSTD])

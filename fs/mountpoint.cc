@@ -110,11 +110,12 @@ Result<void> check_apart(const std::string& source, const std::string& mountpoin
   if (problem) return fail(system_error(problem.value(), "source " + printable(source)));
   if (contains(canonical, mountpoint)) {
     return fail(Fault::kInvalid, "mountpoint " + printable(mountpoint) +
-                                     " lies within the source " + printable(canonical));
+                                     " lies within the source " + printable(canonical) +
+                                     ": mount elsewhere");
   }
   if (contains(mountpoint, canonical)) {
     return fail(Fault::kInvalid, "source " + printable(canonical) + " lies within the mountpoint " +
-                                     printable(mountpoint));
+                                     printable(mountpoint) + ": mount elsewhere");
   }
   return {};
 }

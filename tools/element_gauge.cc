@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/codec/numeric.h"
+#include "core/present/v2_types.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -169,6 +170,15 @@ Result<ElementGauge> ElementGauge::make(const DataType& type, const std::string&
   return gauge;
 }
 
+void ElementGauge::leave_out_missing(const Json& attributes) {
+  if (!attributes.is_object() || !field_.empty() || !is_number(type_)) return;
+  for (const char* name : {kFillAttribute, kMissingAttribute}) {
+    if (!attributes.contains(name)) continue;
+    auto marker = fill_attribute(type_, Json{{kFillAttribute, attributes[name]}});
+    if (marker) missing_.push_back(std::move(*marker));
+  }
+}
+
 bool ElementGauge::has_names() const {
   return !is_number(type_) && !is_complex(type_) && !is_time(type_);
 }
@@ -198,6 +208,11 @@ double ElementGauge::take_name(ByteView element) {
 std::optional<double> ElementGauge::take(ByteView element) {
   if (!field_.empty()) element = element.subspan(offset_, type_.size);
   if (has_names()) return take_name(element);
+  const auto is_element = [&](const Bytes& marker) { return std::ranges::equal(marker, element); };
+  if (std::ranges::any_of(missing_, is_element)) {
+    ++left_out_;
+    return std::nullopt;
+  }
   const double number = number_of_element(element);
   if (!std::isfinite(number)) return std::nullopt;
   if (low_element_.empty() || number < low_) {

@@ -20,7 +20,13 @@ class ElementGauge {
   /// struct; empty: the first one. kInvalid where the type has no such field.
   static Result<ElementGauge> make(const DataType& type, const std::string& field);
 
-  /// Nothing: not a number, not a time, an infinity.
+  /// Elements that the attributes of the array mark as missing (`_FillValue`, `missing_value`) are
+  /// nothing, too, where they are numbers.
+  void leave_out_missing(const Json& attributes);
+  /// How many elements were nothing for that.
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+
+  /// Nothing: not a number, not a time, an infinity, missing.
   std::optional<double> take(ByteView element);
   /// All elements were taken.
   void finish();
@@ -48,6 +54,8 @@ class ElementGauge {
   DataType type_;           // of what is drawn, widened
   std::string field_;       // empty: the whole element
   std::size_t offset_ = 0;  // of the field
+  std::vector<Bytes> missing_;
+  std::uint64_t left_out_ = 0;
   double low_ = 0;
   double high_ = 0;
   Bytes low_element_;

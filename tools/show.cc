@@ -85,7 +85,8 @@ class Show final : public Command {
     app.add_option("-o,--output", output_, "A PNG file to write, rather than the terminal");
     app.footer(
         "What is larger than the picture is thinned out: a point shows one element, not a mean.\n"
-        "Text is coloured by its order. Red or X: damaged. Dark grey or blank: not a number.");
+        "Text is coloured by its order. Red or X: damaged. Dark grey or blank: not a number, or\n"
+        "missing by the attribute _FillValue or missing_value.");
   }
 
   int run(const Streams& streams) override {
@@ -118,6 +119,7 @@ class Show final : public Command {
     fit(plane, most.rows, most.columns, kMostEnlarged);
     if (!output_.empty()) shrink_to_elements(plane);
     ZARRFS_TRY(ElementGauge gauge, ElementGauge::make(metadata.type, field_));
+    gauge.leave_out_missing(metadata.attributes);
     ZARRFS_CHECK(check_range(gauge));
     const RegionReader region(*reader);
     ZARRFS_TRY(const PlaneValues values, read_plane(region, plane, gauge, [&](const Error& error) {
@@ -227,6 +229,9 @@ class Show final : public Command {
     if (values.missing > 0) {
       out << ", " << human_count(values.missing) << " of " << human_count(values.chunks)
           << " chunks missing (fill value)";
+    }
+    if (gauge.left_out() > 0) {
+      out << ", " << human_count(gauge.left_out()) << " points missing (_FillValue, missing_value)";
     }
     if (values.damaged > 0) out << ", " << human_count(values.damaged) << " chunks damaged";
     out << '\n';

@@ -164,6 +164,12 @@ def test_a_mount_without_a_place_makes_one_and_umount_removes_it(store, tmp_path
     assert os.listdir(os.path.join(beside, "own.zarr")) and not os.path.exists(os.path.join(beside, "own.mount.zarr"))
 
 
+def test_in_the_store_itself_no_place_is_made(store):
+    before = sorted(os.listdir(store.path))
+    done = subprocess.run([DAEMON, "mount", "."], cwd=store.path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode != 0 and done.stderr.endswith(": mount elsewhere\n") and sorted(os.listdir(store.path)) == before
+
+
 def test_what_was_asked_for_is_not_told(store, mountpoint):
     assert mount_here("/", store.path, str(mountpoint), "-o", "ro,profile=generic") == ""
     assert subprocess.run([DAEMON, "umount", str(mountpoint)]).returncode == 0

@@ -1,4 +1,5 @@
 """show: pictures of slices."""
+import json
 import os
 import subprocess
 
@@ -49,6 +50,19 @@ def test_large_planes_are_thinned_out_and_read_no_more_chunks_than_points(store)
     assert "\u2580" in told and "\x1b[38;5;" in told and "thinned" not in told
     plain = run("show", store, "a").stdout
     assert b"\x1b" not in plain and b"@" in plain  # characters into a pipe
+
+
+def test_what_attributes_mark_as_missing_is_no_value(store, tmp_path):
+    document = json.loads((store / "a" / "zarr.json").read_text())
+    values = values_of(store / "a")
+    document["attributes"] = {"_FillValue": int(values.max()), "missing_value": int(values.min())}
+    (store / "a" / "zarr.json").write_text(json.dumps(document))
+    image, told = picture(tmp_path, store, "a")
+    left = values[(values != values.max()) & (values != values.min())]
+    assert f", {len(values) - len(left)} points missing (_FillValue, missing_value)\n{left.min():.0f} to {left.max():.0f}" in told
+    square = image.size[0] // 30
+    row, column = divmod(int(values.argmax()), 30)
+    assert image.getpixel((column * square, row * square)) == (48, 48, 48)
 
 
 def test_what_is_damaged_is_red_and_what_is_missing_is_the_fill_value(store, tmp_path):

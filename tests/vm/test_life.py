@@ -1,6 +1,5 @@
 """The life of a mount, over io_uring and over /dev/fuse: who waits for a daemon that ends, in whatever way, gets an error, the daemon is
 gone, and sync(2) ends. Only in a virtual machine (tests/vm/run): a fault here hangs the whole machine."""
-import contextlib
 import errno
 import os
 import pathlib
@@ -220,21 +219,20 @@ def test_processor_goes_and_comes(mount):
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_end_of_a_mount_namespace(transport, tmp_path):
-    """The mount is seen by one process only; with it the daemon ends."""
+    """As a container ends: its first process is killed, and with it the daemon, the readers, and the only mount namespace that has the mount."""
     shutil.copytree(os.path.join(ROOT, "examples", "brain.ome.zarr"), tmp_path / "store")
     os.mkdir(tmp_path / "mnt")
     use = {"io_uring": "on", "device": "off"}[transport]
-    script = f"""{DAEMON} mount -f {tmp_path}/store {tmp_path}/mnt -o ro,io_uring={use} 2>{tmp_path}/log &
-        until mountpoint -q {tmp_path}/mnt; do sleep 0.1; done
-        cat {tmp_path}/mnt/.zattrs >/dev/null; echo $!; exec sleep 1000"""
-    outside = subprocess.Popen(["unshare", "-m", "--propagation", "private", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
-    process = int(outside.stdout.readline())
-    # The daemon holds the namespace, too: it is the last in it, and is told to end.
+    script = f"""{DAEMON} mount {tmp_path}/store {tmp_path}/mnt -o ro,timeout=0,io_uring={use},log={tmp_path}/log &&
+        {sys.executable} {LOAD} {tmp_path}/mnt 8 & sleep 1000"""
+    before = set(os.listdir("/sys/fs/fuse/connections"))
+    outside = subprocess.Popen(["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-c", script],
+                               stdout=subprocess.PIPE, text=True)
+    assert outside.stdout.readline() == "begun\n"
+    assert set(os.listdir("/sys/fs/fuse/connections")) != before
     outside.kill()
     outside.wait(PATIENCE)
-    os.kill(process, signal.SIGTERM)
-    with contextlib.suppress(ChildProcessError):
-        within(lambda: not os.path.exists(f"/proc/{process}") or "Z" in pathlib.Path(f"/proc/{process}/stat").read_text().split(")")[1][:3])
+    within(lambda: set(os.listdir("/sys/fs/fuse/connections")) == before)
     assert run("sync").returncode == 0
 
 

@@ -72,6 +72,12 @@ def test_one_line_says_all_that_the_user_did_not(climate, tmp_path):
         assert done.stderr == line.format(place=place) + "\n"
 
 
+def test_the_report_has_what_the_line_tells_before_anything_is_looked_at(mount, climate):
+    write_document(climate / "flags", {**array([4], ["x"]), "data_type": "bool", "fill_value": False})
+    assert ("/flags", "hidden") in [(node["path"], node["shown"]) for node in report(mount(climate, "profile=netcdf"))["nodes"]]
+    assert "/t" in [node["path"] for node in report(mount(climate, "rechunk=2x2,profile=xarray"))["nodes"]]
+
+
 def test_an_explicit_profile_wins(mount):
     shown = mount(BRAIN, "profile=generic")
     assert report(shown)["profile"] == "generic" and "profile_because" not in report(shown)

@@ -274,7 +274,9 @@ void add_daemon(std::vector<MountOption>& table) {
   table.insert(
       table.end(),
       {{"threads", "N", "8",
-        "requests served at once; 64 where not given and the store is at a server", Group::kDaemon,
+        "requests served at once, with io_uring by each processor; 64 where not given and the "
+        "store is at a server",
+        Group::kDaemon,
         value_setter(
             [](const std::string& text) { return parse_number(text, 1, kMostThreads); },
             [](MountSettings& s, std::uint64_t n) { s.threads = static_cast<unsigned>(n); })},

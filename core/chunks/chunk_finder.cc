@@ -26,25 +26,29 @@ Result<ShardState> shard_state(const ArrayView& array, const Coordinates& cell) 
 /// A chunk of more bytes is read in the parts that are asked for.
 constexpr std::uint64_t kReadInParts = std::uint64_t{32} << 20U;
 
+void give_version(ShownChunk& chunk, const ChunkVersion& version) {
+  chunk.version = version.version;
+  if (!chunk.is_fill) chunk.stored.st_mtim = version.modified;
+}
+
 bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
 }  // namespace
 
 Result<std::optional<ShownChunk>> ChunkFinder::find(const ArrayView& array,
                                                     const Coordinates& chunk) {
-  auto found = array.presentation.rule == ByteRule::kRechunk ? find_rechunked(array, chunk)
-                                                             : find_stored(array, chunk);
-  if (!found || !*found || array.versions == nullptr) return found;
-  ZARRFS_TRY(const ChunkVersion version, version_of(array, chunk, **found));
-  (*found)->version = version.version;
-  if (!(*found)->is_fill) (*found)->stored.st_mtim = version.modified;
+  if (array.presentation.rule == ByteRule::kRechunk) return find_rechunked(array, chunk);
+  ZARRFS_TRY(const ChunkPlace place, array.reader->place_of(chunk));
+  ZARRFS_TRY(auto found, find_stored(array, chunk, place));
+  if (!found || array.versions == nullptr) return found;
+  ZARRFS_TRY(const ChunkVersion version, version_of(array, chunk, place, *found));
+  give_version(*found, version);
   return found;
 }
 
 Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(
-    const ArrayView& array, const Coordinates& chunk) const {
+    const ArrayView& array, const Coordinates& chunk, const ChunkPlace& place) const {
   if (context_.writes == nullptr || context_.writes->clean()) return std::nullopt;
   const Layout& layout = array.reader->layout();
-  const ChunkPlace place = layout.place_of(chunk);
   ZARRFS_TRY(const auto draft, context_.writes->find(*array.reader, place.cell,
                                                      number_of(layout, place.cell, place.entries)));
   if (!draft) return std::nullopt;
@@ -75,10 +79,11 @@ Result<std::uint64_t> ChunkFinder::size_shown(const ArrayView& array, const Coor
 }
 
 Result<std::optional<ShownChunk>> ChunkFinder::find_stored(const ArrayView& array,
-                                                           const Coordinates& chunk) {
-  ZARRFS_TRY(auto draft, find_draft(array, chunk));
+                                                           const Coordinates& chunk,
+                                                           const ChunkPlace& place) {
+  ZARRFS_TRY(auto draft, find_draft(array, chunk, place));
   if (draft) return std::move(*draft);
-  ZARRFS_TRY(auto stored, array.reader->find_chunk(chunk));
+  ZARRFS_TRY(auto stored, array.reader->find_at(place));
   if (!stored) return fill_or_absent(array);
   ShownChunk found;
   found.stored = stored->shard_status;
@@ -90,10 +95,15 @@ Result<std::optional<ShownChunk>> ChunkFinder::find_stored(const ArrayView& arra
 Result<std::optional<ShownChunk>> ChunkFinder::find_rechunked(const ArrayView& array,
                                                               const Coordinates& chunk) {
   ZARRFS_TRY(auto stored, find_overlapped(array, chunk));
-  if (!stored) return fill_or_absent(array);
-  ShownChunk found;
-  found.stored = stored->shard_status;
-  found.size = array.presentation.fixed_size;
+  std::optional<ShownChunk> found = fill_or_absent(array);
+  if (stored) {
+    found.emplace();
+    found->stored = stored->shard_status;
+    found->size = array.presentation.fixed_size;
+  }
+  if (!found || array.versions == nullptr) return found;
+  ZARRFS_TRY(const ChunkVersion version, version_of_rechunked(array, chunk, *found));
+  give_version(*found, version);
   return found;
 }
 
@@ -108,21 +118,9 @@ std::optional<ShownChunk> ChunkFinder::fill_or_absent(const ArrayView& array) co
 }
 
 Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coordinates& chunk,
-                                             const ShownChunk& found) {
-  const Layout& layout = array.reader->layout();
+                                             const ChunkPlace& place, const ShownChunk& found) {
   const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
-  if (array.presentation.rule == ByteRule::kRechunk) {
-    ShardState all;
-    all.modified = found.stored.st_mtim;
-    ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
-      ZARRFS_TRY(const ShardState one, shard_state(array, cell));
-      all.digest = mix_numbers(all.digest, one.digest);
-      return {};
-    }));
-    return array.versions->version_of(chunk_number, chunk_number, all);
-  }
-  const Coordinates cell = layout.place_of(chunk).cell;
-  const std::uint64_t shard = linear_of(cell, layout.grid().counts());
+  const std::uint64_t shard = linear_of(place.cell, array.reader->layout().grid().counts());
   if (found.is_draft) {
     return array.versions->version_of_draft(shard, chunk_number, found.stored.st_mtim);
   }
@@ -131,8 +129,22 @@ Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coord
     return array.versions->version_of(shard, chunk_number,
                                       {digest_of(bytes.shard), bytes.shard_status.st_mtim});
   }
-  ZARRFS_TRY(const ShardState state, shard_state(array, cell));
+  ZARRFS_TRY(const ShardState state, shard_state(array, place.cell));
   return array.versions->version_of(shard, chunk_number, state);
+}
+
+Result<ChunkVersion> ChunkFinder::version_of_rechunked(const ArrayView& array,
+                                                       const Coordinates& chunk,
+                                                       const ShownChunk& found) {
+  ShardState all;
+  all.modified = found.stored.st_mtim;
+  ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
+    ZARRFS_TRY(const ShardState one, shard_state(array, cell));
+    all.digest = mix_numbers(all.digest, one.digest);
+    return {};
+  }));
+  const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
+  return array.versions->version_of(chunk_number, chunk_number, all);
 }
 
 bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,
@@ -142,10 +154,12 @@ bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bo
     const auto stored = find_overlapped(array, chunk);
     return !stored || *stored;
   }
-  const auto draft = find_draft(array, chunk);
+  const auto place = array.reader->place_of(chunk);
+  if (!place) return true;
+  const auto draft = find_draft(array, chunk, *place);
   if (!draft) return true;
   if (*draft) return (*draft)->has_value() && !(**draft)->is_fill;
-  const auto stored = array.reader->find_chunk(chunk, hand);
+  const auto stored = array.reader->find_at(*place, hand);
   return !stored || *stored;
 }
 

@@ -63,17 +63,21 @@ class ChunkFinder {
   static std::string describe(const ArrayView& array, const Coordinates& chunk);
 
  private:
-  Result<std::optional<ShownChunk>> find_stored(const ArrayView& array, const Coordinates& chunk);
+  Result<std::optional<ShownChunk>> find_stored(const ArrayView& array, const Coordinates& chunk,
+                                                const ChunkPlace& place);
   Result<std::optional<ShownChunk>> find_rechunked(const ArrayView& array,
                                                    const Coordinates& chunk);
   /// What an unpublished write says of the chunk; nothing where none does.
   Result<std::optional<std::optional<ShownChunk>>> find_draft(const ArrayView& array,
-                                                              const Coordinates& chunk) const;
+                                                              const Coordinates& chunk,
+                                                              const ChunkPlace& place) const;
   static Result<std::uint64_t> size_shown(const ArrayView& array, const Coordinates& chunk,
                                           std::uint64_t stored);
   [[nodiscard]] std::optional<ShownChunk> fill_or_absent(const ArrayView& array) const;
-  Result<ChunkVersion> version_of(const ArrayView& array, const Coordinates& chunk,
-                                  const ShownChunk& found);
+  static Result<ChunkVersion> version_of(const ArrayView& array, const Coordinates& chunk,
+                                         const ChunkPlace& place, const ShownChunk& found);
+  static Result<ChunkVersion> version_of_rechunked(const ArrayView& array, const Coordinates& chunk,
+                                                   const ShownChunk& found);
 
   static Result<void> check_frame(const ArrayView& array, const Coordinates& chunk,
                                   const ChunkBytes& stored);

@@ -124,13 +124,21 @@ std::string ArrayReader::shard_path(std::span<const std::uint64_t> cell) const {
   return join_path(path_, metadata_->key_encoding.key(cell));
 }
 
-Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::uint64_t> chunk,
-                                                          ShardInHand* hand) {
+Result<ChunkPlace> ArrayReader::place_of(std::span<const std::uint64_t> chunk) const {
   const auto& counts = layout_->chunk_counts();
   if (!std::equal(chunk.begin(), chunk.end(), counts.begin(), counts.end(), std::less<>())) {
     return fail(Fault::kInvalid, path_ + ": " + spell(chunk) + " is not in the array's grid");
   }
-  const ChunkPlace place = layout_->place_of(chunk);
+  return layout_->place_of(chunk);
+}
+
+Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::uint64_t> chunk,
+                                                          ShardInHand* hand) {
+  ZARRFS_TRY(const ChunkPlace place, place_of(chunk));
+  return find_at(place, hand);
+}
+
+Result<std::optional<ChunkBytes>> ArrayReader::find_at(const ChunkPlace& place, ShardInHand* hand) {
   const std::string path = shard_path(place.cell);
   const auto look = [&]() -> Result<std::optional<ChunkBytes>> {
     ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_, hand));

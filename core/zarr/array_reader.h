@@ -92,6 +92,10 @@ class ArrayReader {
   /// they show it as it was at the first of them.
   Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk,
                                                ShardInHand* hand = nullptr);
+  /// The same in two steps, for who needs the place, too. kInvalid where the chunk is not in the
+  /// array's grid.
+  [[nodiscard]] Result<ChunkPlace> place_of(std::span<const std::uint64_t> chunk) const;
+  Result<std::optional<ChunkBytes>> find_at(const ChunkPlace& place, ShardInHand* hand = nullptr);
 
   /// The state of the shard at `cell`: its status, nothing where it is absent.
   Result<std::optional<struct stat>> shard_status(std::span<const std::uint64_t> cell);

@@ -21,7 +21,7 @@ enum class LockRank : std::uint8_t {
   kMove,        ///< MoveGate: chunks are put, or a node is moved.
   kStagedFile,  ///< StagedFile: its bytes are read, changed, submitted and persisted.
   kChange,      ///< MetadataEditor: one change of documents at a time.
-  kDocument,    ///< MetadataEditor: between reading a document and replacing it.
+  kDocument,    ///< DocumentStore: between reading a document and replacing it.
   kRegistry,    ///< Tables; held for a moment, without I/O.
 };
 inline constexpr std::size_t kLockRanks = static_cast<std::size_t>(LockRank::kRegistry) + 1;

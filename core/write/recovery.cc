@@ -1,10 +1,10 @@
-// Taking over what an earlier writer left: part of WriteBuffer. JOURNAL.md has the argument.
+#include "core/write/recovery.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/write/commit.h"
-#include "core/write/write_buffer.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -102,7 +102,7 @@ const LogRecord* latest_whole(const std::optional<LeftSuccessor>& successor,
 }  // namespace
 
 /// What one run of recovery knows and counts.
-struct WriteBuffer::Recovery {
+struct Recovery::Run {
   std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(std::size_t{16} << 20U);
   /// Of each shard, the records that its drafts come from: chunk number -> sequence.
   std::map<std::string, std::map<std::uint64_t, std::uint64_t>> taken{};
@@ -111,27 +111,26 @@ struct WriteBuffer::Recovery {
 };
 
 /// The successor becomes the shard's again.
-Result<void> WriteBuffer::resume(const Pointer& shard, const LoggedSuccessor& logged,
-                                 std::shared_ptr<NewFile> successor, Recovery& recovery) {
+Result<void> Recovery::resume(const DirtyPointer& shard, const LoggedSuccessor& logged,
+                              std::shared_ptr<NewFile> successor, Run& run) {
   ZARRFS_TRY(const auto left, look_into(successor));
   ZARRFS_TRY(shard->end, reserved_at_start(*shard->array, shard->cell));
-  if (const auto base = store_->status(shard->shard_path); base && *base) {
+  if (const auto base = parts_.store->status(shard->shard_path); base && *base) {
     shard->base_bytes = static_cast<std::uint64_t>((*base)->st_size);
   }
   shard->successor_path = logged.open.successor_path;
   if (successor) {
-    ZARRFS_CHECK(shard->attach(std::move(successor)));
-    ++open_;
+    ZARRFS_CHECK(files_.attach(*shard, std::move(successor)));
   }
   shard->id = logged.open.sequence;
   if (shard->stage == ShardStage::kNew) shard->stage = ShardStage::kLogged;
-  auto& taken = recovery.taken[shard->shard_path];
+  auto& taken = run.taken[shard->shard_path];
   const std::lock_guard lock(shard->state_mutex);
   for (const auto& [number, records] : logged.writes) {
     for (const LogRecord& record : records) {
       shard->end = std::max(shard->end, record.range.offset + record.range.length);
       if (!is_whole(left, record)) {
-        ++recovery.lost;
+        ++run.lost;
         continue;
       }
       Draft draft{.removed = record.kind == LogRecord::Kind::kRemove,
@@ -145,16 +144,16 @@ Result<void> WriteBuffer::resume(const Pointer& shard, const LoggedSuccessor& lo
     }
   }
   shard->unsynced = true;
-  recovery.chunks += shard->drafts.size();
+  run.chunks += shard->drafts.size();
   return {};
 }
 
 /// Drafts were moving from that successor to the shard's present one, or back: the later write of
 /// each chunk counts. Durable when it returns.
-Result<void> WriteBuffer::put_again(const Pointer& shard, const LoggedSuccessor& logged,
-                                    const std::shared_ptr<NewFile>& successor, Recovery& recovery) {
+Result<void> Recovery::put_again(const DirtyPointer& shard, const LoggedSuccessor& logged,
+                                 const std::shared_ptr<NewFile>& successor, Run& run) {
   ZARRFS_TRY(const auto left, look_into(successor));
-  auto& taken = recovery.taken[shard->shard_path];
+  auto& taken = run.taken[shard->shard_path];
   for (const auto& [number, records] : logged.writes) {
     const LogRecord* record = latest_whole(left, records);
     if (record == nullptr) continue;
@@ -165,83 +164,69 @@ Result<void> WriteBuffer::put_again(const Pointer& shard, const LoggedSuccessor&
     }
     if (taken.contains(number) && taken[number] > record->sequence) continue;
     if (record->kind == LogRecord::Kind::kRemove) {
-      ZARRFS_CHECK(write_draft(*shard, number, nullptr, false));
+      ZARRFS_CHECK(drafts_.write(*shard, number, nullptr, false));
     } else {
       ZARRFS_TRY(const Bytes bytes, left->bytes->read_range(record->range));
       const ByteView view = bytes;
-      ZARRFS_CHECK(write_draft(*shard, number, &view, record->quarantined));
+      ZARRFS_CHECK(drafts_.write(*shard, number, &view, record->quarantined));
     }
     taken[number] = record->sequence;
-    ++recovery.chunks;
+    ++run.chunks;
   }
-  if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(sync_successor(*store_, *shard));
-  return log_->sync();
+  if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(sync_successor(*parts_.store, *shard));
+  return parts_.log->sync();
 }
 
-Result<void> WriteBuffer::take_up(const ArrayPointer& array, const LoggedSuccessor& logged,
-                                  Recovery& recovery) {
-  ZARRFS_TRY(const std::shared_ptr<NewFile> successor, store_->reopen(logged.open.successor_path));
-  close_some(nullptr, most_open_);
+Result<void> Recovery::take_up(const ArrayPointer& array, const LoggedSuccessor& logged, Run& run) {
+  ZARRFS_TRY(const std::shared_ptr<NewFile> successor,
+             parts_.store->reopen(logged.open.successor_path));
+  files_.limit();
   for (;;) {
-    ZARRFS_TRY(const Pointer shard, dirty_shard(array, logged.open.cell));
+    ZARRFS_TRY(const DirtyPointer shard, shard_for(array, logged.open.cell));
     const std::lock_guard lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     if (shard->stage == ShardStage::kRenamed) {
-      ZARRFS_CHECK(commit_pointer(shard));
+      ZARRFS_CHECK(committer_.commit(shard));
       continue;
     }
     const bool first = shard->stage == ShardStage::kNew;
-    auto taken = first ? resume(shard, logged, successor, recovery)
-                       : put_again(shard, logged, successor, recovery);
-    if (!taken && first) forget(shard);
+    auto taken =
+        first ? resume(shard, logged, successor, run) : put_again(shard, logged, successor, run);
+    if (!taken && first) committer_.forget(shard);
     ZARRFS_CHECK(taken);
     if (!first) dispose(logged);
     if (!shard->drafts.empty()) return {};
-    auto retired = retire(*shard);  // nothing was durable
-    forget(shard);
+    auto retired = committer_.retire(*shard);  // nothing was durable
+    committer_.forget(shard);
     return retired;
   }
 }
 
-/// Nothing of it is needed any more. What cannot be removed is told, and stays.
-void WriteBuffer::dispose(const LoggedSuccessor& logged) {
-  auto removed = store_->remove(logged.open.successor_path);
-  if (!removed) options_.log(true, removed.error().message);
-  log_->append_in_time({.kind = LogRecord::Kind::kDone, .successor = logged.open.sequence});
+void Recovery::dispose(const LoggedSuccessor& logged) {
+  auto removed = parts_.store->remove(logged.open.successor_path);
+  if (!removed) parts_.options.log(true, removed.error().message);
+  parts_.log->append_in_time({.kind = LogRecord::Kind::kDone, .successor = logged.open.sequence});
 }
 
-void WriteBuffer::park(const LoggedSuccessor& logged, const std::string& reason) {
-  options_.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
-                         logged.open.array_path + " that had not been published wait: " + reason);
-  const std::lock_guard lock(parked_mutex_);
-  parked_.push_back({logged, reason});
-  parked_count_ = parked_.size();
-}
-
-std::vector<WriteBuffer::Parked> WriteBuffer::take_parked(
-    const std::function<bool(const LogRecord& open)>& wanted) {
-  std::vector<Parked> taken;
-  const std::lock_guard lock(parked_mutex_);
-  const auto others = std::stable_partition(
-      parked_.begin(), parked_.end(), [&](const Parked& one) { return !wanted(one.logged.open); });
-  std::move(others, parked_.end(), std::back_inserter(taken));
-  parked_.erase(others, parked_.end());
-  parked_count_ = parked_.size();
-  return taken;
+void Recovery::park(const LoggedSuccessor& logged, const std::string& reason) {
+  parts_.options.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
+                               logged.open.array_path +
+                               " that had not been published wait: " + reason);
+  parts_.parked.add(logged, reason);
 }
 
 /// The array can be read again, and its shard is about to be written: what waits comes first.
-Result<void> WriteBuffer::take_up_parked(const ArrayPointer& array, const Cell& cell) {
-  const auto parked = take_parked(
+Result<void> Recovery::take_up_parked(const ArrayPointer& array, const DirtyTable::Cell& cell) {
+  const auto parked = parts_.parked.take(
       [&](const LogRecord& open) { return open.array_path == array->path() && open.cell == cell; });
-  Recovery recovery;
+  Run run;
   Result<void> first;
-  for (const Parked& one : parked) {
+  for (const ParkedWrite& one : parked) {
     auto taken = first;
     if (taken && one.logged.open.checksum != array->metadata().form) {
       dispose(one.logged);
     } else if (taken) {
-      taken = take_up(array, one.logged, recovery);
+      taken = take_up(array, one.logged, run);
     }
     if (taken) continue;
     park(one.logged, taken.error().message);
@@ -250,16 +235,21 @@ Result<void> WriteBuffer::take_up_parked(const ArrayPointer& array, const Cell& 
   return first;
 }
 
+Result<DirtyPointer> Recovery::shard_for(const ArrayPointer& array, const DirtyTable::Cell& cell) {
+  if (!parts_.parked.empty()) ZARRFS_CHECK(take_up_parked(array, cell));
+  return committer_.shard_for(array, cell);
+}
+
 /// One successor of the log. What concerns one array holds up no other.
-void WriteBuffer::recover(const LoggedSuccessor& logged, Recovery& recovery) {
-  Classified classified = classify(*store_, logged);
+void Recovery::recover(const LoggedSuccessor& logged, Run& run) {
+  Classified classified = classify(*parts_.store, logged);
   const auto tell_dropped = [&](const char* why) {
-    options_.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
-                           logged.open.array_path + " are dropped: " + why);
+    parts_.options.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
+                                 logged.open.array_path + " are dropped: " + why);
   };
   switch (classified.verdict) {
     case Verdict::kFinished: break;
-    case Verdict::kLost: recovery.lost += logged.writes.size(); break;
+    case Verdict::kLost: run.lost += logged.writes.size(); break;
     case Verdict::kArrayGone:
       tell_dropped("another program has removed the array since they were written");
       break;
@@ -269,9 +259,9 @@ void WriteBuffer::recover(const LoggedSuccessor& logged, Recovery& recovery) {
     case Verdict::kUnreadable: return park(logged, classified.reason);
     case Verdict::kTakeUp: {
       const auto array = std::make_shared<ArrayReader>(
-          store_, logged.open.array_path, classified.node.array, classified.node.layout,
-          recovery.cache, std::make_shared<ReadCounters>());
-      auto taken = take_up(array, logged, recovery);
+          parts_.store, logged.open.array_path, classified.node.array, classified.node.layout,
+          run.cache, std::make_shared<ReadCounters>());
+      auto taken = take_up(array, logged, run);
       if (!taken) park(logged, taken.error().message);
       return;
     }
@@ -281,51 +271,52 @@ void WriteBuffer::recover(const LoggedSuccessor& logged, Recovery& recovery) {
 
 /// Removes what was being written when it was killed, beside shards and in zarrfs's own directory:
 /// files that the log does not name.
-void WriteBuffer::remove_strays(const std::set<std::string>& directories) {
+void Recovery::remove_strays(const std::set<std::string>& directories) {
   std::set<std::string> needed;
-  for (const Pointer& shard : pointers_below("")) needed.insert(shard->successor_path);
-  for (const Parked& parked : parked_) needed.insert(parked.logged.open.successor_path);
+  for (const DirtyPointer& shard : parts_.table.below("")) needed.insert(shard->successor_path);
+  for (const ParkedWrite& parked : parts_.parked.all())
+    needed.insert(parked.logged.open.successor_path);
   for (const std::string& directory : directories) {
-    const auto entries = store_->list(directory);
-    if (!entries) options_.log(true, entries.error().message);
+    const auto entries = parts_.store->list(directory);
+    if (!entries) parts_.options.log(true, entries.error().message);
     if (!entries || !*entries) continue;
     for (const Entry& entry : **entries) {
       const std::string path = join_path(directory, entry.name);
       if (entry.kind != EntryKind::kFile || !is_successor_name(entry.name)) continue;
       if (needed.contains(path)) continue;
-      auto removed = store_->remove(path);
-      if (!removed) options_.log(true, removed.error().message);
+      auto removed = parts_.store->remove(path);
+      if (!removed) parts_.options.log(true, removed.error().message);
     }
   }
 }
 
-Result<void> WriteBuffer::take_over() {
-  ZARRFS_TRY(const auto contents, read_log(*store_));
-  ZARRFS_TRY(log_, LogWriter::open(store_, contents));
+Result<bool> Recovery::take_over() {
+  ZARRFS_TRY(const auto contents, read_log(*parts_.store));
+  ZARRFS_TRY(parts_.log, LogWriter::open(parts_.store, contents));
   std::set<std::string> directories = {kLogDirectory};
   if (!contents) {
     remove_strays(directories);
-    return log_->remove();
+    return false;
   }
-  Recovery recovery;
+  Run run;
   for (const auto& [id, logged] : sort_records(contents->records)) {
     if (logged.open.successor_path.empty()) continue;
     directories.insert(parent_path(logged.open.successor_path));
     directories.insert(logged.open.array_path);
-    recover(logged, recovery);
+    recover(logged, run);
   }
   remove_strays(directories);
-  if (recovery.chunks > 0) {
-    options_.log(false, "recovered " + std::to_string(recovery.chunks) +
-                            " chunks that had not been published");
+  if (run.chunks > 0) {
+    parts_.options.log(
+        false, "recovered " + std::to_string(run.chunks) + " chunks that had not been published");
   }
-  if (recovery.lost > 0) {
-    options_.log(true, std::to_string(recovery.lost) +
+  if (run.lost > 0) {
+    parts_.options.log(true,
+                       std::to_string(run.lost) +
                            " writes had not been made durable before a power cut and are lost; "
                            "the chunks keep their earlier contents");
   }
-  static_cast<void>(commit_below(""));  // what fails is logged, kept and retried
-  return clean() && parked_count_ == 0 ? log_->remove() : Result<void>{};
+  return true;
 }
 
 }  // namespace zarrfs

@@ -89,6 +89,11 @@ void DirtyShard::detach() {
   reader.reset();
 }
 
+bool DirtyShard::complete() const {
+  const std::lock_guard lock(state_mutex);
+  return drafts.size() - quarantined - removed == expected;
+}
+
 bool lacks_room(const Error& error) {
   return error.fault == Fault::kNoSpace || error.fault == Fault::kQuota;
 }

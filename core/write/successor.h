@@ -115,6 +115,8 @@ struct DirtyShard {
   Result<void> attach(std::shared_ptr<NewFile> successor);
   /// Closes the successor's file for a while. The caller holds commit_mutex.
   void detach();
+  /// Whether each chunk of it was written: nothing has to be copied.
+  [[nodiscard]] bool complete() const;
 };
 
 /// Whether the storage, or its owner's quota, is full.

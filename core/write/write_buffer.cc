@@ -1,13 +1,8 @@
 #include "core/write/write_buffer.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-
 #include <algorithm>
+#include <utility>
 
-#include "core/base/request.h"
-#include "core/store/as_caller.h"
-#include "core/write/lock.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
 
@@ -15,174 +10,103 @@ namespace zarrfs {
 namespace {
 
 constexpr int kFindRounds = 8;
-constexpr int kSpareDescriptors = 8;
-constexpr std::size_t kFewDescriptors = 8;
+constexpr std::size_t kDraftMemory = sizeof(Draft) + 64;  // with the map's node
 
-/// A quarter of the descriptors that this process may have.
-std::size_t quarter_of_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewDescriptors;
-  return std::max<std::size_t>(kFewDescriptors, limit.rlim_cur / 4);
-}
-
-/// Chunks of the shard at `cell` that hold an element of the array.
-std::uint64_t expected_chunks(const ArrayReader& array, std::span<const std::uint64_t> cell) {
-  const Layout& layout = array.layout();
-  if (!layout.sharded() || !layout.regular()) return 1;
-  std::uint64_t expected = 1;
-  for (std::size_t axis = 0; axis < cell.size(); ++axis) {
-    const AxisGrid& grid = layout.grid().axes[axis];
-    const std::uint64_t edge = layout.chunk_shape()[axis];
-    const std::uint64_t begin = grid.begin(cell[axis]) / edge;
-    const std::uint64_t places = grid.edge(cell[axis]) / edge;
-    const std::uint64_t count = layout.chunk_counts()[axis];
-    expected *= begin >= count ? 0 : std::min(places, count - begin);
-  }
-  return expected;
+/// Whether the shard is to be committed now.
+bool is_due(const DirtyShard& shard, const WriteOptions& options, Clock::time_point now) {
+  const std::lock_guard lock(shard.state_mutex);
+  const std::uint64_t publishable = shard.drafts.size() - shard.quarantined;
+  if (publishable == 0 || now < shard.retry_at) return false;
+  return now - shard.changed >= options.flush_after ||
+         now - shard.dirty_since >= options.flush_max ||
+         publishable - shard.removed == shard.expected;
 }
 
 }  // namespace
 
-WriteBuffer::WriteBuffer(std::shared_ptr<Store> store, WriteOptions options)
-    : store_(std::move(store)),
-      options_(std::move(options)),
-      reserve_(store_, [this](const std::string& line) { options_.log(false, line); }),
-      most_open_(options_.open_successors != 0 ? options_.open_successors
-                                               : quarter_of_descriptors()) {}
-
 Result<std::unique_ptr<WriteBuffer>> WriteBuffer::open(std::shared_ptr<Store> store,
                                                        WriteOptions options) {
   std::unique_ptr<WriteBuffer> buffer(new WriteBuffer(std::move(store), std::move(options)));
-  ZARRFS_TRY(buffer->lock_, lock_store(buffer->store_));
-  for (int i = 0; i < kSpareDescriptors; ++i) {
-    buffer->spare_.emplace_back(::fcntl(buffer->lock_.descriptor(), F_DUPFD_CLOEXEC, 0));
-  }
+  WriteParts& parts = buffer->parts_;
+  ZARRFS_TRY(parts.lock, lock_store(parts.store));
+  buffer->committer_.keep_spares();
   ZARRFS_CHECK(buffer->take_over());
-  if (buffer->options_.background) {
-    buffer->background_ = std::thread([raw = buffer.get()] { raw->run_background(); });
+  if (parts.options.background) {
+    const auto pause = std::clamp<std::chrono::milliseconds>(parts.options.flush_after / 4,
+                                                             std::chrono::milliseconds(5),
+                                                             std::chrono::milliseconds(250));
+    buffer->thread_.start(pause, [raw = buffer.get()] { raw->tick(); });
   }
   return buffer;
 }
 
-WriteBuffer::~WriteBuffer() {
-  {
-    const std::lock_guard lock(background_mutex_);
-    stopping_ = true;
+Result<void> WriteBuffer::take_over() {
+  ZARRFS_TRY(const bool log, recovery_.take_over());
+  if (log) static_cast<void>(commit_below(""));  // what fails is logged, kept and retried
+  return clean() && parts_.parked.empty() ? parts_.log->remove() : Result<void>{};
+}
+
+void WriteBuffer::tick() {
+  parts_.options.tick();
+  if (clean()) {
+    parts_.reserve.release();
+  } else {
+    commit_due(Clock::now());
   }
-  background_wake_.notify_all();
-  if (background_.joinable()) background_.join();
-}
-
-WriteBuffer::Pointer WriteBuffer::find_pointer(const std::string& shard_path) const {
-  if (clean()) return nullptr;
-  const std::shared_lock lock(map_mutex_);
-  const auto found = shards_.find(shard_path);
-  return found == shards_.end() ? nullptr : found->second;
-}
-
-WriteBuffer::Pointer WriteBuffer::find_pointer(const ArrayReader& array, const Cell& cell) const {
-  if (clean()) return nullptr;
-  Pointer found = find_pointer(array.shard_path(cell));
-  return found != nullptr && found->form == array.metadata().form ? found : nullptr;
-}
-
-std::vector<WriteBuffer::Pointer> WriteBuffer::pointers_below(const std::string& prefix) const {
-  std::vector<Pointer> pointers;
-  const std::shared_lock lock(map_mutex_);
-  for (const auto& [path, shard] : shards_) {
-    if (is_at_or_below(shard->array_path, prefix)) pointers.push_back(shard);
-  }
-  std::sort(pointers.begin(), pointers.end(),
-            [](const Pointer& a, const Pointer& b) { return a->shard_path < b->shard_path; });
-  return pointers;
-}
-
-WriteBuffer::Pointer WriteBuffer::new_shard(const ArrayPointer& array, const Cell& cell) {
-  auto shard = std::make_shared<DirtyShard>();
-  shard->array_path = array->path();
-  shard->cell = cell;
-  shard->shard_path = array->shard_path(cell);
-  shard->array = array;
-  shard->form = array->metadata().form;
-  shard->successor_path = new_successor_path(shard->shard_path);
-  shard->dirty_since = shard->changed = Clock::now();
-  shard->expected = expected_chunks(*array, cell);
-  return shard;
-}
-
-Result<WriteBuffer::Pointer> WriteBuffer::dirty_shard(const ArrayPointer& array, const Cell& cell) {
-  if (parked_count_ != 0) ZARRFS_CHECK(take_up_parked(array, cell));
-  const std::string path = array->shard_path(cell);
-  if (Pointer known = find_pointer(path)) {
-    if (known->form == array->metadata().form) return known;
-    const std::lock_guard lock(known->commit_mutex);
-    if (known->stage != ShardStage::kClosed) {
-      options_.log(true, "shard " + path +
-                             ": another program has replaced its array; chunks that "
-                             "were written for the old one are dropped");
-      ZARRFS_CHECK(drop(known));
-    }
-  }
-  const std::unique_lock lock(map_mutex_);
-  Pointer& shard = shards_[path];
-  if (!shard) {
-    shard = new_shard(array, cell);
-    ++dirty_count_;
-  }
-  return shard;
 }
 
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
                               ByteView bytes, bool quarantined) {
-  close_some(nullptr, most_open_);
+  files_.limit();
   for (bool tried = false;;) {
-    ZARRFS_TRY(const Pointer shard, dirty_shard(array, cell));
+    ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
     std::unique_lock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;  // begin its next version
     if (shard->stage == ShardStage::kRenamed) {
-      ZARRFS_CHECK(commit_pointer(shard));  // not known to be durable: finish that first
+      ZARRFS_CHECK(committer_.commit(shard));  // not known to be durable: finish that first
       continue;
     }
     auto written = put_now(shard, array, number, bytes, quarantined);
     lock.unlock();
-    if (written || std::exchange(tried, true) || !make_way(written.error())) return written;
+    if (written || std::exchange(tried, true)) return written;
+    if (!committer_.make_way(written.error())) return written;
   }
 }
 
-Result<void> WriteBuffer::put_now(const Pointer& shard, const ArrayPointer& array,
+Result<void> WriteBuffer::put_now(const DirtyPointer& shard, const ArrayPointer& array,
                                   std::uint64_t number, ByteView bytes, bool quarantined) {
   shard->set_array(array);
-  auto written = check_base(*shard, number, false);
-  if (written) written = write_draft(*shard, number, &bytes, quarantined);
-  if (!written) return abandon(shard, written.error());
-  limit_waste(shard);
-  if (complete(*shard)) background_wake_.notify_one();
-  const std::lock_guard guard(statistics_mutex_);
-  ++statistics_.puts;
-  statistics_.bytes_put += bytes.size();
+  auto written = drafts_.check_base(*shard, number, false);
+  if (written) written = drafts_.write(*shard, number, &bytes, quarantined);
+  if (!written) return committer_.abandon(shard, written.error());
+  committer_.limit_waste(shard);
+  if (shard->complete()) thread_.wake();
+  const std::lock_guard guard(parts_.statistics_mutex);
+  ++parts_.statistics.puts;
+  parts_.statistics.bytes_put += bytes.size();
   return written;
 }
 
 Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
                                  std::uint64_t number) {
   for (;;) {
-    ZARRFS_TRY(const Pointer shard, dirty_shard(array, cell));
+    ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
     const std::lock_guard lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     if (shard->stage == ShardStage::kRenamed) {
-      ZARRFS_CHECK(commit_pointer(shard));
+      ZARRFS_CHECK(committer_.commit(shard));
       continue;
     }
     shard->set_array(array);
-    auto written = check_base(*shard, number, true);
-    if (written) written = write_draft(*shard, number, nullptr, false);
+    auto written = drafts_.check_base(*shard, number, true);
+    if (written) written = drafts_.write(*shard, number, nullptr, false);
     if (!written && lacks_room(written.error())) {
       // Removing must be possible where there is no room for the log: it is how room is made.
-      remove_unlogged(*shard, number);
+      DraftWriter::remove_unlogged(*shard, number);
       written = {};
     }
-    if (!written) return abandon(shard, written.error());
-    limit_waste(shard);
+    if (!written) return committer_.abandon(shard, written.error());
+    committer_.limit_waste(shard);
     return written;
   }
 }
@@ -190,7 +114,7 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
 Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, const Cell& cell,
                                                     std::uint64_t number) const {
   for (int round = 0; round < kFindRounds; ++round) {
-    const Pointer shard = find_pointer(array, cell);
+    const DirtyPointer shard = parts_.table.find(array, cell);
     if (!shard) return std::nullopt;
     FoundDraft draft;
     {
@@ -203,7 +127,7 @@ Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, co
     }
     if (draft.file != nullptr) return draft;
     // Its file was closed for a while. Where it is not there, it has just been published.
-    ZARRFS_TRY(const std::shared_ptr<NewFile> file, store_->reopen(shard->successor_path));
+    ZARRFS_TRY(const std::shared_ptr<NewFile> file, parts_.store->reopen(shard->successor_path));
     if (file == nullptr) continue;
     ZARRFS_TRY(const struct stat status, file->status());
     draft.file = std::make_shared<GrowingFile>(file, status);
@@ -216,53 +140,21 @@ Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, co
 
 std::map<std::uint64_t, Draft> WriteBuffer::drafts(const ArrayReader& array,
                                                    const Cell& cell) const {
-  const Pointer shard = find_pointer(array, cell);
+  const DirtyPointer shard = parts_.table.find(array, cell);
   if (!shard) return {};
   const std::lock_guard lock(shard->state_mutex);
   return shard->drafts;
 }
 
 std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const ArrayReader& array) const {
-  std::vector<Cell> cells;
-  if (clean()) return cells;
-  const std::shared_lock lock(map_mutex_);
-  for (const auto& [path, shard] : shards_) {
-    if (shard->array_path == array.path() && shard->form == array.metadata().form) {
-      cells.push_back(shard->cell);
-    }
-  }
-  std::sort(cells.begin(), cells.end());
-  return cells;
-}
-
-Result<void> WriteBuffer::sync_pointer(DirtyShard& shard) {
-  close_some(nullptr, most_open_);
-  const std::lock_guard lock(shard.commit_mutex);
-  if (shard.stage == ShardStage::kClosed) return {};
-  for (const std::uint64_t number : unlogged(shard)) {
-    ZARRFS_CHECK(write_draft(shard, number, nullptr, false));
-  }
-  bool unsynced = false;
-  {
-    const std::lock_guard state(shard.state_mutex);
-    unsynced = shard.unsynced;
-    shard.unsynced = false;
-  }
-  if (!unsynced || shard.stage != ShardStage::kAppending) return {};
-  ZARRFS_CHECK(open_file_of(shard));
-  auto synced = sync_successor(*store_, shard);
-  if (synced) return synced;
-  const std::lock_guard state(shard.state_mutex);
-  shard.unsynced = true;
-  shard.failure = synced.error();
-  return synced;
+  return parts_.table.cells_of(array);
 }
 
 Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t number) {
-  const Pointer shard = find_pointer(shard_path);
+  const DirtyPointer shard = parts_.table.find(shard_path);
   if (!shard) return {};
-  auto synced = sync_pointer(*shard);
-  ZARRFS_CHECK(log_->sync());
+  auto synced = committer_.sync(*shard);
+  ZARRFS_CHECK(parts_.log->sync());
   ZARRFS_CHECK(synced);
   const std::lock_guard state(shard->state_mutex);
   const auto draft = shard->drafts.find(number);
@@ -277,33 +169,68 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
 
 Result<void> WriteBuffer::sync_below(const std::string& prefix) {
   Result<void> first;
-  for (const Pointer& shard : pointers_below(prefix)) {
-    auto synced = sync_pointer(*shard);
+  for (const DirtyPointer& shard : parts_.table.below(prefix)) {
+    auto synced = committer_.sync(*shard);
     if (synced) {
       const std::lock_guard state(shard->state_mutex);
       if (shard->failure) synced = fail(*shard->failure);
     }
     if (!synced && first) first = std::move(synced);
   }
-  ZARRFS_CHECK(log_->sync());
+  ZARRFS_CHECK(parts_.log->sync());
   return first;
 }
 
-void WriteBuffer::forget(const Pointer& shard) {
-  if (shard->file) --open_;
-  shard->file.reset();
-  shard->stage = ShardStage::kClosed;
-  const std::unique_lock lock(map_mutex_);
-  if (const auto found = shards_.find(shard->shard_path);
-      found != shards_.end() && found->second == shard) {
-    shards_.erase(found);
-    --dirty_count_;
+Result<void> WriteBuffer::commit(const std::string& shard_path) {
+  const DirtyPointer shard = parts_.table.find(shard_path);
+  if (!shard) return {};
+  files_.limit();
+  const std::lock_guard lock(shard->commit_mutex);
+  return shard->stage == ShardStage::kClosed ? Result<void>{} : committer_.commit(shard);
+}
+
+Result<void> WriteBuffer::commit_below(const std::string& prefix) {
+  Result<void> first;
+  for (DirtyPointer& next : parts_.table.below(prefix)) {
+    const DirtyPointer shard = std::move(next);  // one that is published keeps no descriptor
+    files_.limit();
+    const std::lock_guard lock(shard->commit_mutex);
+    if (shard->stage == ShardStage::kClosed) continue;
+    auto committed = committer_.commit(shard);
+    if (!committed && first) first = std::move(committed);
   }
+  if (prefix.empty() && first) return committer_.clear_log();
+  return first;
+}
+
+void WriteBuffer::commit_due(Clock::time_point now) {
+  std::vector<DirtyPointer> pointers = parts_.table.below("");
+  const bool over = statistics().drafts * kDraftMemory > parts_.options.write_buffer;
+  for (DirtyPointer& next : pointers) {
+    const DirtyPointer shard = std::move(next);
+    files_.limit();
+    const std::unique_lock lock(shard->commit_mutex);
+    if (shard->stage == ShardStage::kClosed || !(over || is_due(*shard, parts_.options, now)))
+      continue;
+    static_cast<void>(committer_.commit(shard));  // logged, kept and retried
+  }
+}
+
+Result<void> WriteBuffer::drop_below(const std::string& path) {
+  for (const DirtyPointer& shard : parts_.table.below(path)) {
+    const std::lock_guard lock(shard->commit_mutex);
+    if (shard->stage == ShardStage::kClosed) continue;
+    ZARRFS_CHECK(committer_.drop(shard));
+  }
+  const auto parked = parts_.parked.take(
+      [&](const LogRecord& open) { return is_at_or_below(open.array_path, path); });
+  for (const ParkedWrite& one : parked) recovery_.dispose(one.logged);
+  return {};
 }
 
 std::vector<LeftDraft> WriteBuffer::left() const {
   std::vector<LeftDraft> left;
-  for (const Pointer& shard : pointers_below("")) {
+  for (const DirtyPointer& shard : parts_.table.below("")) {
     const std::lock_guard state(shard->state_mutex);
     for (const auto& [number, draft] : shard->drafts) {
       std::string reason = shard->failure ? shard->failure->message : "";
@@ -316,8 +243,7 @@ std::vector<LeftDraft> WriteBuffer::left() const {
       left.push_back({shard->array_path, chunk.value_or(shard->cell), std::move(reason)});
     }
   }
-  const std::lock_guard lock(parked_mutex_);
-  for (const Parked& parked : parked_) {
+  for (const ParkedWrite& parked : parts_.parked.all()) {
     const LogRecord& open = parked.logged.open;
     left.push_back({open.array_path, open.cell,
                     std::to_string(parked.logged.writes.size()) +
@@ -329,47 +255,24 @@ std::vector<LeftDraft> WriteBuffer::left() const {
 WriteStatistics WriteBuffer::statistics() const {
   WriteStatistics result;
   {
-    const std::lock_guard lock(statistics_mutex_);
-    result = statistics_;
+    const std::lock_guard lock(parts_.statistics_mutex);
+    result = parts_.statistics;
   }
-  for (const Pointer& shard : pointers_below("")) {
+  for (const DirtyPointer& shard : parts_.table.below("")) {
     const std::lock_guard state(shard->state_mutex);
     ++result.dirty_shards;
     result.drafts += shard->drafts.size();
   }
-  result.log_bytes = log_->bytes();
+  result.log_bytes = parts_.log->bytes();
   return result;
 }
 
-void WriteBuffer::run_background() {
-  std::unique_lock lock(background_mutex_);
-  const auto pause = std::clamp<std::chrono::milliseconds>(
-      options_.flush_after / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(250));
-  while (!stopping_) {
-    background_wake_.wait_for(lock, pause);
-    if (stopping_) continue;
-    lock.unlock();
-    options_.tick();
-    if (clean()) {
-      reserve_.release();
-    } else {
-      commit_due(Clock::now());
-    }
-    lock.lock();
-  }
-}
-
 Result<void> WriteBuffer::close() {
-  {
-    const std::lock_guard lock(background_mutex_);
-    stopping_ = true;
-  }
-  background_wake_.notify_all();
-  if (background_.joinable()) background_.join();
+  thread_.stop();
   auto committed = commit_below("");
-  reserve_.release();
-  if (clean() && parked_count_ == 0) {
-    ZARRFS_CHECK(log_->remove());
+  parts_.reserve.release();
+  if (clean() && parts_.parked.empty()) {
+    ZARRFS_CHECK(parts_.log->remove());
   } else {
     static_cast<void>(sync_below(""));  // reported by `left`
   }

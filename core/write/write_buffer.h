@@ -10,59 +10,21 @@
 // Thread-safe. Writers of one shard wait for each other, readers for nobody.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <functional>
+#include <map>
 #include <memory>
-#include <set>
-#include <shared_mutex>
-#include <thread>
-#include <unordered_map>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "core/base/fd.h"
-#include "core/write/commit.h"
-#include "core/write/lock.h"
-#include "core/write/log.h"
-#include "core/write/reserve.h"
-#include "core/write/successor.h"
+#include "core/write/commit_thread.h"
+#include "core/write/committer.h"
+#include "core/write/draft_writer.h"
+#include "core/write/recovery.h"
+#include "core/write/successor_files.h"
+#include "core/write/write_options.h"
+#include "core/write/write_parts.h"
 
 namespace zarrfs {
-
-struct WriteOptions {
-  std::chrono::milliseconds flush_after{
-      5000};  ///< A shard that has been quiet this long is committed.
-  std::chrono::milliseconds flush_max{10 * 60 *
-                                      1000};  ///< So is one that has been dirty this long.
-  std::uint64_t write_buffer = std::uint64_t{256}
-                               << 20U;  ///< Bytes of memory for what is not committed.
-  /// Bytes from which on the log begins anew where nothing needs it. Each new one costs syncs of
-  /// its directories.
-  std::uint64_t long_log = std::uint64_t{64} << 10U;
-  /// Where more bytes of a successor than these, or more records of the log, are of writes that
-  /// were superseded, and more than are not, the rest goes on in a new successor.
-  std::uint64_t most_dead_bytes = std::uint64_t{16} << 20U;
-  std::uint64_t most_dead_records = 16384;
-  /// Successors that are open at a time; 0: a quarter of the descriptors that the process may have.
-  std::size_t open_successors = 0;
-  /// Whether a shard that is a file of another format as well is written to, and so no such file
-  /// any more; else writing to it is kReadOnly.
-  bool drop_foreign = false;
-  bool background = true;  ///< Commit from a thread of its own; else only when asked.
-  /// Chunks that appear and disappear with a commit (see CommitHooks).
-  std::function<Result<void>(const ChunkChanges&)> changed;
-  /// Told about each commit, as CommitHooks::replacing and after it.
-  std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
-                     const FileIdentity& before, const FileIdentity& after)>
-      replacing;
-  std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
-                     const CommitOutcome& outcome)>
-      committed;
-  /// Called now and then by the background thread.
-  std::function<void()> tick = [] {};
-  /// One line for each event that a user should see; `error` for what failed.
-  std::function<void(bool error, const std::string&)> log = [](bool, const std::string&) {};
-};
 
 /// An unpublished chunk as readers see it.
 struct FoundDraft {
@@ -77,27 +39,14 @@ struct LeftDraft {
   std::string reason;
 };
 
-struct WriteStatistics {
-  std::uint64_t puts = 0;
-  std::uint64_t bytes_put = 0;
-  std::uint64_t commits = 0;
-  std::uint64_t failed_commits = 0;
-  std::uint64_t bytes_committed = 0;  ///< Written by commits: copies and indexes.
-  std::uint64_t dirty_shards = 0;
-  std::uint64_t drafts = 0;
-  std::uint64_t log_bytes = 0;
-};
-
 class WriteBuffer {
  public:
   /// Becomes the store's one writer: kBusy, naming the holder, where there is another. Takes over
   /// what an earlier writer left in the log: it is published, or kept and retried.
   static Result<std::unique_ptr<WriteBuffer>> open(std::shared_ptr<Store> store,
                                                    WriteOptions options);
-  ~WriteBuffer();
 
-  using ArrayPointer = std::shared_ptr<ArrayReader>;
-  using Cell = std::vector<std::uint64_t>;
+  using Cell = DirtyTable::Cell;
 
   /// The stored bytes of chunk `number` (C order, all levels) of the shard at `cell`.
   /// `quarantined`: they cannot be a chunk of the array; they are kept and readable, but not
@@ -116,7 +65,7 @@ class WriteBuffer {
   std::map<std::uint64_t, Draft> drafts(const ArrayReader& array, const Cell& cell) const;
   /// Cells of an array that have drafts, in C order.
   std::vector<Cell> dirty_cells(const ArrayReader& array) const;
-  [[nodiscard]] bool clean() const { return dirty_count_.load() == 0; }
+  [[nodiscard]] bool clean() const { return parts_.table.clean(); }
 
   /// Makes the latest write of chunk `number` durable. An error also where it cannot be a chunk, or
   /// where the last commit failed and has not been made good.
@@ -143,104 +92,19 @@ class WriteBuffer {
   Result<void> close();
 
  private:
-  using Pointer = std::shared_ptr<DirtyShard>;
-  WriteBuffer(std::shared_ptr<Store> store, WriteOptions options);
-
-  // Recovery (recovery.cc).
-  /// What an earlier writer left of one shard that cannot be taken over, because of its array.
-  struct Parked {
-    LoggedSuccessor logged;
-    std::string reason;
-  };
-  struct Recovery;
+  WriteBuffer(std::shared_ptr<Store> store, WriteOptions options)
+      : parts_(std::move(store), std::move(options)) {}
   Result<void> take_over();
-  void recover(const LoggedSuccessor& logged, Recovery& recovery);
-  Result<void> take_up(const ArrayPointer& array, const LoggedSuccessor& logged,
-                       Recovery& recovery);
-  Result<void> resume(const Pointer& shard, const LoggedSuccessor& logged,
-                      std::shared_ptr<NewFile> successor, Recovery& recovery);
-  Result<void> put_again(const Pointer& shard, const LoggedSuccessor& logged,
-                         const std::shared_ptr<NewFile>& successor, Recovery& recovery);
-  void dispose(const LoggedSuccessor& logged);
-  Result<void> take_up_parked(const ArrayPointer& array, const Cell& cell);
-  std::vector<Parked> take_parked(const std::function<bool(const LogRecord& open)>& wanted);
-  void park(const LoggedSuccessor& logged, const std::string& reason);
-  void remove_strays(const std::set<std::string>& directories);
-
-  static Pointer new_shard(const ArrayPointer& array, const Cell& cell);
-  Result<Pointer> dirty_shard(const ArrayPointer& array, const Cell& cell);
-  Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
-  static void remove_unlogged(DirtyShard& shard, std::uint64_t number);
-  static std::vector<std::uint64_t> unlogged(const DirtyShard& shard);
-
-  // Writing one draft. The caller holds the shard's commit_mutex.
-  Result<void> begin(DirtyShard& shard);
-  Result<void> begin_appending(DirtyShard& shard);
-  Result<void> hold_room(const DirtyShard& shard, std::uint64_t bytes);
-  Result<void> write_draft(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                           bool quarantined);
-  Result<void> put_now(const Pointer& shard, const ArrayPointer& array, std::uint64_t number,
+  Result<void> put_now(const DirtyPointer& shard, const ArrayPointer& array, std::uint64_t number,
                        ByteView bytes, bool quarantined);
-  void limit_waste(const Pointer& shard);
-  Result<void> make_way(const Error& error);
-  Result<void> abandon(const Pointer& shard, Error error);
+  void tick();
 
-  // Descriptors.
-  Result<void> open_file_of(DirtyShard& shard);
-  void close_some(const DirtyShard* but, std::size_t enough);
-  void close_unused(DirtyShard& shard);
-
-  // Committing (write_commits.cc).
-  Result<void> commit_pointer(const Pointer& shard);
-  Result<CommitOutcome> commit_with(DirtyShard& shard, const CommitHooks& hooks);
-  CommitHooks hooks_of(const Pointer& shard);
-  tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
-  Result<void> carry_on(const Pointer& shard, const std::map<std::uint64_t, Draft>& drafts);
-  Result<void> copy_drafts(const DirtyShard& from, const std::map<std::uint64_t, Draft>& drafts,
-                           DirtyShard& to);
-  Result<void> finish(const Pointer& shard, const CommitOutcome& outcome);
-  Result<void> retire(DirtyShard& shard);
-  Result<void> sync_pointer(DirtyShard& shard);
-  Pointer find_pointer(const std::string& shard_path) const;
-  Pointer find_pointer(const ArrayReader& array, const Cell& cell) const;
-  Result<void> tidy_log();
-  Result<void> clear_log();
-  Result<void> drop(const Pointer& shard);
-  std::vector<Pointer> pointers_below(const std::string& prefix) const;
-  bool due(const DirtyShard& shard, Clock::time_point now) const;
-  static bool complete(const DirtyShard& shard);
-  void forget(const Pointer& shard);
-  void run_background();
-
-  std::shared_ptr<Store> store_;
-  WriteOptions options_;
-  StoreLock lock_;
-  std::unique_ptr<LogWriter> log_;
-  Reserve reserve_;
-  /// Shared by who appends drafts, alone by a commit that uses the reserve.
-  std::shared_mutex room_mutex_;
-  std::atomic<bool> has_clones_{false};  ///< A commit shared the blocks of a shard.
-
-  std::size_t most_open_ = 0;
-  std::atomic<std::size_t> open_{0};  ///< Successors that are open.
-  std::mutex spare_mutex_;
-  std::vector<Fd> spare_;  ///< Descriptors kept for commits.
-
-  mutable std::shared_mutex map_mutex_;
-  std::unordered_map<std::string, Pointer> shards_;
-  std::atomic<std::uint64_t> dirty_count_{0};
-
-  mutable std::mutex parked_mutex_;
-  std::vector<Parked> parked_;
-  std::atomic<std::size_t> parked_count_{0};
-
-  mutable std::mutex statistics_mutex_;
-  WriteStatistics statistics_;
-
-  std::mutex background_mutex_;
-  std::condition_variable background_wake_;
-  bool stopping_ = false;
-  std::thread background_;
+  WriteParts parts_;
+  SuccessorFiles files_{parts_};
+  DraftWriter drafts_{parts_, files_};
+  Committer committer_{parts_, files_, drafts_};
+  Recovery recovery_{parts_, files_, drafts_, committer_};
+  CommitThread thread_;  ///< The last member: it ends before the others do.
 };
 
 /// Whether an earlier writer left writes in the store's log.

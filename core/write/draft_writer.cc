@@ -1,5 +1,5 @@
-// One draft at a time: from a chunk's bytes to the shard's successor and the log, what that may
-// cost the storage, and the descriptors of successors.
+#include "core/write/draft_writer.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -7,14 +7,12 @@
 #include "core/store/as_caller.h"
 #include "core/store/part_file.h"
 #include "core/write/commit.h"
-#include "core/write/write_buffer.h"
 #include "core/zarr/other_file.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr int kMakeRounds = 3;
-constexpr std::chrono::seconds kRenewPause{1};
 /// Room for what a commit notes in the log, beside the shard itself.
 constexpr std::uint64_t kRoomForLog = std::uint64_t{128} << 10U;
 
@@ -76,18 +74,25 @@ Result<void> check_own_file(const DirtyShard& shard, bool drop_foreign) {
               shard.shard_path + ": lies in " + (*file)->name() + ", which is no Zarr");
 }
 
+std::vector<std::uint64_t> unlogged(const DirtyShard& shard) {
+  std::vector<std::uint64_t> numbers;
+  const std::lock_guard lock(shard.state_mutex);
+  for (const auto& [number, draft] : shard.drafts) {
+    if (draft.sequence == 0) numbers.push_back(number);
+  }
+  return numbers;
+}
+
 }  // namespace
 
-/// Fails where the shard's present file cannot be read, so that the draft could never be published:
-/// unless, in the end, no chunk of it is left.
-Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
+Result<void> DraftWriter::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
   if (shard.stage != ShardStage::kNew && !shard.base_damaged) return {};
-  ZARRFS_CHECK(check_own_file(shard, options_.drop_foreign));
+  ZARRFS_CHECK(check_own_file(shard, parts_.options.drop_foreign));
   auto read = shard.array->visit_shard(shard.cell, 0, [](const auto&) { return false; });
   shard.base_damaged = !read && read.error().fault == Fault::kDamaged;
   if (!shard.base_damaged) {
     ZARRFS_CHECK(read);
-    ZARRFS_TRY(const auto status, store_->status(shard.shard_path));
+    ZARRFS_TRY(const auto status, parts_.store->status(shard.shard_path));
     shard.base_bytes = status ? static_cast<std::uint64_t>(status->st_size) : 0;
     return {};
   }
@@ -98,7 +103,7 @@ Result<void> WriteBuffer::check_base(DirtyShard& shard, std::uint64_t number, bo
 }
 
 /// The log names the successor.
-Result<void> WriteBuffer::begin(DirtyShard& shard) {
+Result<void> DraftWriter::begin(DirtyShard& shard) {
   if (shard.stage != ShardStage::kNew) return {};
   ZARRFS_TRY(shard.end, reserved_at_start(*shard.array, shard.cell));
   LogRecord record{.kind = LogRecord::Kind::kOpen};
@@ -106,26 +111,24 @@ Result<void> WriteBuffer::begin(DirtyShard& shard) {
   record.cell = shard.cell;
   record.successor_path = shard.successor_path;
   record.checksum = shard.form;
-  ZARRFS_TRY(shard.id, log_->append(std::move(record)));
+  ZARRFS_TRY(shard.id, parts_.log->append(std::move(record)));
   shard.stage = ShardStage::kLogged;
   return {};
 }
 
 /// The successor's file is there and open.
-Result<void> WriteBuffer::begin_appending(DirtyShard& shard) {
-  if (shard.stage == ShardStage::kAppending) return open_file_of(shard);
+Result<void> DraftWriter::begin_appending(DirtyShard& shard) {
+  if (shard.stage == ShardStage::kAppending) return files_.open(shard);
   if (shard.stage != ShardStage::kLogged) {
     return fail(Fault::kBusy, "shard " + shard.shard_path + " is being published");
   }
-  ZARRFS_TRY(std::shared_ptr<NewFile> file, make_successor(*store_, shard));
-  auto attached = shard.attach(std::move(file));
-  if (attached) ++open_;
-  return attached;
+  ZARRFS_TRY(std::shared_ptr<NewFile> file, make_successor(*parts_.store, shard));
+  return files_.attach(shard, std::move(file));
 }
 
 /// What the commit of the shard will write beyond what is in the successor, with another `bytes` in
 /// it, is reserved.
-Result<void> WriteBuffer::hold_room(const DirtyShard& shard, std::uint64_t bytes) {
+Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes) {
   const Layout& layout = shard.array->layout();
   if (!layout.sharded()) return {};
   ZARRFS_TRY(const IndexFormat index, layout.index_format_of(shard.cell));
@@ -136,17 +139,17 @@ Result<void> WriteBuffer::hold_room(const DirtyShard& shard, std::uint64_t bytes
     const bool in_place = layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
     if (in_place && shard.dead_bytes == 0 && shard.quarantined == 0) drafts = 0;
   }
-  const std::uint64_t unchanged = has_clones_ ? 0 : shard.base_bytes;
+  const std::uint64_t unchanged = parts_.has_clones ? 0 : shard.base_bytes;
   const auto known = checked_add(unchanged, drafts);
   const auto needed =
       known ? checked_add(*known, index.encoded_size() + kRoomForLog) : std::nullopt;
   if (!needed) return fail(Fault::kTooBig, "shard " + shard.shard_path + " has too many bytes");
-  return reserve_.hold(*needed);
+  return parts_.reserve.hold(*needed);
 }
 
-Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
-                                      const ByteView* bytes, bool quarantined) {
-  const std::shared_lock room(room_mutex_);
+Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
+                                bool quarantined) {
+  const std::shared_lock room(parts_.room_mutex);
   ZARRFS_CHECK(begin(shard));
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
   if (bytes != nullptr) {
@@ -158,7 +161,7 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
     record.checksum = crc32c(*bytes);
     record.quarantined = quarantined;
   }
-  ZARRFS_TRY(const std::uint64_t sequence, log_->append(record));  // 2 the log says where
+  ZARRFS_TRY(const std::uint64_t sequence, parts_.log->append(record));  // 2 the log says where
   Draft draft{.removed = bytes == nullptr,
               .quarantined = record.quarantined,
               .range = record.range,
@@ -173,106 +176,17 @@ Result<void> WriteBuffer::write_draft(DirtyShard& shard, std::uint64_t number,
   return {};
 }
 
-bool WriteBuffer::complete(const DirtyShard& shard) {
-  const std::lock_guard lock(shard.state_mutex);
-  return shard.drafts.size() - shard.quarantined - shard.removed == shard.expected;
-}
-
-/// A write failed: a shard that has no other drafts is clean again.
-Result<void> WriteBuffer::abandon(const Pointer& shard, Error error) {
-  if (shard->drafts.empty()) {
-    static_cast<void>(retire(*shard));  // `error` is what to tell
-    forget(shard);
-  }
-  return fail(std::move(error));
-}
-
-/// The chunk is there again where this process dies before the commit.
-void WriteBuffer::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
+void DraftWriter::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
   const std::lock_guard lock(shard.state_mutex);
   shard.set_draft(number, {.removed = true, .written = wall_clock_now()});
   shard.changed = Clock::now();
 }
 
-std::vector<std::uint64_t> WriteBuffer::unlogged(const DirtyShard& shard) {
-  std::vector<std::uint64_t> numbers;
-  const std::lock_guard lock(shard.state_mutex);
-  for (const auto& [number, draft] : shard.drafts) {
-    if (draft.sequence == 0) numbers.push_back(number);
+Result<void> DraftWriter::log_removals(DirtyShard& shard) {
+  for (const std::uint64_t number : unlogged(shard)) {
+    ZARRFS_CHECK(write(shard, number, nullptr, false));
   }
-  return numbers;
-}
-
-/// Where more of the successor, or of the log, is superseded than is needed, the rest goes on in a
-/// new successor, and the storage has the old one back.
-void WriteBuffer::limit_waste(const Pointer& shard) {
-  std::map<std::uint64_t, Draft> drafts;
-  {
-    const std::lock_guard lock(shard->state_mutex);
-    const bool bytes = shard->dead_bytes > std::max(shard->live_bytes, options_.most_dead_bytes);
-    const bool records =
-        shard->dead_records > std::max(shard->drafts.size(), options_.most_dead_records);
-    if ((!bytes && !records) || shard->sync_failed || Clock::now() < shard->renew_at) return;
-    drafts = shard->drafts;
-  }
-  auto moved = carry_on(shard, drafts);
-  if (moved) moved = retire(*shard);
-  if (moved) moved = tidy_log();
-  if (!moved) {  // nothing is lost: it goes on growing
-    shard->renew_at = Clock::now() + kRenewPause;
-    options_.log(true, "shard " + shard->shard_path +
-                           ": room that is not needed any more could not be given back: " +
-                           moved.error().message);
-  }
-}
-
-/// Commits that free room or descriptors, after a write failed for want of them. An error where
-/// there is nothing to be had.
-Result<void> WriteBuffer::make_way(const Error& error) {
-  if (error.fault == Fault::kNoFiles) {
-    close_some(nullptr, 0);
-    return {};
-  }
-  if (!lacks_room(error)) return fail(error);
-  bool freed = false;
-  for (const Pointer& shard : pointers_below("")) {
-    const std::lock_guard lock(shard->commit_mutex);
-    if (shard->stage == ShardStage::kClosed) continue;
-    {
-      const std::lock_guard state(shard->state_mutex);
-      if (shard->removed == 0 && shard->dead_bytes == 0) continue;
-    }
-    freed = commit_pointer(shard).has_value() || freed;
-  }
-  return freed ? Result<void>{} : fail(error);
-}
-
-Result<void> WriteBuffer::open_file_of(DirtyShard& shard) {
-  if (shard.stage != ShardStage::kAppending || shard.file) return {};
-  auto opened = open_successor(*store_, shard);
-  if (opened) ++open_;
-  return opened;
-}
-
-/// Where `enough` successors are open, or more, closes a quarter of them: what is in them is
-/// durable then, so that a failing write of the storage is seen. Those that are in use stay open.
-/// The caller holds no commit_mutex but that of the shard `but`.
-void WriteBuffer::close_some(const DirtyShard* but, std::size_t enough) {
-  if (open_ < enough) return;
-  for (const Pointer& shard : pointers_below("")) {
-    if (open_ <= enough - enough / 4) return;
-    if (shard.get() == but) continue;
-    const std::unique_lock lock(shard->commit_mutex, std::try_to_lock);
-    if (lock && shard->stage == ShardStage::kAppending && shard->file) close_unused(*shard);
-  }
-}
-
-void WriteBuffer::close_unused(DirtyShard& shard) {
-  if (shard.sync_failed || !sync_successor(*store_, shard)) return;  // its next fsync tells
-  shard.detach();
-  --open_;
-  const std::lock_guard state(shard.state_mutex);
-  shard.unsynced = false;
+  return {};
 }
 
 }  // namespace zarrfs

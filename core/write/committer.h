@@ -1,0 +1,66 @@
+// When a shard's drafts become the shard, what follows, and what a failure leaves. Where nothing
+// else is said, the caller holds the shard's commit_mutex.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/base/fd.h"
+#include "core/write/commit.h"
+#include "core/write/draft_writer.h"
+#include "core/write/successor_files.h"
+#include "core/write/write_parts.h"
+
+namespace zarrfs {
+
+class Committer {
+ public:
+  Committer(WriteParts& parts, SuccessorFiles& files, DraftWriter& drafts)
+      : parts_(parts), files_(files), drafts_(drafts) {}
+
+  /// Descriptors are kept for commits that find none. Once the store is locked.
+  void keep_spares();
+
+  /// The shard to write to, which may be closed again by the time it is locked. Drafts that were
+  /// written for an array which another program has replaced are dropped. The caller holds no
+  /// commit_mutex.
+  Result<DirtyPointer> shard_for(const ArrayPointer& array, const DirtyTable::Cell& cell);
+
+  Result<void> commit(const DirtyPointer& shard);
+  /// Makes what was written durable. The caller does not hold its commit_mutex.
+  Result<void> sync(DirtyShard& shard);
+  /// Forgets all drafts of a shard.
+  Result<void> drop(const DirtyPointer& shard);
+  /// A write failed: a shard that has no other drafts is clean again. Returns `error`.
+  Result<void> abandon(const DirtyPointer& shard, Error error);
+  /// Nothing of the shard's successor is needed any more.
+  Result<void> retire(DirtyShard& shard);
+  void forget(const DirtyPointer& shard);
+  /// Where more of the successor, or of the log, is superseded than is needed, the rest goes on in
+  /// a new successor, and the storage has the old one back.
+  void limit_waste(const DirtyPointer& shard);
+  /// Commits that free room or descriptors, after a write failed for want of them. An error where
+  /// there is nothing to be had. The caller holds no commit_mutex.
+  Result<void> make_way(const Error& error);
+  /// Begins the log anew where nothing needs it.
+  Result<void> clear_log();
+
+ private:
+  Result<CommitOutcome> commit_with(DirtyShard& shard, const CommitHooks& hooks);
+  CommitHooks hooks_of(const DirtyPointer& shard);
+  tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
+  Result<void> finish(const DirtyPointer& shard, const CommitOutcome& outcome);
+  Result<void> carry_on(const DirtyPointer& shard, const std::map<std::uint64_t, Draft>& drafts);
+  Result<void> copy_drafts(const DirtyShard& from, const std::map<std::uint64_t, Draft>& drafts,
+                           DirtyShard& to);
+  Result<void> tidy_log();
+
+  WriteParts& parts_;
+  SuccessorFiles& files_;
+  DraftWriter& drafts_;
+  std::mutex spare_mutex_;
+  std::vector<Fd> spare_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,35 @@
+// One draft at a time: from a chunk's bytes to the shard's successor and the log, and what that may
+// cost the storage. The caller holds the shard's commit_mutex.
+#pragma once
+
+#include "core/write/successor_files.h"
+#include "core/write/write_parts.h"
+
+namespace zarrfs {
+
+class DraftWriter {
+ public:
+  DraftWriter(WriteParts& parts, SuccessorFiles& files) : parts_(parts), files_(files) {}
+
+  /// Fails where the shard's present file cannot be read, so that a draft of chunk `number` could
+  /// never be published: unless, in the end, no chunk of it is left.
+  Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
+  /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put.
+  Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
+                     bool quarantined);
+  /// Removes the chunk where there is no room to log that: it is there again where this process
+  /// dies before the commit.
+  static void remove_unlogged(DirtyShard& shard, std::uint64_t number);
+  /// Logs what remove_unlogged could not.
+  Result<void> log_removals(DirtyShard& shard);
+
+ private:
+  Result<void> begin(DirtyShard& shard);
+  Result<void> begin_appending(DirtyShard& shard);
+  Result<void> hold_room(const DirtyShard& shard, std::uint64_t bytes);
+
+  WriteParts& parts_;
+  SuccessorFiles& files_;
+};
+
+}  // namespace zarrfs

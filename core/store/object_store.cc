@@ -57,43 +57,4 @@ StoreTraits traits_of(const Store& store) {
   return objects == nullptr ? StoreTraits{} : objects->traits();
 }
 
-tl::unexpected<Error> ObjectStore::read_only(const std::string& path) const {
-  return fail(Fault::kReadOnly, name() + ": " + path + ": this kind of store is only read");
-}
-
-Result<struct statvfs> ObjectStore::space() {
-  struct statvfs space {};
-  space.f_bsize = 4096;
-  space.f_frsize = 4096;
-  space.f_namemax = 255;
-  space.f_flag = ST_RDONLY;
-  return space;
-}
-
-Result<std::unique_ptr<NewFile>> ObjectStore::create(const std::string& path, mode_t /*mode*/) {
-  return read_only(path);
-}
-Result<std::unique_ptr<NewFile>> ObjectStore::clone(const File& /*from*/, const std::string& path,
-                                                    mode_t /*mode*/) {
-  return read_only(path);
-}
-Result<std::unique_ptr<NewFile>> ObjectStore::reopen(const std::string& path) {
-  return read_only(path);
-}
-Result<void> ObjectStore::rename(const std::string& from, const std::string& /*to*/) {
-  return read_only(from);
-}
-Result<void> ObjectStore::remove(const std::string& path) { return read_only(path); }
-Result<void> ObjectStore::make_directory(const std::string& path, mode_t /*mode*/) {
-  return read_only(path);
-}
-Result<void> ObjectStore::remove_directory(const std::string& path) { return read_only(path); }
-Result<void> ObjectStore::sync_directory(const std::string& path) { return read_only(path); }
-Result<Fd> ObjectStore::open_plain(const std::string& path, int /*flags*/, mode_t /*mode*/) {
-  return read_only(path);
-}
-std::optional<std::string> ObjectStore::why_read_only() {
-  return name() + ": this kind of store is only read";
-}
-
 }  // namespace zarrfs

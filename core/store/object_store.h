@@ -1,6 +1,6 @@
-// Stores that are no directories: keys of objects at a server, or entries of an archive. They are
-// only read. What programs know of directories is made up: the inode of a path is a hash of it and
-// of the object's version, so that another version is another file.
+// Stores that are no directories: keys of objects at a server, or entries of an archive. What
+// programs know of directories is made up: the inode of a path is a hash of it and of the object's
+// version, so that another version is another file.
 //
 // A file of such a store is one version of one object: its bytes never mix with another version's,
 // reading it is kStale once another version has taken its place. Thread-safe.
@@ -42,24 +42,6 @@ class ObjectStore : public Store {
   /// What was asked of a network so far, as the members of a JSON object; empty where there is
   /// none.
   [[nodiscard]] virtual std::string statistics() const { return {}; }
-
-  // Nothing of this can be written.
-
-  Result<struct statvfs> space() override;
-  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override;
-  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
-                                         mode_t mode) override;
-  Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override;
-  Result<void> rename(const std::string& from, const std::string& to) override;
-  Result<void> remove(const std::string& path) override;
-  Result<void> make_directory(const std::string& path, mode_t mode) override;
-  Result<void> remove_directory(const std::string& path) override;
-  Result<void> sync_directory(const std::string& path) override;
-  Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override;
-  std::optional<std::string> why_read_only() override;
-
- private:
-  [[nodiscard]] tl::unexpected<Error> read_only(const std::string& path) const;
 };
 
 /// Those of a directory where `store` is no ObjectStore.

@@ -62,4 +62,41 @@ Result<std::optional<Document>> Store::read_document(const std::string& path, st
   }
 }
 
+Result<struct statvfs> Store::space() {
+  struct statvfs space {};
+  space.f_bsize = 4096;
+  space.f_frsize = 4096;
+  space.f_namemax = 255;
+  space.f_flag = ST_RDONLY;
+  return space;
+}
+
+tl::unexpected<Error> Store::only_read(const std::string& path) const {
+  return fail(Fault::kReadOnly, name() + ": " + path + ": this kind of store is only read");
+}
+
+Result<std::unique_ptr<NewFile>> Store::create(const std::string& path, mode_t /*mode*/) {
+  return only_read(path);
+}
+Result<std::unique_ptr<NewFile>> Store::clone(const File& /*from*/, const std::string& path,
+                                              mode_t /*mode*/) {
+  return only_read(path);
+}
+Result<std::unique_ptr<NewFile>> Store::reopen(const std::string& path) { return only_read(path); }
+Result<void> Store::rename(const std::string& from, const std::string& /*to*/) {
+  return only_read(from);
+}
+Result<void> Store::remove(const std::string& path) { return only_read(path); }
+Result<void> Store::make_directory(const std::string& path, mode_t /*mode*/) {
+  return only_read(path);
+}
+Result<void> Store::remove_directory(const std::string& path) { return only_read(path); }
+Result<void> Store::sync_directory(const std::string& path) { return only_read(path); }
+Result<Fd> Store::open_plain(const std::string& path, int /*flags*/, mode_t /*mode*/) {
+  return only_read(path);
+}
+std::optional<std::string> Store::why_read_only() {
+  return name() + ": this kind of store is only read";
+}
+
 }  // namespace zarrfs

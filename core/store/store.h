@@ -110,33 +110,37 @@ class Store {
   /// tells why.
   virtual Result<std::optional<std::vector<Entry>>> list(const std::string& path) = 0;
   /// A symbolic link's status itself is never shown: links look like what they lead to.
-  virtual Result<struct statvfs> space() = 0;
+  virtual Result<struct statvfs> space();
   /// A whole small file; nothing where there is none; kDamaged where it is larger than `limit`.
   Result<std::optional<Document>> read_document(const std::string& path, std::size_t limit);
 
-  // Writing. Links are never followed in the last component, and never out of the store.
-  // Parents must exist. None of these syncs a directory: call sync_directory.
+  // Writing. A store that overrides none of this is only read: each is kReadOnly. Links are never
+  // followed in the last component, and never out of the store. Parents must exist. None of these
+  // syncs a directory: call sync_directory.
 
   /// A new file, exclusively: kExists where the name is taken.
-  virtual Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) = 0;
+  virtual Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode);
   /// A new file with the bytes of `from`, whose blocks it shares; null where the storage cannot
   /// share them.
   virtual Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
-                                                 mode_t mode) = 0;
+                                                 mode_t mode);
   /// An existing file for writing on (a log, a successor of an earlier run); null where absent.
-  virtual Result<std::unique_ptr<NewFile>> reopen(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<NewFile>> reopen(const std::string& path);
   /// Atomically; replaces a file that stands at `to`.
-  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
+  virtual Result<void> rename(const std::string& from, const std::string& to);
   /// Removing what is absent succeeds.
-  virtual Result<void> remove(const std::string& path) = 0;
-  virtual Result<void> make_directory(const std::string& path, mode_t mode) = 0;
-  virtual Result<void> remove_directory(const std::string& path) = 0;
-  virtual Result<void> sync_directory(const std::string& path) = 0;
+  virtual Result<void> remove(const std::string& path);
+  virtual Result<void> make_directory(const std::string& path, mode_t mode);
+  virtual Result<void> remove_directory(const std::string& path);
+  virtual Result<void> sync_directory(const std::string& path);
   /// Plain open(2) of a file that is not Zarr's (created where flags say so): for what passes
   /// through unchanged. An Fd that is not valid where there is no such file.
-  virtual Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) = 0;
+  virtual Result<Fd> open_plain(const std::string& path, int flags, mode_t mode);
   /// Why this store cannot be written, or nothing where it can.
-  virtual std::optional<std::string> why_read_only() = 0;
+  virtual std::optional<std::string> why_read_only();
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> only_read(const std::string& path) const;
 };
 
 /// What symbolic links may do.

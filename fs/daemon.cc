@@ -145,6 +145,8 @@ class Daemon {
     StoreOptions of_store{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
                           settings.remote};
     of_store.remote.immutable = settings.view.immutable;
+    of_store.remote.write = settings.access == MountSettings::Access::kReadWrite;
+    ZARRFS_CHECK(check_spool());
     ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
     near_ = traits_of(*opened).near;
     const bool is_directory = traits_of(*opened).directories;
@@ -174,6 +176,22 @@ class Daemon {
       }
       std::this_thread::sleep_for(kBetweenTries);
     }
+  }
+
+  /// The options of the spool are for stores that have one.
+  [[nodiscard]] Result<void> check_spool() const {
+    const MountSettings& settings = request_.settings;
+    const bool writes = settings.access == MountSettings::Access::kReadWrite;
+    const bool has_spool = request_.source.starts_with("s3://") && writes;
+    if (has_spool && settings.allow_other) {
+      return fail(Fault::kUnsupported,
+                  "options allow_other and rw exclude each other for stores at a server: what is "
+                  "written is one user's until it is there");
+    }
+    const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory;
+    if (has_spool || !asked) return {};
+    return fail(Fault::kInvalid,
+                "options spool and spool_in_memory are for stores of s3:// with rw only");
   }
 
   Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {
@@ -302,9 +320,11 @@ class Daemon {
       log_->write(LogLevel::kError, one.name + " is not published: " + one.reason);
     }
     if (!left.empty()) {
-      return fail(Fault::kIo, std::to_string(left.size()) +
-                                  " written chunks could not be published; they are kept in " +
-                                  source_ + "/.zarrfs and the files it names");
+      return fail(Fault::kIo,
+                  std::to_string(left.size()) +
+                      " written chunks could not be published; they are kept in " +
+                      (is_local(request_.source) ? source_ + "/.zarrfs and the files it names"
+                                                 : std::string("the spool")));
     }
     return closed;
   }

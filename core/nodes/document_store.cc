@@ -14,24 +14,28 @@ constexpr const char* kNodeDocument = "zarr.json";
 constexpr mode_t kFileMode = 0666;
 }  // namespace
 
-Result<void> DocumentStore::put(const std::string& path, const Json& document) {
+Result<void> DocumentStore::put(const std::string& path, const Json& document,
+                                const FileIdentity& before) {
   const std::lock_guard lock(mutex_);
-  return put_locked(path, document);
+  return put_locked(path, document, before);
 }
 
-Result<void> DocumentStore::put_locked(const std::string& path, const Json& document) {
+Result<void> DocumentStore::put_locked(const std::string& path, const Json& document,
+                                       const FileIdentity& before) {
   ZARRFS_CHECK(drop_consolidated_above(path));
-  return replace(path, document);
+  return replace(path, document, before);
 }
 
 Result<void> DocumentStore::edit_array(const std::string& path,
                                        const std::function<void(Json&)>& change) {
   const std::lock_guard lock(mutex_);
-  ZARRFS_TRY(const Node node, load_node(store_, path));
-  if (node.array == nullptr) return fail(Fault::kStale, "/" + path + " is no array any more");
-  Json document = node.array->document;
-  change(document);
-  return put_locked(path, document);
+  return again_where_stale([&]() -> Result<void> {
+    ZARRFS_TRY(const Node node, load_node(store_, path));
+    if (node.array == nullptr) return fail(Fault::kStale, "/" + path + " is no array any more");
+    Json document = node.array->document;
+    change(document);
+    return put_locked(path, document, node.document);
+  });
 }
 
 Result<void> DocumentStore::remove(const std::string& path) {
@@ -67,12 +71,13 @@ Result<void> DocumentStore::drop_consolidated_above(const std::string& path) {
     if (node.group == nullptr || !node.group->consolidated) continue;
     Json document = node.group->document;
     document.erase("consolidated_metadata");
-    ZARRFS_CHECK(replace(at, document));
+    ZARRFS_CHECK(replace(at, document, node.document));
   }
   return {};
 }
 
-Result<void> DocumentStore::replace(const std::string& path, const Json& document) {
+Result<void> DocumentStore::replace(const std::string& path, const Json& document,
+                                    const FileIdentity& expected) {
   const std::string file_path = join_path(path, kNodeDocument);
   const std::string text = dump_document(document);
   // What cannot be read again loses the node, or with the root's document the whole store.
@@ -89,7 +94,7 @@ Result<void> DocumentStore::replace(const std::string& path, const Json& documen
     ZARRFS_CHECK(write_text(file, text));
     return before == nullptr ? give_to_caller(store_, file, path) : keep_ownership(file, *before);
   };
-  ZARRFS_CHECK(replace_file(store_, file_path, kFileMode, fill));
+  ZARRFS_CHECK(replace_known_file(store_, file_path, kFileMode, expected, fill));
   return store_.sync_directory(path);
 }
 

@@ -18,8 +18,10 @@ class DocumentStore {
  public:
   explicit DocumentStore(Store& store) : store_(store) {}
 
-  /// `document` is that of the node at `path` from now on.
-  Result<void> put(const std::string& path, const Json& document);
+  /// `document` is that of the node at `path` from now on. `before`: which zarr.json it was made
+  /// from, zeros where there was none; kStale where the store can tell that another writer has
+  /// replaced that.
+  Result<void> put(const std::string& path, const Json& document, const FileIdentity& before);
   /// The array's document with `change` made to it. kStale where there is no array any more.
   Result<void> edit_array(const std::string& path, const std::function<void(Json&)>& change);
   /// Removes the document only.
@@ -31,8 +33,9 @@ class DocumentStore {
                     const std::function<Result<void>()>& rename);
 
  private:
-  Result<void> put_locked(const std::string& path, const Json& document);
-  Result<void> replace(const std::string& path, const Json& document);
+  Result<void> put_locked(const std::string& path, const Json& document,
+                          const FileIdentity& before);
+  Result<void> replace(const std::string& path, const Json& document, const FileIdentity& expected);
   Result<void> drop_consolidated_above(const std::string& path);
   Result<void> remove_tree(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include "core/chunks/chunk_lister.h"
 #include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
+#include "core/write/whole_file.h"
 #include "core/zarr/v2_metadata.h"
 #include "core/zarr/zvf.h"
 
@@ -41,6 +42,16 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   if (!json) return fail(Fault::kInvalid, json.error().message);
   if (!json->is_object()) return invalid(path, name, "is not a JSON object");
   ZARRFS_CHECK(check_attributes(path, name, characters));
+  auto written = again_where_stale([&] { return write_json(path, name, *json); });
+  if (alone.owns_lock()) alone.unlock();
+  auto placed = orphan_chunks_.place(path);
+  if (!written) return written;
+  overlay_.wrote_document(path, name);
+  return placed;
+}
+
+Result<void> MetadataEditor::write_json(const std::string& path, const std::string& name,
+                                        const Json& json) {
   ZARRFS_TRY(const auto state, nodes_.get(path));
   switch (state->kind) {
     case NodeState::Kind::kDamaged: return fail(state->error);
@@ -50,13 +61,9 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
     default: break;
   }
   const bool v2 = shared_.options.format == ViewFormat::kV2;
-  auto written = v2 ? write_v2(*state, name, *json) : write_v3(*state, *json);
+  auto written = v2 ? write_v2(*state, name, json) : write_v3(*state, json);
   forget();
-  if (alone.owns_lock()) alone.unlock();
-  auto placed = orphan_chunks_.place(path);
-  if (!written) return written;
-  overlay_.wrote_document(path, name);
-  return placed;
+  return written;
 }
 
 /// Attributes are kept as they are written, or refused.
@@ -145,7 +152,7 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
     ZARRFS_CHECK(check_replaceable(state));
     ZARRFS_CHECK(finish_removals(state.path));
   }
-  ZARRFS_CHECK(documents_.put(state.path, document));
+  ZARRFS_CHECK(documents_.put(state.path, document, state.node.document));
   return remove_early_documents(state);
 }
 
@@ -166,7 +173,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, const Json& plai
   ZARRFS_CHECK(finish_removals(state.path));
   if (!state.has_document()) ZARRFS_CHECK(orphan_chunks_.park(state.path));
   shared_.spellings.made(state.path);
-  ZARRFS_CHECK(documents_.put(state.path, made.document));
+  ZARRFS_CHECK(documents_.put(state.path, made.document, state.node.document));
   return remove_early_documents(state);
 }
 

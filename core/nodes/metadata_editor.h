@@ -51,6 +51,7 @@ class MetadataEditor {
   Result<void> chunks_changed(const ChunkChanges& changes);
 
  private:
+  Result<void> write_json(const std::string& path, const std::string& name, const Json& json);
   Result<void> write_v2(const NodeState& state, const std::string& name, const Json& written);
   Result<void> write_v3(const NodeState& state, const Json& written);
   Result<void> write_group(const NodeState& state, const Json& document);

@@ -123,7 +123,9 @@ Result<std::unique_ptr<Store>> open_server(const std::string& source, const Stor
   const bool key_is_encoded = source.starts_with("http");
   const auto name = key_is_encoded ? percent_decode(encoded) : encoded;
   if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
-  ZARRFS_TRY(std::shared_ptr<ObjectStore> server, open_remote_store(parent, options.remote));
+  RemoteOptions reading = options.remote;
+  reading.write = false;  // archives are only read
+  ZARRFS_TRY(std::shared_ptr<ObjectStore> server, open_remote_store(parent, reading));
   ZARRFS_TRY(auto archive, server->open_for(*name, {OpenHint::Part::kEnd, kZipTail}));
   if (archive == nullptr) return fail(Fault::kInvalid, source + ": there is no such object");
   return open_zip_store(std::move(archive), source.substr(0, source.find('?')), server);

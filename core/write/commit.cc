@@ -1,15 +1,23 @@
 #include "core/write/commit.h"
 
 #include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
 
+#include "core/base/hash.h"
+#include "core/store/conditional_writer.h"
 #include "core/write/ownership.h"
 #include "core/write/shard_builder.h"
+#include "core/write/write_history.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr int kMaxRounds = 8;
+constexpr std::uint64_t kMostAskedAhead = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kAskedTogether = std::uint64_t{4} << 20U;
 
 /// The shard file as it stands, and its chunks.
 struct Base {
@@ -251,28 +259,44 @@ Result<void> tell(const DirtyShard& shard, const Drafts& drafts, const CommitHoo
   return hooks.changed(changes);
 }
 
+/// The next shard's file; nothing where no chunk of it is left.
+struct NextFile {
+  Next next;
+  bool anything = false;
+};
+
+Result<NextFile> make_durable_next(Store& store, DirtyShard& shard, const Drafts& drafts,
+                                   const Base& base) {
+  NextFile made;
+  made.anything =
+      !base.chunks.empty() || std::any_of(drafts.begin(), drafts.end(),
+                                          [](const auto& item) { return !item.second.removed; });
+  if (!made.anything) return made;
+  ZARRFS_TRY(made.next, make_next(store, shard, drafts, base));
+  Next& next = made.next;
+  auto done = take_ownership(store, shard, next);
+  if (done) {
+    done = next.file->sync();
+    shard.sync_failed = shard.sync_failed || (!done && !next.own);
+  }
+  if (done) return made;
+  if (next.own) static_cast<void>(store.remove(next.path));  // the first error is the one to tell
+  return fail(std::move(done.error()));
+}
+
 Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& drafts,
                               const CommitHooks& hooks) {
   ZARRFS_TRY(const Base base, read_base(store, shard, drafts));
   CommitOutcome outcome;
   outcome.before = base.identity;
-  const bool anything =
-      !base.chunks.empty() || std::any_of(drafts.begin(), drafts.end(),
-                                          [](const auto& item) { return !item.second.removed; });
-  Next next;
-  if (anything) {
-    ZARRFS_TRY(next, make_next(store, shard, drafts, base));
-  }
+  ZARRFS_TRY(const NextFile made,
+             make_durable_next(store, shard, drafts, base));  // 1 its bytes are on disk
+  const Next& next = made.next;
   const auto discard = [&](Error error) -> Result<CommitOutcome> {
     if (next.own) static_cast<void>(store.remove(next.path));
     return fail(std::move(error));
   };
-  if (anything) {
-    if (auto owned = take_ownership(store, shard, next); !owned) return discard(owned.error());
-    if (auto synced = next.file->sync(); !synced) {  // 1 its bytes are on disk
-      shard.sync_failed = shard.sync_failed || !next.own;
-      return discard(synced.error());
-    }
+  if (made.anything) {
     auto status = next.file->status();
     if (!status) return discard(status.error());
     outcome.after = identity_of(*status);
@@ -283,12 +307,12 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
     return discard(shard_changed(shard.shard_path));
   }
   if (auto told = tell(shard, drafts, hooks, false); !told) return discard(told.error());
-  const bool successor_moves = anything && !next.own;
+  const bool successor_moves = made.anything && !next.own;
   if (auto told = hooks.before_publish(successor_moves); !told) {
     return discard(told.error());  // 3 the log knows
   }
   if (hooks.replacing) hooks.replacing(outcome.before, outcome.after);
-  if (anything) {
+  if (made.anything) {
     if (auto moved = store.rename(next.path, shard.shard_path); !moved)
       return discard(moved.error());  // 4 the name moves
     if (!next.own) shard.stage = ShardStage::kRenamed;
@@ -304,6 +328,108 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   return outcome;
 }
 
+/// What tells the successor's writes from all others: the random part of its name.
+std::string id_of(const DirtyShard& shard) {
+  return shard.successor_path.substr(shard.successor_path.rfind('-') + 1);
+}
+
+/// Drafts that are in no object yet: not those of a put whose answer was lost.
+Drafts unpublished(const Drafts& drafts, std::uint64_t last_published) {
+  Drafts fresh = drafts;
+  std::erase_if(fresh, [&](const auto& item) {
+    return item.second.sequence != 0 && item.second.sequence <= last_published;
+  });
+  return fresh;
+}
+
+WriteNote note_of(const DirtyShard& shard, const Drafts& drafts, std::uint64_t before) {
+  WriteNote note{id_of(shard), 0, before, std::set<std::uint64_t>{}};
+  for (const auto& [number, draft] : drafts) {
+    note.sequence = std::max(note.sequence, draft.sequence);
+    note.chunks->insert(number);
+  }
+  return note;
+}
+
+/// Tells of chunks that another writer wrote since the first of these drafts was.
+void tell_overwritten(const DirtyShard& shard, const Drafts& drafts, const WriteHistory& history,
+                      std::uint64_t present, const CommitHooks& hooks) {
+  if (!hooks.overwritten || !shard.based_on || *shard.based_on == present) return;
+  const auto theirs = history.written_since(*shard.based_on, id_of(shard));
+  std::vector<std::uint64_t> both;
+  for (const auto& [number, draft] : drafts) {
+    if (!theirs || theirs->contains(number)) both.push_back(number);
+  }
+  if (!both.empty()) hooks.overwritten(both, theirs.has_value());
+}
+
+/// Asks for the chunks that are going to be copied, neighbours together and many at once: one after
+/// the other, each would wait for the network.
+void ask_ahead(const Base& base) {
+  std::uint64_t asked = 0;
+  std::shared_ptr<const File> file;
+  ByteRange joined{};
+  for (const auto& [number, source] : base.chunks) {
+    if (source.file == nullptr || asked > kMostAskedAhead) continue;
+    const bool next = file == source.file && source.range.offset == joined.offset + joined.length &&
+                      joined.length + source.range.length <= kAskedTogether;
+    if (next) {
+      joined.length += source.range.length;
+      continue;
+    }
+    if (file != nullptr) file->fetch(joined);
+    asked += joined.length;
+    file = source.file;
+    joined = source.range;
+  }
+  if (file != nullptr) file->fetch(joined);
+}
+
+/// As publish(), where the next shard does not take a name but is put in place of the version that
+/// was read.
+Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server, DirtyShard& shard,
+                                        const Drafts& drafts, const CommitHooks& hooks) {
+  ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
+  WriteHistory history = WriteHistory::parse(standing ? standing->note : "");
+  const Drafts fresh = unpublished(drafts, history.last_of(id_of(shard)));
+  CommitOutcome outcome;
+  outcome.before = outcome.after = standing ? standing->identity : FileIdentity{};
+  for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
+  if (!fresh.empty()) {
+    ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
+    if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));
+    ask_ahead(base);
+    ZARRFS_TRY(const NextFile made, make_durable_next(store, shard, fresh, base));
+    const std::uint64_t present = standing ? digest_of(standing->version) : 0;
+    history.add(note_of(shard, fresh, present));
+    const auto put = [&]() -> Result<FileIdentity> {
+      ZARRFS_CHECK(tell(shard, fresh, hooks, false));
+      ZARRFS_CHECK(hooks.before_publish(false));
+      if (made.anything) {
+        return server.put(made.next.path, shard.shard_path, base.identity, history.text());
+      }
+      ZARRFS_CHECK(server.remove_object(shard.shard_path, base.identity));
+      return FileIdentity{};
+    };
+    auto done = put();
+    if (made.next.own) static_cast<void>(store.remove(made.next.path));
+    if (!done) return fail(std::move(done.error()));
+    outcome.after = *done;
+    outcome.bytes_written = made.next.bytes_written;
+    tell_overwritten(shard, fresh, history, present, hooks);
+  }
+  ZARRFS_CHECK(tell(shard, drafts, hooks, true));
+  return outcome;
+}
+
+/// Writers of one object that come at the same moment again and again would all but one lose each
+/// time: a pause by chance, longer each time.
+void let_others_finish(int round) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(random() % (20U << static_cast<unsigned>(round))));
+}
+
 }  // namespace
 
 Result<std::uint64_t> reserved_at_start(const ArrayReader& array,
@@ -317,13 +443,16 @@ Result<std::uint64_t> reserved_at_start(const ArrayReader& array,
 Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks) {
   const Drafts drafts = publishable(shard);
   if (drafts.empty()) return CommitOutcome{};
+  ConditionalWriter* const server = conditional_writer_of(store);
   for (int round = 1;; ++round) {
-    auto outcome = publish(store, shard, drafts, hooks);
+    auto outcome = server == nullptr ? publish(store, shard, drafts, hooks)
+                                     : publish_at_server(store, *server, shard, drafts, hooks);
     const bool again = !outcome && outcome.error().fault == Fault::kStale && round < kMaxRounds;
     if (!outcome && shard.stage == ShardStage::kAppending) {
       static_cast<void>(shard.file->truncate(shard.end));  // what was copied behind the drafts
     }
     if (!again) return outcome;
+    if (server != nullptr) let_others_finish(round);
   }
 }
 

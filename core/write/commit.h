@@ -32,6 +32,9 @@ struct CommitHooks {
   /// After that: the shard `before` becomes `after` (zeros: there is none), and readers may see
   /// either until commit_shard returns. May be empty.
   std::function<void(const FileIdentity& before, const FileIdentity& after)> replacing;
+  /// Chunks of which another writer's bytes were replaced by ours, which it wrote since the first
+  /// of ours was; not `certain` where that can only be guessed. May be empty.
+  std::function<void(const std::vector<std::uint64_t>& numbers, bool certain)> overwritten;
   /// Called with additions before the name moves, with removals after. May be empty.
   std::function<Result<void>(const ChunkChanges&)> changed;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -63,6 +64,7 @@ Result<DirtyPointer> Committer::shard_for(const ArrayPointer& array, const Dirty
 Result<void> Committer::carry_on(const DirtyPointer& shard,
                                  const std::map<std::uint64_t, Draft>& drafts) {
   const DirtyPointer next = make_dirty_shard(shard->array, shard->cell);
+  next->based_on = shard->based_on;
   auto moved = copy_drafts(*shard, drafts, *next);
   if (!moved) {
     static_cast<void>(retire(*next));  // the first error is the one to tell
@@ -123,6 +125,7 @@ Result<void> Committer::finish(const DirtyPointer& shard, const CommitOutcome& o
     rest = shard->drafts;
     shard->failure.reset();
   }
+  shard->based_on.reset();  // the rest goes on from what has just been published
   if (!rest.empty()) ZARRFS_CHECK(carry_on(shard, rest));
   auto retired = retire(*shard);
   forget(shard);
@@ -171,6 +174,24 @@ tl::unexpected<Error> Committer::report_failure(DirtyShard& shard, const Error& 
   return fail(error);
 }
 
+void Committer::tell_overwritten(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers,
+                                 bool certain) {
+  const Layout& layout = shard.array->layout();
+  for (const std::uint64_t number : numbers) {
+    const auto chunk = layout.chunk_at({shard.cell, entries_of(layout, shard.cell, number)});
+    std::string called;
+    for (const std::uint64_t coordinate : chunk.value_or(DirtyTable::Cell{number})) {
+      called += (called.empty() ? "" : ".") + std::to_string(coordinate);
+    }
+    parts_.options.log(true,
+                       "array " + shard.array_path + ": chunk " + called +
+                           (certain ? " was written by another writer as well: its bytes are"
+                                    : " may have been written by another writer as well: then "
+                                      "its bytes are") +
+                           " lost, this mount's came last");
+  }
+}
+
 CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
   CommitHooks hooks;
   hooks.changed = parts_.options.changed;
@@ -182,6 +203,9 @@ CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
     auto noted = parts_.log->append({.kind = LogRecord::Kind::kPublish, .successor = shard->id});
     if (!noted) return fail(noted.error());
     return {};
+  };
+  hooks.overwritten = [this, shard](const std::vector<std::uint64_t>& numbers, bool certain) {
+    tell_overwritten(*shard, numbers, certain);
   };
   if (parts_.options.replacing) {
     hooks.replacing = [this, shard](const FileIdentity& before, const FileIdentity& after) {

@@ -49,6 +49,8 @@ class Committer {
  private:
   Result<CommitOutcome> commit_with(DirtyShard& shard, const CommitHooks& hooks);
   CommitHooks hooks_of(const DirtyPointer& shard);
+  void tell_overwritten(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers,
+                        bool certain);
   tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
   Result<void> finish(const DirtyPointer& shard, const CommitOutcome& outcome);
   Result<void> carry_on(const DirtyPointer& shard, const std::map<std::uint64_t, Draft>& drafts);

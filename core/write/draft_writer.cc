@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/hash.h"
 #include "core/base/request.h"
 #include "core/store/as_caller.h"
+#include "core/store/conditional_writer.h"
 #include "core/store/part_file.h"
 #include "core/write/commit.h"
 #include "core/zarr/other_file.h"
@@ -111,6 +113,12 @@ Result<void> DraftWriter::begin(DirtyShard& shard) {
   record.cell = shard.cell;
   record.successor_path = shard.successor_path;
   record.checksum = shard.form;
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (server != nullptr && !shard.based_on) {
+    ZARRFS_TRY(const std::string version, server->shown_version(shard.shard_path));
+    shard.based_on = version.empty() ? 0 : digest_of(version);
+  }
+  record.number = shard.based_on.value_or(0);
   ZARRFS_TRY(shard.id, parts_.log->append(std::move(record)));
   shard.stage = ShardStage::kLogged;
   return {};

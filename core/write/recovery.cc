@@ -123,6 +123,7 @@ Result<void> Recovery::resume(const DirtyPointer& shard, const LoggedSuccessor& 
     ZARRFS_CHECK(files_.attach(*shard, std::move(successor)));
   }
   shard->id = logged.open.sequence;
+  shard->based_on = logged.open.number;
   if (shard->stage == ShardStage::kNew) shard->stage = ShardStage::kLogged;
   auto& taken = run.taken[shard->shard_path];
   const std::lock_guard lock(shard->state_mutex);

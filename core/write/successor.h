@@ -83,6 +83,8 @@ struct DirtyShard {
   /// A sync of the successor failed: its pages may be lost though they still read well. It never
   /// becomes the shard.
   bool sync_failed = false;
+  /// At a server: digest of the version that was shown when the first chunk was written; 0: none.
+  std::optional<std::uint64_t> based_on;
   Clock::time_point renew_at;  ///< Not carried on in a new successor before, after a failure.
   bool base_damaged = false;   ///< The shard's index cannot be read.
   int failures = 0;            ///< Commits that failed in a row.

@@ -1,19 +1,23 @@
 #include "core/write/whole_file.h"
 
+#include "core/store/conditional_writer.h"
 #include "core/write/log.h"
 #include "core/write/successor.h"
 
 namespace zarrfs {
 namespace {
 
-Result<void> replace_by_way_of(Store& store, const std::string& temporary, const std::string& path,
-                               mode_t mode,
-                               const std::function<Result<void>(NewFile& file)>& fill) {
+constexpr int kMostRounds = 8;
+
+/// `take_name` has the file that is complete take its name.
+Result<void> replace_by_way_of(Store& store, const std::string& temporary, mode_t mode,
+                               const std::function<Result<void>(NewFile& file)>& fill,
+                               const std::function<Result<void>()>& take_name) {
   ZARRFS_TRY(const auto file, store.create(temporary, mode));
   const auto write = [&]() -> Result<void> {
     ZARRFS_CHECK(fill(*file));
     ZARRFS_CHECK(file->sync());
-    return store.rename(temporary, path);
+    return take_name();
   };
   auto written = write();
   if (!written) static_cast<void>(store.remove(temporary));  // the first error is the one to tell
@@ -34,11 +38,35 @@ Result<std::string> new_temporary_path(Store& store) {
 
 Result<void> replace_file(Store& store, const std::string& path, mode_t mode,
                           const std::function<Result<void>(NewFile& file)>& fill) {
+  const auto by_way_of = [&](const std::string& temporary) {
+    return replace_by_way_of(store, temporary, mode, fill,
+                             [&] { return store.rename(temporary, path); });
+  };
   ZARRFS_TRY(const std::string temporary, new_temporary_path(store));
-  auto replaced = replace_by_way_of(store, temporary, path, mode, fill);
+  auto replaced = by_way_of(temporary);
   if (replaced || replaced.error().fault != Fault::kCrossDevice) return replaced;
   // A part of the store lies on another file system.
-  return replace_by_way_of(store, new_successor_path(path), path, mode, fill);
+  return by_way_of(new_successor_path(path));
+}
+
+Result<void> replace_known_file(Store& store, const std::string& path, mode_t mode,
+                                const FileIdentity& expected,
+                                const std::function<Result<void>(NewFile& file)>& fill) {
+  ConditionalWriter* const server = conditional_writer_of(store);
+  if (server == nullptr) return replace_file(store, path, mode, fill);
+  ZARRFS_TRY(const std::string temporary, new_temporary_path(store));
+  return replace_by_way_of(store, temporary, mode, fill, [&]() -> Result<void> {
+    const std::string note = temporary.substr(temporary.rfind('-') + 1);
+    ZARRFS_CHECK(server->put(temporary, path, expected, note));
+    return store.remove(temporary);
+  });
+}
+
+Result<void> again_where_stale(const std::function<Result<void>()>& change) {
+  for (int round = 1;; ++round) {
+    auto done = change();
+    if (done || done.error().fault != Fault::kStale || round == kMostRounds) return done;
+  }
 }
 
 Result<void> write_text(NewFile& file, std::string_view text) {

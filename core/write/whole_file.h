@@ -23,6 +23,16 @@ Result<std::string> new_temporary_path(Store& store);
 Result<void> replace_file(Store& store, const std::string& path, mode_t mode,
                           const std::function<Result<void>(NewFile& file)>& fill);
 
+/// The same in place of the file `expected` (zeros: there is none): kStale where the store can tell
+/// that another writer has put another one there.
+Result<void> replace_known_file(Store& store, const std::string& path, mode_t mode,
+                                const FileIdentity& expected,
+                                const std::function<Result<void>(NewFile& file)>& fill);
+
+/// Does it again, a few times, where it fails because another writer came first. `change` begins
+/// with reading what it changes.
+Result<void> again_where_stale(const std::function<Result<void>()>& change);
+
 Result<void> write_text(NewFile& file, std::string_view text);
 
 }  // namespace zarrfs

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/store/conditional_writer.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
 
@@ -190,6 +191,7 @@ Result<void> WriteBuffer::commit(const std::string& shard_path) {
 }
 
 Result<void> WriteBuffer::commit_below(const std::string& prefix) {
+  const bool far = conditional_writer_of(*parts_.store) != nullptr;
   Result<void> first;
   for (DirtyPointer& next : parts_.table.below(prefix)) {
     const DirtyPointer shard = std::move(next);  // one that is published keeps no descriptor
@@ -197,7 +199,10 @@ Result<void> WriteBuffer::commit_below(const std::string& prefix) {
     const std::lock_guard lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     auto committed = committer_.commit(shard);
+    // A server that cannot be reached for one cannot be for the next, after the same long wait.
+    const bool gone = far && !committed && committed.error().fault == Fault::kIo;
     if (!committed && first) first = std::move(committed);
+    if (gone) break;
   }
   if (prefix.empty() && first) return committer_.clear_log();
   return first;

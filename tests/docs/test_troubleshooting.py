@@ -11,7 +11,9 @@ DOCUMENT = "docs/troubleshooting.md"
 # Messages that users meet while mounting and opening a store. What is said of a store's contents names the object and
 # the numbers; the document has it by kind of fault.
 SOURCES = [name for name in sorted(glob.glob("fs/*.cc", root_dir=ROOT)) if "doctor" not in name] + [
-    "core/store/local_file.cc", "core/store/local_store.cc", "core/store/source.cc", "core/store/store.cc"]
+    "core/store/local_file.cc", "core/store/local_store.cc", "core/store/source.cc", "core/store/store.cc",
+    "core/store/remote/spool.cc", "core/store/remote/spooled_store.cc", "core/store/remote/remote_objects_writing.cc",
+    "core/store/remote/remote_store.cc"]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """A small server on loopback that remote stores are tried with: plain HTTP, or S3 with checked signatures, over a directory.
 
-It counts what it is asked for, and does wrong what a test tells it to (`server.fault`).
+Buckets can be written to, on conditions, one request at a time. It counts what it is asked for, and does wrong what a test tells it to (`server.fault`).
 """
 import email.utils
 import hashlib
@@ -36,6 +36,11 @@ def signature(method, path, query, headers, names, date, region):
     return key.hex()
 
 
+def tag_of(path):
+    with open(path, "rb") as file:
+        return '"' + hashlib.md5(file.read()).hexdigest() + '"'
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
@@ -47,8 +52,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self):
         self.do_GET()
 
+    def do_PUT(self):
+        self.do_GET()
+
+    def do_DELETE(self):
+        self.do_GET()
+
     def do_GET(self):
         server = self.server
+        sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         path, _, query = self.path.partition("?")
         with server.lock:
             number = len(server.seen)
@@ -63,6 +75,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refusal(fault["status"], fault.get("code", "Fault"))
             if server.bucket:
                 self.check_signature(path, query)
+                if self.headers["x-amz-content-sha256"] != hashlib.sha256(sent).hexdigest() and not server.anonymous:
+                    raise Refusal(400, "XAmzContentSHA256Mismatch")
+                if self.command in ("PUT", "DELETE"):
+                    return self.change_object(path, sent, fault)
                 if query.startswith("delimiter") or "list-type=2" in query:
                     return self.answer(200, {}, self.listing(path, query), fault)
             self.send_object(path, fault)
@@ -118,16 +134,49 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 text.append(f"<Contents><Key>{key}</Key><Size>{os.path.getsize(full)}</Size></Contents>")
         return "".join(text + ["</ListBucketResult>"]).encode()
 
+    def change_object(self, path, sent, fault):
+        """One at a time, so that a condition and what follows are one step. `fault`: {"lost": True} does it and says nothing."""
+        server, full, headers = self.server, self.local(path), {}
+        with server.changing:
+            there = os.path.isfile(full)
+            if self.command not in server.careless:
+                match = self.headers.get("If-Match")
+                if there and self.headers.get("If-None-Match") == "*":
+                    raise Refusal(412, "PreconditionFailed")
+                if match and not there:
+                    raise Refusal(404, "NoSuchKey")
+                if match and match != tag_of(full):
+                    raise Refusal(412, "PreconditionFailed")
+            if self.command == "PUT":
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full + ".new", "wb") as file:
+                    file.write(sent)
+                server.notes[full] = {name: value for name, value in self.headers.items() if name.lower().startswith("x-amz-meta-")}
+                os.replace(full + ".new", full)
+                headers["ETag"] = tag_of(full)
+            elif there:
+                os.unlink(full)
+                folder = os.path.dirname(full)
+                while folder != server.root and not os.listdir(folder):  # there are no directories in a bucket
+                    os.rmdir(folder)
+                    folder = os.path.dirname(folder)
+        if fault and "lost" in fault:
+            self.close_connection = True
+            return
+        self.answer(200 if self.command == "PUT" else 204, headers, b"", fault)
+
     def send_object(self, path, fault):
         full = self.local(path)
         if os.path.isdir(full) and not self.server.bucket:
             return self.answer(301, {"Location": path + "/"}, b"", None) if not path.endswith("/") else self.answer(200, {}, b"<html>", None)
-        if not os.path.isfile(full):
-            raise Refusal(404, "NoSuchKey")
-        with open(full, "rb") as file:
-            whole = file.read()
+        with self.server.changing:
+            if not os.path.isfile(full):
+                raise Refusal(404, "NoSuchKey")
+            with open(full, "rb") as file:
+                whole = file.read()
+            notes = self.server.notes.get(full, {})
         tag = '"' + hashlib.md5(whole).hexdigest() + '"'
-        headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(full), usegmt=True)}
+        headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(full), usegmt=True), **notes}
         if self.headers.get("If-Match", tag) != tag:
             raise Refusal(412, "PreconditionFailed")
         if self.headers.get("If-None-Match") == tag:
@@ -165,7 +214,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class ObjectServer(http.server.ThreadingHTTPServer):
-    """`bucket`: what S3 calls it; plain HTTP where empty."""
+    """`bucket`: what S3 calls it; plain HTTP where empty. `careless`: methods whose conditions it does not look at."""
     daemon_threads = True
     request_queue_size = 128
 
@@ -174,6 +223,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
         self.root, self.bucket, self.region, self.anonymous = str(root), bucket, REGION, False
         self.ranges, self.page, self.delay = True, 1000, 0
         self.fault = None
+        self.careless, self.notes, self.changing = (), {}, threading.Lock()
         self.lock, self.seen, self.sent = threading.Lock(), [], 0
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()

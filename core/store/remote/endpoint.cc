@@ -61,6 +61,7 @@ class BucketEndpoint final : public Endpoint {
     HttpRequest request;
     request.method = asked.method;
     request.headers = asked.headers;
+    request.body = asked.body;
     request.part_limit = asked.part_limit;
     request.whole_limit = asked.whole_limit;
     if (place_.requester_pays) {
@@ -78,12 +79,13 @@ class BucketEndpoint final : public Endpoint {
     if (keys_ == nullptr) return request;
     ZARRFS_TRY(const AccessKey key, keys_->get());
     const std::string date = amazon_date(static_cast<std::int64_t>(::time(nullptr)) + skew_);
-    request.headers.emplace_back("x-amz-content-sha256", kNoBodyHash);
+    const std::string body_hash = asked.body == nullptr ? kNoBodyHash : asked.body->hash();
+    request.headers.emplace_back("x-amz-content-sha256", body_hash);
     request.headers.emplace_back("x-amz-date", date);
     if (!key.session_token.empty()) {
       request.headers.emplace_back("x-amz-security-token", key.session_token);
     }
-    Signable signable{asked.method, path, asked.query, request.headers, kNoBodyHash};
+    Signable signable{asked.method, path, asked.query, request.headers, body_hash};
     signable.headers.emplace_back("host", host);
     request.headers.emplace_back("Authorization",
                                  authorization(signable, key, {region, "s3"}, date));
@@ -102,6 +104,8 @@ class BucketEndpoint final : public Endpoint {
   }
 
   [[nodiscard]] bool lists() const override { return true; }
+  [[nodiscard]] bool writes() const override { return place_.scheme == "s3"; }
+  [[nodiscard]] std::string server() const override { return place_.server.text(); }
 
   [[nodiscard]] ObjectRequest listing(const std::string& prefix, const std::string& continuation,
                                       std::size_t most) const override {

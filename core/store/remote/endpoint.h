@@ -20,6 +20,7 @@ struct ObjectRequest {
   std::string key;  ///< Below the store's root; not encoded.
   std::string query;
   HeaderList headers;
+  std::shared_ptr<const RequestBody> body;
   std::size_t part_limit = 0;  ///< See HttpRequest.
   std::size_t whole_limit = 0;
 };
@@ -35,6 +36,10 @@ class Endpoint {
     return false;
   }
   [[nodiscard]] virtual bool lists() const { return false; }
+  /// Whether objects can be put and removed, on conditions.
+  [[nodiscard]] virtual bool writes() const { return false; }
+  /// Which server it is, without secrets: to tell equal names at several servers apart.
+  [[nodiscard]] virtual std::string server() const { return {}; }
   /// One page of what is directly below `prefix` (a key without its last slash; "" is the root).
   [[nodiscard]] virtual ObjectRequest listing(const std::string& /*prefix*/,
                                               const std::string& /*continuation*/,

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kPollMilliseconds = 1000;
 constexpr int kPartialContent = 206;
+constexpr std::uint64_t kSlowestSending = 100'000;  // bytes a second
 
 /// One request on its way.
 struct Transfer {
@@ -28,6 +29,7 @@ struct Transfer {
   CURL* handle = nullptr;
   curl_slist* headers = nullptr;
   bool too_long = false;
+  std::uint64_t sent = 0;  ///< Of the request's body.
   std::array<char, CURL_ERROR_SIZE> message{};
 
   ~Transfer() {
@@ -60,6 +62,22 @@ std::size_t on_body(const char* bytes, std::size_t /*one*/, std::size_t size, vo
     return 0;
   }
   return size;
+}
+
+std::size_t on_send(char* buffer, std::size_t /*one*/, std::size_t size, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const MutableByteView out(reinterpret_cast<std::uint8_t*>(buffer), size);
+  const auto got = transfer.request.body->read_at(transfer.sent, out);
+  if (!got) return CURL_READFUNC_ABORT;
+  transfer.sent += *got;
+  return *got;
+}
+
+/// A request that found its connection closed is sent again.
+int on_seek(void* self, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<Transfer*>(self)->sent = static_cast<std::uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
 }
 
 HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
@@ -170,17 +188,31 @@ struct HttpClient::State {
     set(CURLOPT_WRITEDATA, &transfer);
     if (!settings.ca_file.empty()) set(CURLOPT_CAINFO, settings.ca_file.c_str());
     if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+    if (request.body != nullptr) {
+      const std::uint64_t size = request.body->size();
+      set(CURLOPT_UPLOAD, 1L);
+      set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+      set(CURLOPT_READFUNCTION, on_send);
+      set(CURLOPT_READDATA, &transfer);
+      set(CURLOPT_SEEKFUNCTION, on_seek);
+      set(CURLOPT_SEEKDATA, &transfer);
+      set(CURLOPT_TIMEOUT, static_cast<long>(settings.seconds + size / kSlowestSending));
+      add_header(transfer, "Expect:", good);
+    }
     if (request.method != "HEAD" && request.method != "GET") {
       set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     }
     for (const auto& [name, value] : request.headers) {
-      curl_slist* const longer =
-          ::curl_slist_append(transfer.headers, (name + ": " + value).c_str());
-      good = good && longer != nullptr;
-      if (longer != nullptr) transfer.headers = longer;
+      add_header(transfer, name + ": " + value, good);
     }
     set(CURLOPT_HTTPHEADER, transfer.headers);
     return good;
+  }
+
+  static void add_header(Transfer& transfer, const std::string& line, bool& good) {
+    curl_slist* const longer = ::curl_slist_append(transfer.headers, line.c_str());
+    good = good && longer != nullptr;
+    if (longer != nullptr) transfer.headers = longer;
   }
 
   void finish_those_done() {
@@ -200,6 +232,7 @@ struct HttpClient::State {
 
   void finish(Transfer& transfer, CURLcode code) {
     counters.bytes += transfer.response.body.size();
+    counters.bytes_sent += transfer.sent;
     long status = 0;
     ::curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
     transfer.response.status = static_cast<int>(status);

@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/store/remote/headers.h"
+#include "core/store/remote/request_body.h"
 #include "core/store/remote/signer.h"
 
 namespace zarrfs {
@@ -25,9 +26,10 @@ struct HttpSettings {
 };
 
 struct HttpRequest {
-  std::string method = "GET";  ///< Or "HEAD", "PUT".
+  std::string method = "GET";  ///< Or "HEAD", "PUT", "POST", "DELETE".
   std::string url;
   HeaderList headers;
+  std::shared_ptr<const RequestBody> body;  ///< Null: none is sent.
   /// A longer body is refused: of an answer to a range (206), and of any other.
   std::size_t part_limit = 0;
   std::size_t whole_limit = 0;
@@ -63,7 +65,8 @@ using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
 /// What was sent and received; only grows.
 struct HttpCounters {
   std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> bytes{0};  ///< Of bodies received.
+  std::atomic<std::uint64_t> bytes{0};       ///< Of bodies received.
+  std::atomic<std::uint64_t> bytes_sent{0};  ///< Of bodies.
   std::atomic<std::uint64_t> failures{0};
 };
 

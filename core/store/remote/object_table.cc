@@ -35,6 +35,19 @@ void ObjectTable::forget(const std::string& key) {
   objects_.erase(key);
 }
 
+void ObjectTable::changed(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  objects_.erase(key);
+  for (std::string at = key; !at.empty();) {
+    const std::size_t slash = at.rfind('/');
+    at.resize(slash == std::string::npos ? 0 : slash);
+    const auto found = listings_.find(at);
+    if (found == listings_.end()) continue;
+    if (*found->second.listing) listed_ -= (*found->second.listing)->size();
+    listings_.erase(found);
+  }
+}
+
 ObjectTable::Listing ObjectTable::find_listing(const std::string& prefix) const {
   const std::lock_guard lock(mutex_);
   const auto found = listings_.find(prefix);

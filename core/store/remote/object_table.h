@@ -35,6 +35,8 @@ class ObjectTable {
   void confirm(const std::string& key, const ObjectInfo& info);
   /// Another version may have come.
   void forget(const std::string& key);
+  /// We have put it or removed it: what was listed above it may be another now.
+  void changed(const std::string& key);
 
   /// Null where it has to be asked for.
   [[nodiscard]] Listing find_listing(const std::string& prefix) const;

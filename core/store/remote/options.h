@@ -26,7 +26,11 @@ struct RemoteOptions {
   std::uint64_t connections = 24;
   double deadline = 60;    ///< Seconds until a request that fails again and again is an error.
   double revalidate = 10;  ///< Seconds for which what was seen is taken for what is.
-  bool immutable = false;  ///< Nothing in the store changes. Not in the table: mounts have it.
+  // Not in the table: mounts have them.
+  bool immutable = false;        ///< Nothing in the store changes.
+  bool write = false;            ///< S3 is written to.
+  std::string spool;             ///< Directory for what is not at the server yet; empty: the usual.
+  bool spool_in_memory = false;  ///< It may lie in memory.
 };
 
 struct RemoteOption {

@@ -1,6 +1,7 @@
 #include "core/store/remote/remote_objects.h"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "core/base/json.h"
@@ -18,6 +19,7 @@ constexpr std::size_t kMostEntries = std::size_t{4} << 20U;
 constexpr std::size_t kMostSearched = 10000;  // entries of a listing
 constexpr std::int64_t kMostFetches = 256;
 constexpr int kAttempts = 3;
+constexpr std::int64_t kPerSecond = 1'000'000'000;
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -100,6 +102,7 @@ Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
 RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<Endpoint> endpoint,
                              std::unique_ptr<DiskCache> disk, const RemoteOptions& options)
     : options_(options),
+      opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kPerSecond),
       table_(validity_of(options)),
       segments_(std::max(options.memory_cache, kLeastMemory)),
       disk_(std::move(disk)),
@@ -108,6 +111,19 @@ RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<E
 
 // What is on its way tells the caches that it does not come: they must be there still.
 RemoteObjects::~RemoteObjects() { http_.reset(); }
+
+struct stat RemoteObjects::status_of(const std::string& key, const ObjectInfo& info) const {
+  struct stat status = object_status(key, info.version.tag + " " + std::to_string(info.size),
+                                     info.size, info.modified_ns);
+  if (options_.write) status.st_mode |= S_IWUSR;
+  return status;
+}
+
+struct stat RemoteObjects::status_of_prefix(const std::string& prefix) const {
+  struct stat status = prefix_status(prefix, opened_ns_);
+  if (options_.write) status.st_mode |= S_IWUSR;
+  return status;
+}
 
 std::string RemoteObjects::object_name(const std::string& key, const ObjectInfo& info) const {
   return url_of(key) + "\n" + info.version.tag + "\n" + std::to_string(info.size);
@@ -400,6 +416,8 @@ std::string RemoteObjects::statistics() const {
   const HttpCounters& counters = http_->counters();
   Json json = {{"requests", counters.requests.load()},
                {"bytes", counters.bytes.load()},
+               {"bytes_sent", counters.bytes_sent.load()},
+               {"objects_put", puts_.load()},
                {"failures", counters.failures.load()},
                {"retries", requester_.retries()},
                {"reads", reads_.load()},

@@ -39,6 +39,25 @@ class RemoteObjects {
   /// Begins to bring them. Never waits.
   void fetch(const std::string& key, const ObjectInfo& info, ByteRange range);
 
+  // Writing (remote_objects_writing.cc).
+
+  /// What stands under a key, and the note that its writer left with it.
+  struct Standing {
+    ObjectInfo info;
+    std::string note;
+  };
+  /// Asks the server.
+  Result<std::optional<Standing>> look(const std::string& key);
+  /// In place of `expected`, or of nothing; kStale where something else stands there. After another
+  /// error it may have been done: look() tells. `note`: never the same for two writes.
+  Result<ObjectInfo> put(const std::string& key, const std::shared_ptr<const RequestBody>& body,
+                         const std::optional<ObjectInfo>& expected, const std::string& note);
+  /// kStale where something else stands there. Removing what is absent succeeds.
+  Result<void> remove(const std::string& key, const ObjectInfo& expected);
+  /// Tries with an object of its own whether the server refuses what a condition forbids:
+  /// kReadOnly, naming what it does, where it does not.
+  Result<void> check_conditions();
+
   /// What is directly below `prefix`; nothing where there is nothing. Only where lists().
   Result<ObjectTable::Listing> list(const std::string& prefix);
   /// Whether a listing that is still good names `prefix` as one, and as no object.
@@ -50,12 +69,21 @@ class RemoteObjects {
   [[nodiscard]] std::string url_of(const std::string& key) const {
     return requester_.endpoint().url_of(key);
   }
+  [[nodiscard]] const Endpoint& endpoint() const { return requester_.endpoint(); }
+  /// Attributes of an object, and of what is only a prefix of keys.
+  [[nodiscard]] struct stat status_of(const std::string& key, const ObjectInfo& info) const;
+  [[nodiscard]] struct stat status_of_prefix(const std::string& prefix) const;
   /// See ObjectStore::statistics.
   [[nodiscard]] std::string statistics() const;
 
  private:
   RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<Endpoint> endpoint,
                 std::unique_ptr<DiskCache> disk, const RemoteOptions& options);
+
+  Result<ObjectRequest> conditional(const std::string& method, const std::string& key,
+                                    const std::optional<ObjectInfo>& expected) const;
+  [[nodiscard]] Error replaced(const std::string& key) const;
+  Result<void> try_conditions(const std::string& key);
 
   struct Opening;
   [[nodiscard]] Opening opening_of(const std::string& key, const OpenHint& hint) const;
@@ -76,11 +104,13 @@ class RemoteObjects {
   void add_page(const std::string& prefix, ListingPage page, std::vector<Entry>& entries);
 
   const RemoteOptions options_;
+  const std::int64_t opened_ns_;
   ObjectTable table_;
   SegmentCache segments_;
   const std::unique_ptr<DiskCache> disk_;  ///< Null where there is none.
   std::atomic<std::uint64_t> reads_{0};
   std::atomic<std::uint64_t> hits_{0};
+  std::atomic<std::uint64_t> puts_{0};
   std::atomic<std::int64_t> fetching_{0};
   std::unique_ptr<HttpClient> http_;
   Requester requester_;

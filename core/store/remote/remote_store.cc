@@ -1,20 +1,14 @@
 #include "core/store/remote/remote_store.h"
 
-#include <array>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
 #include "core/store/remote/remote_objects.h"
+#include "core/store/remote/spool.h"
+#include "core/store/remote/spooled_store.h"
 
 namespace zarrfs {
 namespace {
-
-constexpr std::int64_t kPerSecond = 1'000'000'000;
-
-std::string version_text(const ObjectInfo& info) {
-  return info.version.tag + " " + std::to_string(info.size);
-}
 
 /// Documents are read whole; they are never directories.
 bool is_document(std::string_view path) {
@@ -29,7 +23,7 @@ class RemoteFile final : public File {
       : objects_(std::move(objects)),
         key_(std::move(key)),
         info_(std::move(info)),
-        status_(object_status(key_, version_text(info_), info_.size, info_.modified_ns)) {}
+        status_(objects_->status_of(key_, info_)) {}
 
   [[nodiscard]] std::string name() const override { return objects_->url_of(key_); }
   [[nodiscard]] const struct stat& status() const override { return status_; }
@@ -52,23 +46,20 @@ class RemoteFile final : public File {
 class RemoteStore final : public ObjectStore {
  public:
   RemoteStore(std::shared_ptr<RemoteObjects> objects, std::string name)
-      : objects_(std::move(objects)),
-        name_(std::move(name)),
-        opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kPerSecond) {}
+      : objects_(std::move(objects)), name_(std::move(name)) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] StoreTraits traits() const override { return {false, objects_->lists(), false}; }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
-    if (path.empty()) return prefix_status(path, opened_ns_);
-    if (objects_->listed_as_prefix(path)) return prefix_status(path, opened_ns_);
+    if (path.empty() || objects_->listed_as_prefix(path)) return objects_->status_of_prefix(path);
     ZARRFS_TRY(const auto info, objects_->status(path));
-    if (info) return object_status(path, version_text(*info), info->size, info->modified_ns);
+    if (info) return objects_->status_of(path, *info);
     if (!objects_->lists() || is_document(path)) return std::nullopt;
     ZARRFS_TRY(const bool any, objects_->has_prefix(path));
     if (!any) return std::nullopt;
-    return prefix_status(path, opened_ns_);
+    return objects_->status_of_prefix(path);
   }
 
   Result<std::shared_ptr<File>> open(const std::string& path) override {
@@ -97,6 +88,11 @@ class RemoteStore final : public ObjectStore {
     return *listing;
   }
 
+  std::optional<std::string> why_read_only() override {
+    if (!objects_->endpoint().writes()) return Store::why_read_only();
+    return name_ + " is at a server, which is written to where -o rw says so";
+  }
+
   [[nodiscard]] std::string statistics() const override { return objects_->statistics(); }
 
  private:
@@ -116,7 +112,6 @@ class RemoteStore final : public ObjectStore {
 
   const std::shared_ptr<RemoteObjects> objects_;
   const std::string name_;
-  const std::int64_t opened_ns_;
 };
 
 }  // namespace
@@ -125,7 +120,11 @@ Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source
                                                        const RemoteOptions& options) {
   ZARRFS_TRY(const Url url, parse_url(source));
   ZARRFS_TRY(auto objects, RemoteObjects::open(url, options));
-  return std::make_unique<RemoteStore>(std::move(objects), url.text());
+  auto store = std::make_unique<RemoteStore>(objects, url.text());
+  if (!options.write || !objects->endpoint().writes()) return store;
+  ZARRFS_CHECK(objects->check_conditions());
+  ZARRFS_TRY(auto spool, open_spool(options, objects->endpoint().server(), url.text()));
+  return make_spooled_store(std::move(store), std::move(objects), std::move(spool));
 }
 
 }  // namespace zarrfs

@@ -21,12 +21,13 @@ std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
 }
 
 bool may_be_better_later(int status) {
-  return status == 408 || status == 425 || status == 429 || status == 500 || status == 502 ||
-         status == 503 || status == 504;
+  return status == 408 || status == 409 || status == 425 || status == 429 || status == 500 ||
+         status == 502 || status == 503 || status == 504;
 }
 
 bool counts(int status) {
-  return status == 200 || status == 206 || status == 304 || status == 412 || status == 416;
+  return status == 200 || status == 204 || status == 206 || status == 304 || status == 412 ||
+         status == 416;
 }
 
 ServiceError error_in(const HttpResponse& response) {
@@ -79,9 +80,10 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
                                             bool may_learn) {
   const ServiceError error = error_in(response);
   const bool no_bucket = error.code == "NoSuchBucket";
-  const bool absent =
-      response.status == 404 || (response.status == 403 && absent_403_ && error.code.size() < 100 &&
-                                 (error.code.empty() || error.code == "AccessDenied"));
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  const bool absent = response.status == 404 ||
+                      (response.status == 403 && absent_403_ && reads && error.code.size() < 100 &&
+                       (error.code.empty() || error.code == "AccessDenied"));
   if (absent && !no_bucket) {
     response.status = 404;
     return {Verdict::Kind::kAnswer, std::move(response), {}};

@@ -20,8 +20,8 @@ class Requester {
             std::chrono::milliseconds deadline, bool absent_403)
       : http_(http), endpoint_(std::move(endpoint)), deadline_(deadline), absent_403_(absent_403) {}
 
-  /// An answer with one of the statuses 200, 206, 304, 404 (there is no such object), 412 (it has
-  /// another version) and 416 (it is shorter). Everything else is an Error that names the URL:
+  /// An answer with one of the statuses 200, 204, 206, 304, 404 (there is no such object), 412 (it
+  /// has another version) and 416 (it is shorter). Everything else is an Error that names the URL:
   /// kDenied where the server refuses, kIo otherwise.
   Result<HttpResponse> ask(const ObjectRequest& request);
   /// Many at once.

@@ -125,4 +125,22 @@ std::string authorization(const Signable& request, const AccessKey& key, const S
 
 std::string sha256_hex(std::string_view text) { return hex(sha256(text)); }
 
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr);
+}
+Sha256::~Sha256() { EVP_MD_CTX_free(state_->context); }
+
+void Sha256::add(ByteView bytes) { EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()); }
+
+std::string Sha256::finish() {
+  Digest digest{};
+  unsigned int length = digest.size();
+  EVP_DigestFinal_ex(state_->context, digest.data(), &length);
+  return hex(digest);
+}
+
 }  // namespace zarrfs

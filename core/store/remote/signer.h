@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/base/bytes.h"
 
 namespace zarrfs {
 
@@ -45,5 +48,21 @@ std::string authorization(const Signable& request, const AccessKey& key, const S
 
 /// SHA-256 of `text`, in hexadecimal.
 std::string sha256_hex(std::string_view text);
+
+/// The same of what comes in pieces. One thread at a time.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+  void add(ByteView bytes);
+  /// Once, at the end.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace zarrfs

@@ -1,0 +1,43 @@
+// Writing to a store where nothing is renamed: a whole object at a time, and only in place of what
+// the writer has seen there. Thread-safe, as Store is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+/// The part of a Store that replaces objects on condition. New files (Store::create) of such a
+/// store lie on this machine.
+class ConditionalWriter {
+ public:
+  virtual ~ConditionalWriter() = default;
+
+  /// What stands at a path now.
+  struct Standing {
+    FileIdentity identity;
+    std::string version;  ///< Equal versions: equal bytes.
+    std::string note;     ///< What its writer left with it; empty where it left none.
+  };
+  /// Asks the storage; nothing where there is no object.
+  virtual Result<std::optional<Standing>> look(const std::string& path) = 0;
+  /// The version that is shown to readers, "" where there is none. May be some seconds old.
+  virtual Result<std::string> shown_version(const std::string& path) = 0;
+
+  /// Puts the bytes of the new file `from`, with `note`, in place of the object `expected` (zeros:
+  /// there is none). kStale where another one stands there. After any other error it is not known
+  /// whether it was done: look() tells, by the note. Durable when it returns.
+  virtual Result<FileIdentity> put(const std::string& from, const std::string& path,
+                                   const FileIdentity& expected, const std::string& note) = 0;
+  /// Removes the object `expected`. kStale where another one stands there.
+  virtual Result<void> remove_object(const std::string& path, const FileIdentity& expected) = 0;
+};
+
+/// Null where files are renamed over each other.
+inline ConditionalWriter* conditional_writer_of(Store& store) {
+  return dynamic_cast<ConditionalWriter*>(&store);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,155 @@
+// RemoteObjects: what is put and removed at the server, always on the condition that the version
+// stands there which was seen.
+#include <random>
+#include <utility>
+
+#include "core/store/remote/remote_objects.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kNoteHeader = "x-amz-meta-zarrfs-writes";
+constexpr std::size_t kAnswerText = std::size_t{64} << 10U;
+constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30U;  // of S3, in one request
+constexpr const char* kStaleTag = "\"00000000000000000000000000000000\"";
+
+std::string random_digits() {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::random_device random;
+  std::string text;
+  for (int i = 0; i < 32; ++i) text.push_back(kDigits[random() % 16]);
+  return text;
+}
+
+}  // namespace
+
+/// The first byte, where a HEAD would do: an answer to HEAD has no body to tell why it refuses.
+Result<std::optional<RemoteObjects::Standing>> RemoteObjects::look(const std::string& key) {
+  const AskedPart first{AskedPart::Kind::kRange, {0, 1}};
+  ObjectRequest request;
+  request.key = key;
+  request.part_limit = 1;
+  request.whole_limit = kAnswerText;
+  request.headers.emplace_back("Range", *range_header(first));
+  ZARRFS_TRY(HttpResponse answer, requester_.ask(request));
+  if (answer.status == 416) {  // it has no first byte
+    request.method = "HEAD";
+    request.headers.clear();
+    ZARRFS_TRY(answer, requester_.ask(request));
+  }
+  if (answer.status == 404) {
+    table_.keep(key, std::nullopt);
+    return std::nullopt;
+  }
+  const std::string note = answer.headers.find(kNoteHeader).value_or("");
+  std::optional<ObjectInfo> info;
+  if (request.method == "HEAD") {
+    ZARRFS_TRY(info, read_head(answer, url_of(key)));
+  } else {
+    ZARRFS_TRY(const ObjectPart part, read_part(std::move(answer), first, url_of(key)));
+    info = part.info;
+  }
+  table_.keep(key, info);
+  return Standing{*info, note};
+}
+
+/// The request on the condition that `expected` stands there.
+Result<ObjectRequest> RemoteObjects::conditional(const std::string& method, const std::string& key,
+                                                 const std::optional<ObjectInfo>& expected) const {
+  ObjectRequest request;
+  request.method = method;
+  request.key = key;
+  request.whole_limit = kAnswerText;
+  if (!expected) {
+    request.headers.emplace_back("If-None-Match", "*");
+    return request;
+  }
+  const Version& version = expected->version;
+  if (version.weak || !version.tag.starts_with("\"")) {
+    return fail(Fault::kUnsupported,
+                url_of(key) + ": the server gives it no ETag that tells its versions apart");
+  }
+  request.headers.emplace_back("If-Match", version.tag);
+  return request;
+}
+
+Error RemoteObjects::replaced(const std::string& key) const {
+  return {Fault::kStale, url_of(key) + ": another writer has put another version there"};
+}
+
+Result<ObjectInfo> RemoteObjects::put(const std::string& key,
+                                      const std::shared_ptr<const RequestBody>& body,
+                                      const std::optional<ObjectInfo>& expected,
+                                      const std::string& note) {
+  if (body->size() > kLargestPut) {
+    return fail(Fault::kTooBig, url_of(key) + ": " + std::to_string(body->size()) +
+                                    " bytes are more than the 5 GiB that are written as one");
+  }
+  ZARRFS_TRY(ObjectRequest request, conditional("PUT", key, expected));
+  request.body = body;
+  request.headers.emplace_back(kNoteHeader, note);
+  const auto answer = requester_.ask(request);
+  table_.changed(key);
+  if (!answer && answer.error().fault == Fault::kDenied) return fail(answer.error());
+  // Whatever came back: only what stands there tells. An answer may have been lost, and the request
+  // been sent again.
+  const auto now = look(key);
+  if (now && *now && (*now)->note == note) {
+    ++puts_;
+    return (*now)->info;
+  }
+  if (!answer) return fail(answer.error());
+  if (answer->status == 200) {  // and replaced by another writer since
+    ++puts_;
+    ObjectInfo made;
+    made.size = body->size();
+    made.version = version_of(answer->headers);
+    return made;
+  }
+  if (!now) return fail(now.error());
+  return fail(replaced(key));
+}
+
+Result<void> RemoteObjects::remove(const std::string& key, const ObjectInfo& expected) {
+  ZARRFS_TRY(const ObjectRequest request, conditional("DELETE", key, expected));
+  const auto answer = requester_.ask(request);
+  table_.changed(key);
+  if (!answer) return fail(answer.error());
+  return answer->status == 412 ? fail(replaced(key)) : Result<void>{};
+}
+
+Result<void> RemoteObjects::try_conditions(const std::string& key) {
+  const auto refuse = [&](const std::string& what) {
+    return fail(Fault::kReadOnly, url_of("") + ": the server " + what +
+                                      ", so that writers would lose each other's chunks: it is "
+                                      "only read");
+  };
+  const auto text = RequestBody::of_text("zarrfs tries whether this server keeps conditions");
+  ZARRFS_TRY(const ObjectInfo made, put(key, text, std::nullopt, random_digits()));
+  ObjectInfo other = made;
+  other.version = {kStaleTag, false};
+  const auto again = put(key, text, std::nullopt, random_digits());
+  if (again) return refuse("replaces objects though If-None-Match forbids it");
+  if (again.error().fault != Fault::kStale) return fail(again.error());
+  const auto stale = put(key, text, other, random_digits());
+  if (stale) return refuse("replaces objects though If-Match forbids it");
+  if (stale.error().fault != Fault::kStale) return fail(stale.error());
+  const auto removed = remove(key, other);
+  if (removed) return refuse("removes objects though If-Match forbids it");
+  if (removed.error().fault != Fault::kStale) return removed;
+  return remove(key, made);
+}
+
+Result<void> RemoteObjects::check_conditions() {
+  const std::string key = ".zarrfs-probe-" + random_digits();
+  auto tried = try_conditions(key);
+  if (tried) return tried;
+  ObjectRequest request;
+  request.method = "DELETE";
+  request.key = key;
+  request.whole_limit = kAnswerText;
+  static_cast<void>(requester_.ask(request));  // the first error is the one to tell
+  return tried;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,230 @@
+#include "core/store/remote/spooled_store.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/store/conditional_writer.h"
+#include "core/store/remote/spool.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kOwnNames = ".zarrfs";
+constexpr mode_t kDirectoryMode = 0700;
+constexpr int kRemoveRounds = 4;
+
+/// Whether a file of this name is zarrfs's own, and so in the spool.
+bool is_own(std::string_view path) {
+  return path.starts_with(kOwnNames) || path.find("/.zarrfs") != std::string_view::npos;
+}
+
+/// The unfinished file of an atomic write, or a lock: what programs call so is never put.
+bool is_unfinished(std::string_view path) {
+  return path.ends_with(".partial") || path.ends_with(".__lock") || path.ends_with(".tmp");
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+class SpooledStore final : public ObjectStore, public ConditionalWriter {
+ public:
+  SpooledStore(std::unique_ptr<ObjectStore> server, std::shared_ptr<RemoteObjects> objects,
+               std::unique_ptr<Store> spool)
+      : server_(std::move(server)), objects_(std::move(objects)), spool_(std::move(spool)) {}
+  ~SpooledStore() override { prune_spool(*spool_); }
+  SpooledStore(const SpooledStore&) = delete;
+  SpooledStore& operator=(const SpooledStore&) = delete;
+
+  [[nodiscard]] const std::string& name() const override { return server_->name(); }
+  [[nodiscard]] StoreTraits traits() const override { return server_->traits(); }
+  [[nodiscard]] std::string statistics() const override { return server_->statistics(); }
+  Result<struct statvfs> space() override { return spool_->space(); }
+  std::optional<std::string> why_read_only() override { return std::nullopt; }
+
+  Result<std::optional<struct stat>> status(const std::string& path) override {
+    if (is_kept_here(path)) return spool_->status(path);
+    ZARRFS_TRY(const auto there, server_->status(path));
+    if (there) return there;
+    ZARRFS_TRY(const auto made, spool_->status(path));
+    if (!made || !S_ISDIR(made->st_mode)) return std::nullopt;
+    return server_->status("");  // as of every directory
+  }
+  Result<std::shared_ptr<File>> open(const std::string& path) override {
+    return is_kept_here(path) ? spool_->open(path) : server_->open(path);
+  }
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
+    return is_kept_here(path) ? spool_->open(path) : server_->open_for(path, hint);
+  }
+  void expect(std::span<const std::string> paths, const OpenHint& hint) override {
+    server_->expect(paths, hint);
+  }
+
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
+    ZARRFS_TRY(auto own, spool_->list(path));
+    if (is_own(path)) return own;
+    ZARRFS_TRY(auto stored, server_->list(path));
+    if (!stored || !own) return stored ? stored : own;
+    const std::size_t count = stored->size();
+    for (Entry& entry : *own) {
+      const auto end = stored->begin() + static_cast<std::ptrdiff_t>(count);
+      const bool known = std::any_of(stored->begin(), end, [&](const Entry& other) {
+        return other.name == entry.name && other.kind == entry.kind;
+      });
+      if (!known) stored->push_back(std::move(entry));
+    }
+    return stored;
+  }
+
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
+    if (!is_own(path)) return refused(Fault::kUnsupported, path, "is made by a rename only");
+    ZARRFS_CHECK(make_directories(parent_of(path)));
+    return spool_->create(path, mode);
+  }
+  /// No blocks are shared between the server and the spool.
+  Result<std::unique_ptr<NewFile>> clone(const File& /*from*/, const std::string& /*path*/,
+                                         mode_t /*mode*/) override {
+    return nullptr;
+  }
+  Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
+    if (!is_own(path)) return refused(Fault::kUnsupported, path, "is replaced as a whole only");
+    return spool_->reopen(path);
+  }
+
+  /// Of an own file to another name: put in place of what was seen there last.
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    if (!is_own(from)) return refused(Fault::kCrossDevice, from, "has no other names: copy it");
+    if (is_own(to)) return spool_->rename(from, to);
+    ZARRFS_TRY(const auto info, objects_->status(to));
+    ZARRFS_CHECK(put_object(from, to, info, note_of(from)));
+    return spool_->remove(from);
+  }
+
+  Result<void> remove(const std::string& path) override {
+    if (is_kept_here(path)) return spool_->remove(path);
+    Result<void> removed;
+    for (int round = 0; round < kRemoveRounds; ++round) {
+      ZARRFS_TRY(const auto info, objects_->status(path));
+      if (!info) return {};
+      removed = objects_->remove(path, *info);
+      if (removed || removed.error().fault != Fault::kStale) return removed;
+    }
+    return removed;
+  }
+
+  /// Servers have none: it is in the spool until something is in it.
+  Result<void> make_directory(const std::string& path, mode_t mode) override {
+    if (is_own(path)) {
+      ZARRFS_CHECK(make_directories(parent_of(path)));
+      return spool_->make_directory(path, mode);
+    }
+    ZARRFS_TRY(const auto there, status(path));
+    if (there) return refused(Fault::kExists, path, "is there already");
+    return make_directories(path);
+  }
+  Result<void> remove_directory(const std::string& path) override {
+    if (!is_own(path)) {
+      ZARRFS_TRY(const auto stored, server_->list(path));
+      if (stored && !stored->empty()) return refused(Fault::kNotEmpty, path, "is not empty");
+    }
+    ZARRFS_TRY(const auto made, spool_->status(path));
+    return made ? spool_->remove_directory(path) : Result<void>{};
+  }
+  Result<void> sync_directory(const std::string& path) override {
+    ZARRFS_TRY(const auto made, spool_->status(path));
+    return made ? spool_->sync_directory(path) : Result<void>{};
+  }
+
+  Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
+    if (path.empty() || is_kept_here(path)) return spool_->open_plain(path, flags, mode);
+    if (is_unfinished(path) && (flags & O_CREAT) != 0) {
+      ZARRFS_CHECK(make_directories(parent_of(path)));
+      return spool_->open_plain(path, flags, mode);
+    }
+    return refused(Fault::kReadOnly, path,
+                   "is chunks and documents of Zarr, and nothing else is written");
+  }
+
+  Result<std::optional<Standing>> look(const std::string& path) override {
+    ZARRFS_TRY(const auto standing, objects_->look(path));
+    if (!standing) return std::nullopt;
+    return Standing{identity(path, standing->info), standing->info.version.tag, standing->note};
+  }
+  Result<std::string> shown_version(const std::string& path) override {
+    ZARRFS_TRY(const auto info, objects_->status(path));
+    return info ? info->version.tag : "";
+  }
+  Result<FileIdentity> put(const std::string& from, const std::string& path,
+                           const FileIdentity& expected, const std::string& note) override {
+    ZARRFS_TRY(const auto info, expected_object(path, expected));
+    ZARRFS_TRY(const ObjectInfo made, put_object(from, path, info, note));
+    return identity(path, made);
+  }
+  Result<void> remove_object(const std::string& path, const FileIdentity& expected) override {
+    ZARRFS_TRY(const auto info, expected_object(path, expected));
+    return info ? objects_->remove(path, *info) : Result<void>{};
+  }
+
+ private:
+  [[nodiscard]] bool is_kept_here(const std::string& path) {
+    if (is_own(path)) return true;
+    if (!is_unfinished(path)) return false;
+    const auto there = spool_->status(path);
+    return there && *there;
+  }
+  tl::unexpected<Error> refused(Fault fault, const std::string& path, const char* why) const {
+    return fail(fault, objects_->url_of(path) + ": what is at a server " + why);
+  }
+  [[nodiscard]] FileIdentity identity(const std::string& path, const ObjectInfo& info) const {
+    return identity_of(objects_->status_of(path, info));
+  }
+  /// A successor's name is random: so is the note of what it becomes.
+  static std::string note_of(const std::string& path) { return path.substr(path.rfind('-') + 1); }
+
+  Result<std::optional<ObjectInfo>> expected_object(const std::string& path,
+                                                    const FileIdentity& expected) {
+    if (expected == FileIdentity{}) return std::nullopt;
+    ZARRFS_TRY(const auto info, objects_->status(path));
+    if (info && identity(path, *info) == expected) return info;
+    return fail(Fault::kStale, objects_->url_of(path) + ": another version stands there now");
+  }
+
+  Result<ObjectInfo> put_object(const std::string& from, const std::string& path,
+                                const std::optional<ObjectInfo>& expected,
+                                const std::string& note) {
+    ZARRFS_TRY(std::shared_ptr<File> file, spool_->open(from));
+    if (file == nullptr) return fail(Fault::kStale, from + " is gone from the spool");
+    ZARRFS_TRY(const auto body, RequestBody::of_file(std::move(file)));
+    return objects_->put(path, body, expected, note);
+  }
+
+  /// In the spool, durable: what is written below them may be synced next.
+  Result<void> make_directories(const std::string& path) {
+    if (path.empty()) return {};
+    ZARRFS_TRY(const auto there, spool_->status(path));
+    if (there) return {};
+    const std::string parent = parent_of(path);
+    ZARRFS_CHECK(make_directories(parent));
+    auto made = spool_->make_directory(path, kDirectoryMode);
+    if (!made && made.error().fault != Fault::kExists) return made;
+    return spool_->sync_directory(parent);
+  }
+
+  const std::unique_ptr<ObjectStore> server_;
+  const std::shared_ptr<RemoteObjects> objects_;
+  const std::unique_ptr<Store> spool_;
+};
+
+}  // namespace
+
+std::unique_ptr<ObjectStore> make_spooled_store(std::unique_ptr<ObjectStore> server,
+                                                std::shared_ptr<RemoteObjects> objects,
+                                                std::unique_ptr<Store> spool) {
+  return std::make_unique<SpooledStore>(std::move(server), std::move(objects), std::move(spool));
+}
+
+}  // namespace zarrfs

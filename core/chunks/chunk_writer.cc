@@ -83,7 +83,9 @@ Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, 
     return fail(stored.error().fault,
                 ChunkFinder::describe(array, chunk) + ": " + stored.error().message);
   }
-  const bool quarantined = validate && !(stored && is_chunk(array, place, *stored));
+  // Without validation, too: an entry of no bytes would be damage to who reads the shard.
+  const bool quarantined =
+      validate ? !(stored && is_chunk(array, place, *stored)) : stored->empty();
   ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, number, quarantined ? shown : *stored,
                                     quarantined));
   note(array, chunk, place, modified);

@@ -35,7 +35,7 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
       target.kind == NameKind::kPassThrough ||
       (target.kind == NameKind::kTemporary && there && parts_.staged.find(target.path) == nullptr);
   if (stored) {
-    ZARRFS_TRY(auto file, pass_through_.open_to_write(target.store_path, flags | O_CREAT, mode));
+    ZARRFS_TRY(auto file, pass_through_.create(target.store_path, flags, mode));
     ZARRFS_TRY(const InodeEntry found, names_.found_again(parent, name));
     return Created{found, std::move(file)};
   }

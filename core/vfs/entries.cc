@@ -56,9 +56,7 @@ InodeEntry Entries::of_staged(const StagedPointer& file, std::optional<NodeId> i
 
 InodeEntry Entries::of_pass_through(NodeId id, const struct stat& status,
                                     const std::string& path) const {
-  InodeEntry answer = of(id, statuses_.of_pass_through(status, path));
-  answer.uncached = status.st_nlink > 1;  // it may change by another name, which is another node
-  return answer;
+  return of(id, statuses_.of_pass_through(status, path));
 }
 
 InodeEntry Entries::look_up_pass_through(const std::string& path, const struct stat& status) {

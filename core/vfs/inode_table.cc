@@ -12,7 +12,9 @@ NodeId InodeTable::look_up(const NamedNode& node) {
   const std::lock_guard lock(mutex_);
   const auto [at, is_new] = ids_.try_emplace(node, next_);
   if (is_new) nodes_.emplace(next_++, Entry{node, 0});
-  ++nodes_[at->second].lookups;
+  Entry& entry = nodes_[at->second];
+  ++entry.lookups;
+  entry.node.path = node.path;
   return at->second;
 }
 
@@ -61,8 +63,8 @@ std::size_t InodeTable::size() const {
 }
 
 std::size_t InodeTable::Hash::operator()(const NamedNode& node) const {
-  return mix_numbers(digest_of(node.path),
-                     mix_numbers(node.version, static_cast<std::uint64_t>(node.kind)));
+  const std::uint64_t what = mix_numbers(node.version, static_cast<std::uint64_t>(node.kind));
+  return node.by_version() ? what : mix_numbers(digest_of(node.path), what);
 }
 
 }  // namespace zarrfs

@@ -27,22 +27,29 @@ struct NamedNode {
   };
   Kind kind = Kind::kDirectory;
   std::string path;  ///< From the root of the store.
-  std::uint64_t version =
-      0;  ///< Of documents and pass-through files: another one for other contents.
-  bool operator==(const NamedNode&) const = default;
+  /// Of documents: another one for other contents. Of pass-through files: which file it is.
+  std::uint64_t version = 0;
+  /// A file is one node by all names that it has and gets, as programs lock it and append to it.
+  [[nodiscard]] bool by_version() const {
+    return kind == Kind::kPassThrough || kind == Kind::kStaged;
+  }
+  bool operator==(const NamedNode& other) const {
+    return kind == other.kind && version == other.version && (by_version() || path == other.path);
+  }
 };
 
 class InodeTable {
  public:
   /// The root is there from the start and stays.
   InodeTable();
-  /// The number of `node`, which counts as one more lookup.
+  /// The number of `node`, which counts as one more lookup. A file that was found by another name
+  /// before is called by this one from now on.
   NodeId look_up(const NamedNode& node);
   [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
   void forget(NodeId id, std::uint64_t lookups);
   /// The next node like this is another one: to the kernel a removed directory is dead for good.
   void removed(const NamedNode& node);
-  /// The directory at `from` is now at `to`, with all below it.
+  /// The directory or file at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
   [[nodiscard]] std::size_t size() const;
 

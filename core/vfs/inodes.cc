@@ -9,6 +9,7 @@ namespace zarrfs {
 Result<InodeTarget> Inodes::resolve(NodeId node) {
   if (node >= kFirstChunkNode) return resolve_part(node);
   InodeTarget target;
+  target.id = node;
   target.named = parts_.table.find(node);
   if (!target.named) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
   const NamedNode& named = *target.named;
@@ -37,6 +38,7 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node) {
   const auto computed = parts_.shared.numbers.find(node);
   if (!computed) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
   InodeTarget target;
+  target.id = node;
   ZARRFS_TRY(target.state, parts_.nodes.get(computed->array_path));
   if (target.state->kind != NodeState::Kind::kArray) return stale(computed->array_path);
   if (target.state->generation != computed->generation) {
@@ -104,10 +106,15 @@ Result<StagedPointer> Inodes::current_staged(const InodeTarget& target) {
   while (StagedPointer file = staged_of(target)) {
     const std::lock_guard lock(file->mutex);  // what takes its place waits
     if (staged_of(target) != file) continue;
-    ZARRFS_CHECK(check_current(target));
+    if (file->node != target.id) ZARRFS_CHECK(check_current(target));
     return file;
   }
   return nullptr;
+}
+
+Result<void> Inodes::check_opened(const InodeTarget& target) {
+  ZARRFS_TRY(const StagedPointer written, current_staged(target));
+  return written != nullptr ? Result<void>{} : check_current(target);
 }
 
 }  // namespace zarrfs

@@ -12,6 +12,7 @@ namespace zarrfs {
 /// What a number leads to. `state` is the array of a part, or the directory a named node is or
 /// lies in.
 struct InodeTarget {
+  NodeId id = 0;
   std::optional<NamedNode> named;
   ChunkOrPrefix part;         ///< Where not `named`.
   std::uint64_t version = 0;  ///< Of the part.
@@ -25,12 +26,20 @@ class Inodes {
   Result<InodeTarget> resolve(NodeId node);
   /// The chunk, where it still is what the node was given out for.
   Result<ShownChunk> current_chunk(const InodeTarget& target);
-  Result<void> check_current(const InodeTarget& target);
+  /// kStale where another version of the chunk has taken the place of what the node was given out
+  /// for. Not where it is written by this node.
+  Result<void> check_opened(const InodeTarget& target);
   /// What is being written under the name of the chunk, or null; kStale where it has taken the
   /// place of what the node stands for.
   Result<StagedPointer> current_staged(const InodeTarget& target);
 
+  /// Whether some program has the chunk open to write.
+  [[nodiscard]] bool is_written(const InodeTarget& target) const {
+    return staged_of(target) != nullptr;
+  }
+
  private:
+  Result<void> check_current(const InodeTarget& target);
   Result<InodeTarget> resolve_part(NodeId node);
   /// What a directory is that was one of the store until an array was made around it.
   Result<InodeTarget> resolve_adopted(const NamedNode& directory);

@@ -69,6 +69,7 @@ Result<void> Moves::move_stored(const std::string& from, const Directory& direct
     if (target.store_path.empty()) return refused(Fault::kCrossDevice, target.path, "copy it");
     staged_.detach(target.path);
     ZARRFS_CHECK(rename_as_caller(*parts_.shared.store, from, target.store_path));
+    parts_.table.moved(from, target.store_path);
     drop_empty_parked(*parts_.shared.store, from);
     return {};
   }

@@ -119,15 +119,30 @@ Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
   return entries_.of(id, statuses_.of_prefix(array, inode));
 }
 
+/// By which node a chunk that is being written is looked up; `now`: that of what is stored.
+std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeState& array,
+                                                 std::optional<NodeId> now) const {
+  const std::lock_guard lock(file.mutex);
+  // A temporary file that became a chunk is another file than the chunk is by its name: that is
+  // how programs tell who holds a lock.
+  if (!file.node && file.made_as == StagedFile::Kind::kTemporary) file.node = now;
+  if (!file.node) return std::nullopt;
+  const auto known = parts_.shared.numbers.find(*file.node);
+  if (!known || known->generation != array.generation) file.node = now;  // shown otherwise now
+  return file.node;
+}
+
 Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
                                                         const ChunkOrPrefix& part) {
   const StagedPointer file =
       parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, part.coordinates));
   auto stored = parts_.chunks.find(array.shown, part.coordinates);
   if (file != nullptr) {
-    if (!stored || !*stored) return entries_.of_staged(file, std::nullopt);
-    ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, (*stored)->version));
-    return entries_.of_staged(file, id);
+    std::optional<NodeId> now;
+    if (stored && *stored) {
+      ZARRFS_TRY(now, entries_.id_of(array, part, (*stored)->version));
+    }
+    return entries_.of_staged(file, node_of_written(*file, array, now));
   }
   if (!stored && stored.error().fault != Fault::kStale) {
     parts_.shared.reporter.fault(stored.error());

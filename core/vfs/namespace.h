@@ -57,6 +57,8 @@ class Namespace {
   Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name);
   Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
   Result<std::optional<InodeEntry>> find_chunk(const NodeState& array, const ChunkOrPrefix& part);
+  std::optional<NodeId> node_of_written(StagedFile& file, const NodeState& array,
+                                        std::optional<NodeId> now) const;
   Result<std::optional<InodeEntry>> find_stored(const Directory& directory,
                                                 const std::string& name);
   /// The status of a file in a directory of chunks that was there before the array; nothing where

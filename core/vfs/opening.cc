@@ -145,12 +145,18 @@ Name chunk_called(const std::string& array_path, const ChunkOrPrefix& part) {
 }
 }  // namespace
 
-Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int flags) {
+Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int flags,
+                                                            Replaced replaced) {
   ZARRFS_CHECK(rights_.check_writing());
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return write_named(node, *target.named, target.state, flags);
   if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
-  ZARRFS_CHECK(inodes_.check_current(target));
+  const auto current = inodes_.check_opened(target);
+  // Where it is being written by another node already, locks of the two would not exclude.
+  const bool opened = replaced == Replaced::kIsOpened && !inodes_.is_written(target);
+  if (!current && !(opened && current.error().fault == Fault::kStale)) {
+    return fail(current.error());
+  }
   return staged_.open({target.state, std::nullopt}, chunk_called(target.state->path, target.part),
                       node, flags, nullptr);
 }
@@ -158,7 +164,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int fla
 Result<std::shared_ptr<OpenFile>> Opening::write_named(NodeId id, const NamedNode& node,
                                                        const StatePtr& state, int flags) {
   switch (node.kind) {
-    case NamedNode::Kind::kPassThrough: return pass_through_.open_to_write(node.path, flags, 0);
+    case NamedNode::Kind::kPassThrough: return pass_through_.open_to_write(node, flags);
     case NamedNode::Kind::kStaged: return staged_.reopen(node, id, flags);
     case NamedNode::Kind::kBroken: {
       if (state->kind != NodeState::Kind::kArray || node.version >= state->shown.names.chunks()) {

@@ -18,7 +18,10 @@ class Opening {
           StagedFiles& staged, PassThrough& pass_through);
 
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node);
-  Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags);
+  /// What becomes of a chunk that was replaced since its node was given out.
+  enum class Replaced { kIsStale, kIsOpened };
+  Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags,
+                                                     Replaced replaced = Replaced::kIsStale);
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node);
 
  private:

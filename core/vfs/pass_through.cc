@@ -25,8 +25,24 @@ Result<std::shared_ptr<OpenFile>> PassThrough::open_to_read(const NamedNode& nod
                                            entries_.shown_as_pass_through(node.path));
 }
 
-Result<std::shared_ptr<OpenFile>> PassThrough::open_to_write(const std::string& path, int flags,
-                                                             mode_t mode) {
+Result<std::shared_ptr<OpenFile>> PassThrough::open_to_write(const NamedNode& node, int flags) {
+  ZARRFS_TRY(auto file, open_or_create(node.path, flags & ~O_TRUNC, 0));
+  const auto status = parts_.shared.store->status(node.path);
+  Result<void> done;
+  if (!status) done = fail(status.error());
+  if (status && (!*status || file_version(**status) != node.version)) done = stale(node.path);
+  if (done && (flags & O_TRUNC) != 0) done = file->resize(0);
+  if (!done) file->closed();
+  return done ? Result<std::shared_ptr<OpenFile>>(std::move(file)) : fail(done.error());
+}
+
+Result<std::shared_ptr<OpenFile>> PassThrough::create(const std::string& path, int flags,
+                                                      mode_t mode) {
+  return open_or_create(path, flags | O_CREAT, mode);
+}
+
+Result<std::shared_ptr<StoredFile>> PassThrough::open_or_create(const std::string& path, int flags,
+                                                                mode_t mode) {
   // The kernel places the bytes of O_APPEND itself.
   ZARRFS_TRY(const std::uint64_t number, parts_.creation_gate.opened(path, (flags & O_CREAT) != 0));
   const auto closed = [this, number] { parts_.creation_gate.closed(number); };

@@ -7,6 +7,7 @@
 
 #include "core/vfs/entries.h"
 #include "core/vfs/name.h"
+#include "core/vfs/stored_file.h"
 #include "core/vfs/view.h"
 #include "core/vfs/view_parts.h"
 
@@ -17,13 +18,17 @@ class PassThrough {
   PassThrough(ViewParts& parts, Entries& entries) : parts_(parts), entries_(entries) {}
 
   Result<std::shared_ptr<OpenFile>> open_to_read(const NamedNode& node);
-  Result<std::shared_ptr<OpenFile>> open_to_write(const std::string& path, int flags, mode_t mode);
+  Result<std::shared_ptr<OpenFile>> open_to_write(const NamedNode& node, int flags);
+  Result<std::shared_ptr<OpenFile>> create(const std::string& path, int flags, mode_t mode);
   /// A second name of the same file.
   Result<InodeEntry> link(const NamedNode& from, const Name& target);
   /// Changes mode, owner and times.
   Result<void> change(const NamedNode& node, const AttributeChange& change);
 
  private:
+  Result<std::shared_ptr<StoredFile>> open_or_create(const std::string& path, int flags,
+                                                     mode_t mode);
+
   ViewParts& parts_;
   Entries& entries_;
 };

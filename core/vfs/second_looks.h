@@ -1,4 +1,4 @@
-// Looking up and opening for reading, where what is opened may be replaced between the two.
+// Looking up and opening, where what is opened may be replaced between the two.
 //
 // Opening what was replaced since it was looked up is kStale; the kernel then looks the name up
 // again and opens what it finds, once. That second look therefore opens what it finds, too, and
@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/lock_order.h"
@@ -30,6 +31,8 @@ class SecondLooks {
 
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name);
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node);
+  /// After a second look, what has the name by now is written.
+  Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags);
 
  private:
   using FilePointer = std::shared_ptr<OpenFile>;
@@ -37,13 +40,16 @@ class SecondLooks {
     pid_t task = 0;
     NodeId node = 0;
     FilePointer file;  ///< Null until it has looked again.
+    NodeId parent = 0;
+    std::string name;
   };
 
   Result<std::optional<InodeEntry>> find_and_open(pid_t task, NodeId parent, std::string_view name);
   void expect(pid_t task);
   [[nodiscard]] bool is_expected(pid_t task);
-  void keep(pid_t task, NodeId node, FilePointer file);
-  FilePointer take(pid_t task, NodeId node);
+  void keep(Look kept);
+  /// Where the task has looked again and found `node`. Ends the expectation.
+  std::optional<Look> take(pid_t task, NodeId node);
   std::deque<Look>::iterator of(pid_t task);
 
   ViewParts& parts_;

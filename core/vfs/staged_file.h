@@ -14,6 +14,7 @@
 
 #include "core/base/lock_order.h"
 #include "core/base/request.h"
+#include "core/nodes/node_id.h"
 #include "core/nodes/node_state.h"
 #include "core/nodes/stored_permissions.h"
 #include "core/vfs/staged_bytes.h"
@@ -57,6 +58,9 @@ class StagedFile {
   std::optional<Caller> caller;  ///< Who opened it first, where he is another user than ours.
   std::optional<Permissions> permissions;  ///< On a mount for others.
   std::size_t writers = 0;                 ///< Opened files.
+  /// The node by which a chunk is looked up as long as it is written, whatever is published
+  /// meanwhile: programs that lock it and append to it use one. None: its own, by its number.
+  std::optional<NodeId> node;
   std::chrono::steady_clock::time_point idle_since{};
 
   /// Changed under mutex and StagedTable's lock.

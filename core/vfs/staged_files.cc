@@ -111,6 +111,8 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
       continue;
     }
     if (made != nullptr) *made = file;
+    const bool as_chunk = made == nullptr && node >= kFirstChunkNode;
+    if (as_chunk && !file->node && file->writers == 0) file->node = node;
     return one_more_writer(file, node, flags);
   }
 }

@@ -45,7 +45,7 @@ Result<Created> StoreView::create(NodeId parent, std::string_view name, int flag
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
   return reported(
-      parts_.shared.path_changes.look([&] { return opening_.open_for_writing(node, flags); }));
+      parts_.shared.path_changes.look([&] { return second_looks_.open_for_writing(node, flags); }));
 }
 
 Result<InodeEntry> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {

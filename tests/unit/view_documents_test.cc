@@ -133,7 +133,8 @@ void make_random_store(StoreMaker& maker, Random& random) {
 
 Json stored(const StoreMaker& maker, const std::string& path) {
   auto store = open_store(maker.root(), LinkPolicy::kInside);
-  const auto document = (*store)->read_document(join_path(path, "zarr.json"), std::size_t{1} << 20U);
+  const auto document =
+      (*store)->read_document(join_path(path, "zarr.json"), std::size_t{1} << 20U);
   return *parse_json((*document)->text, path);
 }
 

@@ -314,6 +314,33 @@ TEST(ViewChunks, ImmutableStoresAreCachedForEver) {
   EXPECT_EQ(*shown.read("0.0"), text_of(counting_elements(1, 4)));
 }
 
+// As an entry of a shard it would be damage, to zarrfs as well: the shard would take no more
+// writes.
+TEST(ViewChunks, AnEmptyChunkIsNotPublishedWithoutValidationEither) {
+  StoreMaker maker;
+  maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
+  ViewOptions options;
+  options.writing = Writing{};
+  options.writing->validate = false;
+  ShownStore shown(maker.root(), options);
+  const auto write = [&](const char* name, const std::string& bytes) {
+    const auto made = shown.view().create(kRootNode, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    ASSERT_TRUE(made) << made.error().message;
+    const ByteView all(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    ASSERT_TRUE(made->file->write(0, all));
+    ASSERT_TRUE(made->file->flush());
+    made->file->closed();
+  };
+  write("0.0", "");
+  ASSERT_TRUE(shown.view().publish());
+  ASSERT_EQ(shown.view().unpublished().size(), 1U);
+  EXPECT_EQ(*shown.read("0.0"), "");
+  write("0.1", "12345678");
+  ASSERT_TRUE(shown.view().publish());
+  EXPECT_EQ(shown.view().unpublished().size(), 1U) << "what is a chunk is published beside it";
+  EXPECT_EQ(*ShownStore(maker.root()).read("0.0"), text_of(counting_elements(1, 4)));
+}
+
 TEST(ViewChunks, NumbersThatWereNeverGivenOutAreStale) {
   StoreMaker maker;
   maker.array("");

@@ -233,3 +233,19 @@ def test_fio_verifies_a_plain_file(mount, store, tmp_path):
     mounted = mount(store.path, "rw")
     subprocess.run(["fio", "--name=verify", f"--directory={mounted.path}", "--rw=randrw", "--bs=4k-64k", "--size=8m", "--verify=crc32c",
                     "--ioengine=psync", "--numjobs=2", "--fallocate=none"], check=True, capture_output=True, timeout=300, cwd=tmp_path)
+
+
+def test_what_a_mount_does_not_offer_is_refused_by_its_errno(mount, store):
+    mounted = mount(store.path, "rw")
+    os.mkdir(mounted / "x")
+    done = subprocess.run(["fallocate", "-l", "100", mounted / "x/file"], capture_output=True, text=True)
+    assert done.returncode == 1 and "not supported" in done.stderr, done
+    with pytest.raises(OSError) as refused:
+        os.open(mounted / "x", os.O_TMPFILE | os.O_RDWR)
+    assert refused.value.errno == errno.EOPNOTSUPP
+    with pytest.raises(OSError) as refused:
+        os.mkfifo(mounted / "x/pipe")
+    assert refused.value.errno == errno.EPERM
+    with pytest.raises(OSError) as refused:
+        os.rename(mounted / "a/0.0", mounted / "a/0.1")
+    assert refused.value.errno == errno.EXDEV

@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from buckets import MountedBucket
 from conftest import DAEMON, Mount, kill, python_of, within
 from object_server import KEY, SECRET, ObjectServer
 from stores import SmallStore
@@ -24,37 +25,21 @@ def credentials(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
 
 
-class Bucket:
-    """A small store in a bucket of a small server; its mounts have spools of their own."""
+class Bucket(MountedBucket):
+    """In a bucket of a small server."""
 
     def __init__(self, folder, mount):
-        self.store, self.folder, self.mount = SmallStore(folder), folder, mount
+        super().__init__(folder, mount)
+        self.store = SmallStore(folder)
         self.server = ObjectServer(os.path.dirname(self.store.path), "bucket")
-        self.mounts = []
 
     def options(self, spool, more=""):
         return ",".join(part for part in ("rw", f"endpoint={self.server.url}", f"region={self.server.region}", f"spool={self.folder}/{spool}",
                                           "revalidate=0,deadline=2", more) if part)
 
-    def open(self, spool="spool", more="flush_after=3600", damaged=False):
-        self.mounts.append(self.mount("s3://bucket/store", self.options(spool, more), damaged=damaged))
-        return self.mounts[-1]
-
-    def close(self):
-        """The mounts first: they need the server."""
-        for mounted in self.mounts:
-            mounted.close()
-
     def stored(self):
         """{chunk: bytes} of the array as it is in the bucket, by another mount, of the directory."""
-        reader = self.mount(self.store.path)
-        found = {}
-        for name in os.listdir(reader / "a"):
-            if not name.startswith("."):
-                with open(reader / f"a/{name}", "rb") as file:
-                    found[name] = file.read()
-        reader.close()
-        return found
+        return self.chunks_through(self.mount(self.store.path))
 
 
 @pytest.fixture

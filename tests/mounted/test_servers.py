@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import pytest
+from buckets import MountedBucket
 from conftest import ROOT, Mount, kill, within
 from fault_proxy import FaultProxy
 from object_server import KEY, SECRET
@@ -15,31 +16,16 @@ from test_remote_writing import KILLS, SEED, Writer, count_from, data, own_files
 SERVERS = os.environ.get("ZARRFS_SERVERS", os.path.join(ROOT, "build", "servers"))
 
 
-class RealBucket:
+class RealBucket(MountedBucket):
     def __init__(self, folder, mount, proxy):
-        self.folder, self.mount, self.proxy, self.mounts = folder, mount, proxy, []
+        super().__init__(folder, mount)
+        self.proxy = proxy
 
     def options(self, spool, more="flush_after=3600"):
         return f"rw,endpoint={self.proxy.url},region=us-east-1,spool={self.folder}/{spool},revalidate=0,deadline=5,{more}"
 
-    def open(self, spool, more="flush_after=3600", damaged=False):
-        self.mounts.append(self.mount("s3://bucket/store", self.options(spool, more), damaged=damaged))
-        return self.mounts[-1]
-
-    def close(self):
-        """The mounts first: they need the server."""
-        for mounted in self.mounts:
-            mounted.close()
-
     def stored(self):
-        reader = self.mount("s3://bucket/store", f"endpoint={self.proxy.url},region=us-east-1,revalidate=0")
-        found = {}
-        for name in os.listdir(reader / "a"):
-            if not name.startswith("."):
-                with open(reader / f"a/{name}", "rb") as file:
-                    found[name] = file.read()
-        reader.close()
-        return found
+        return self.chunks_through(self.mount("s3://bucket/store", f"endpoint={self.proxy.url},region=us-east-1,revalidate=0"))
 
 
 @pytest.fixture

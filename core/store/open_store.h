@@ -18,6 +18,14 @@ struct StoreOptions {
 /// The only place that names concrete stores.
 Result<std::unique_ptr<Store>> open_source(const std::string& source, const StoreOptions& options);
 
+/// Where a source at a server is: the URL of the store, or of what an archive lies in, and the key
+/// of the archive there; empty where it is none.
+struct ServerPlace {
+  std::string url;
+  std::string archive;
+};
+Result<ServerPlace> server_place(const std::string& source);
+
 /// Whether `source` is a directory or file of this machine, which local_path() names.
 bool is_local(const std::string& source);
 

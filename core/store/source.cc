@@ -118,15 +118,12 @@ std::pair<std::string, std::string> parent_of(const std::string& url) {
 }
 
 Result<std::unique_ptr<Store>> open_server(const std::string& source, const StoreOptions& options) {
-  if (!has_zip_name(source)) return open_remote_store(source, options.remote);
-  const auto [parent, encoded] = parent_of(source);
-  const bool key_is_encoded = source.starts_with("http");
-  const auto name = key_is_encoded ? percent_decode(encoded) : encoded;
-  if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
+  ZARRFS_TRY(const ServerPlace place, server_place(source));
+  if (place.archive.empty()) return open_remote_store(source, options.remote);
   RemoteOptions reading = options.remote;
   reading.write = false;  // archives are only read
-  ZARRFS_TRY(std::shared_ptr<ObjectStore> server, open_remote_store(parent, reading));
-  ZARRFS_TRY(auto archive, server->open_for(*name, {OpenHint::Part::kEnd, kZipTail}));
+  ZARRFS_TRY(std::shared_ptr<ObjectStore> server, open_remote_store(place.url, reading));
+  ZARRFS_TRY(auto archive, server->open_for(place.archive, {OpenHint::Part::kEnd, kZipTail}));
   if (archive == nullptr) return fail(Fault::kInvalid, source + ": there is no such object");
   return open_zip_store(std::move(archive), source.substr(0, source.find('?')), server);
 }
@@ -144,6 +141,15 @@ constexpr std::array kKinds = {
 };
 
 }  // namespace
+
+Result<ServerPlace> server_place(const std::string& source) {
+  if (!has_zip_name(source)) return ServerPlace{source, ""};
+  const auto [parent, encoded] = parent_of(source);
+  const bool key_is_encoded = source.starts_with("http");
+  const auto name = key_is_encoded ? percent_decode(encoded) : encoded;
+  if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
+  return ServerPlace{parent, *name};
+}
 
 Result<std::string> local_path(const std::string& source) {
   const std::string_view scheme = scheme_of(source);

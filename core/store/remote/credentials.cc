@@ -174,6 +174,12 @@ Result<AccessKey> CredentialSource::get() {
   return current_->key;
 }
 
+Result<std::string> CredentialSource::origin() {
+  ZARRFS_CHECK(get());
+  const std::lock_guard lock(mutex_);
+  return current_ ? current_->origin : std::string();
+}
+
 void CredentialSource::expire() {
   const std::lock_guard lock(mutex_);
   current_.reset();
@@ -208,7 +214,9 @@ std::optional<Credentials> CredentialSource::from_environment() const {
   const auto id = environment_("AWS_ACCESS_KEY_ID");
   const auto secret = environment_("AWS_SECRET_ACCESS_KEY");
   if (!id || !secret) return std::nullopt;
-  return Credentials{{*id, *secret, environment_("AWS_SESSION_TOKEN").value_or("")}, {}};
+  return Credentials{{*id, *secret, environment_("AWS_SESSION_TOKEN").value_or("")},
+                     {},
+                     "the environment (AWS_ACCESS_KEY_ID)"};
 }
 
 Result<std::string> CredentialSource::fetch(HttpRequest request, const std::string& what) {
@@ -245,6 +253,7 @@ Result<std::optional<Credentials>> CredentialSource::from_web_identity() {
   if (found.key.id.empty() || found.key.secret.empty()) {
     return fail(Fault::kDenied, "the token service (STS) answers without a key");
   }
+  found.origin = "a web identity (AWS_WEB_IDENTITY_TOKEN_FILE)";
   return found;
 }
 
@@ -252,12 +261,15 @@ Result<std::optional<Credentials>> CredentialSource::from_profile() {
   const auto id = setting("aws_access_key_id");
   const auto secret = setting("aws_secret_access_key");
   if (id && secret) {
-    return Credentials{{*id, *secret, setting("aws_session_token").value_or("")}, {}};
+    return Credentials{{*id, *secret, setting("aws_session_token").value_or("")},
+                       {},
+                       "profile \"" + profile_ + "\" of ~/.aws"};
   }
   if (const auto command = setting("credential_process")) {
     const std::string name = "credential_process of profile \"" + profile_ + "\"";
     ZARRFS_TRY(const std::string json, command_output(*command, name, kPatience));
     ZARRFS_TRY(Credentials found, parse_credentials(json, name));
+    found.origin = name;
     return found;
   }
   for (const char* unknown : {"role_arn", "sso_session", "sso_start_url"}) {
@@ -285,6 +297,7 @@ Result<std::optional<Credentials>> CredentialSource::from_container() {
   if (token) request.headers.emplace_back("Authorization", stripped(*token));
   ZARRFS_TRY(const std::string json, fetch(std::move(request), "the container's credentials"));
   ZARRFS_TRY(Credentials found, parse_credentials(json, "the container's credentials"));
+  found.origin = "the container";
   return found;
 }
 
@@ -308,6 +321,7 @@ Result<std::optional<Credentials>> CredentialSource::from_machine() {
   ZARRFS_TRY(const std::string json,
              with_token(roles + stripped(std::string_view(*role).substr(0, role->find('\n')))));
   ZARRFS_TRY(Credentials found, parse_credentials(json, "the machine's credentials"));
+  found.origin = "the machine's role";
   return found;
 }
 
@@ -319,6 +333,12 @@ Result<std::string> TokenSource::get() {
   return current_->text;
 }
 
+Result<std::string> TokenSource::origin() {
+  ZARRFS_CHECK(get());
+  const std::lock_guard lock(mutex_);
+  return current_ ? current_->origin : std::string();
+}
+
 void TokenSource::expire() {
   const std::lock_guard lock(mutex_);
   current_.reset();
@@ -326,11 +346,13 @@ void TokenSource::expire() {
 
 Result<TokenSource::Token> TokenSource::find() {
   if (const auto token = environment_("GOOGLE_OAUTH_ACCESS_TOKEN")) {
-    return Token{*token, now() + 24 * 3600};
+    return Token{*token, now() + 24 * 3600, "the environment (GOOGLE_OAUTH_ACCESS_TOKEN)"};
   }
   if (const auto file = environment_("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE")) {
     const auto text = read_file(*file);
-    if (text) return Token{stripped(*text), now() + 2 * kEarly};
+    if (text) {
+      return Token{stripped(*text), now() + 2 * kEarly, "a file (CLOUDSDK_AUTH_ACCESS_TOKEN_FILE)"};
+    }
     return fail(Fault::kDenied, *file + " (CLOUDSDK_AUTH_ACCESS_TOKEN_FILE) cannot be read");
   }
   const std::string host = environment_("GCE_METADATA_HOST").value_or("metadata.google.internal");
@@ -347,7 +369,8 @@ Result<TokenSource::Token> TokenSource::find() {
     if (!token.empty()) {
       const auto lasts = json->find("expires_in");
       const bool told = lasts != json->end() && lasts->is_number_integer();
-      return Token{token, now() + (told ? lasts->get<std::int64_t>() : 2 * kEarly)};
+      return Token{token, now() + (told ? lasts->get<std::int64_t>() : 2 * kEarly),
+                   "the machine's service account"};
     }
   }
   return fail(Fault::kDenied,

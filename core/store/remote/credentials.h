@@ -29,6 +29,7 @@ Sections parse_sections(std::string_view text);
 struct Credentials {
   AccessKey key;
   std::optional<std::int64_t> expires;  ///< Seconds since 1970.
+  std::string origin = {};              ///< Where they are from, for messages.
 };
 
 /// The JSON that container, machine and credential_process services answer. kInvalid without key.
@@ -45,6 +46,8 @@ class CredentialSource {
 
   /// kDenied, saying where it looked, where there are none.
   Result<AccessKey> get();
+  /// The words for where the keys are from that get() gives.
+  Result<std::string> origin();
   /// A server said that they are not good any more.
   void expire();
   /// A setting of the profile ("region", "endpoint_url").
@@ -77,12 +80,15 @@ class TokenSource {
   TokenSource(HttpClient& http, Environment environment)
       : http_(http), environment_(std::move(environment)) {}
   Result<std::string> get();
+  /// The words for where the token is from that get() gives.
+  Result<std::string> origin();
   void expire();
 
  private:
   struct Token {
     std::string text;
     std::int64_t expires = 0;
+    std::string origin = {};
   };
   Result<Token> find();
   HttpClient& http_;

@@ -103,6 +103,12 @@ class BucketEndpoint final : public Endpoint {
     return keys_ != nullptr || tokens_ != nullptr;
   }
 
+  Result<std::string> credentials() override {
+    if (tokens_ != nullptr) return tokens_->origin();
+    if (keys_ == nullptr) return std::string();
+    ZARRFS_TRY(std::string origin, keys_->origin());
+    return place_.scheme == "gs" ? "the environment (GS_ACCESS_KEY_ID)" : origin;
+  }
   [[nodiscard]] bool lists() const override { return true; }
   [[nodiscard]] bool writes() const override { return place_.scheme == "s3"; }
   [[nodiscard]] std::string server() const override { return place_.server.text(); }

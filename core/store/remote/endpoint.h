@@ -35,6 +35,9 @@ class Endpoint {
   virtual bool learn(const HttpResponse& /*response*/, const ServiceError& /*error*/) {
     return false;
   }
+  /// Where the credentials are from that requests go with; empty: they go without. An Error, saying
+  /// where it looked, where there are none.
+  virtual Result<std::string> credentials() { return std::string(); }
   [[nodiscard]] virtual bool lists() const { return false; }
   /// Whether objects can be put and removed, on conditions.
   [[nodiscard]] virtual bool writes() const { return false; }

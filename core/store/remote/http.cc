@@ -83,8 +83,10 @@ int on_seek(void* self, curl_off_t offset, int origin) {
 HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
   using Kind = HttpFailure::Kind;
   if (transfer.too_long) return {Kind::kTooLong, "the answer is longer than what was asked for"};
-  const std::string detail =
+  std::string detail =
       transfer.message[0] != '\0' ? transfer.message.data() : ::curl_easy_strerror(code);
+  // libcurl repeats the whole URL, and with it a password.
+  if (detail.starts_with("Unsupported proxy")) detail = "the URL of the proxy is not understood";
   switch (code) {
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:

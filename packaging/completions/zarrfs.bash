@@ -35,7 +35,7 @@ _zarrfs() {
     umount) flags='-h --help' ;;
     mounts) flags='-h --help --json' ;;
     sync) flags='-h --help' ;;
-    doctor) flags='-h --help --json' ;;
+    doctor) flags='-h --help --remote --rw --json' ;;
     info) flags='-h --help --remote --json --view --profile -j --threads' ;;
     show) flags='-h --help --slice --axes --field --range --palette --colours -o --output' ;;
     ls) flags='-h --help --remote -l --long --json' ;;

@@ -1,0 +1,156 @@
+"""docs/troubleshooting.md, "Stores at a server": each message there is produced here, and says what the page says."""
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import DAEMON, ROOT
+from object_server import KEY, SECRET, ObjectServer
+from test_doctor_server import bucket_options, certificate, credentials, serve  # noqa: F401 (fixtures)
+
+SECTION = "## Stores at a server"
+
+
+def rows():
+    """The messages of the page, as patterns: `...` stands for anything."""
+    with open(os.path.join(ROOT, "docs", "troubleshooting.md")) as page:
+        section = page.read().split(SECTION)[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \|", section, flags=re.M)
+
+
+def said(*words, **environment):
+    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
+    assert done.returncode != 0, done
+    return done.stdout + done.stderr
+
+
+class Scenes:
+    """A function for each row, in any order: what zarrfs says then."""
+
+    def __init__(self, serve, certificate, folder):
+        self.serve, self.certificate, self.folder = serve, certificate, folder
+
+    def info(self, url, options="", **environment):
+        return said("info", url, "--remote", ",".join(filter(None, ["deadline=1", options])), **environment)
+
+    def bucket(self, fault=None, options="", path="sharding.zarr", **environment):
+        server = self.serve("bucket")
+        server.fault = fault and (lambda seen: fault)
+        return self.info(f"s3://bucket/{path}", bucket_options(server) + options, **environment)
+
+    def refused(self, status, code):
+        return self.bucket({"status": status, "code": code})
+
+    def name(self):
+        return self.info("https://no-such-host.invalid/store.zarr")
+
+    def connection(self):
+        server = self.serve()
+        server.close()
+        return self.info(f"{server.url}/store.zarr")
+
+    def certificate_of_its_own(self):
+        return self.info(f"{self.serve(certificate=self.certificate).url}/sharding.zarr")
+
+    def silence(self):
+        server = self.serve()
+        server.delay = 5
+        return self.info(f"{server.url}/sharding.zarr")
+
+    def proxy(self):
+        return self.info("http://host.invalid/store.zarr", http_proxy="http://me:a/b@host")
+
+    def no_credentials(self):
+        return self.bucket(AWS_SECRET_ACCESS_KEY="")
+
+    def no_profile(self):
+        return self.bucket(options=",aws_profile=lab")
+
+    def role(self):
+        (self.folder / ".aws").mkdir()
+        (self.folder / ".aws/config").write_text("[profile role]\nrole_arn = arn:aws:iam::1:role/x\n")
+        return self.bucket(options=",aws_profile=role")
+
+    def wrong_secret(self):
+        return self.bucket(AWS_SECRET_ACCESS_KEY="another")
+
+    def unknown_key(self):
+        return self.refused(403, "InvalidAccessKeyId")
+
+    def expired(self):
+        return self.refused(400, "ExpiredToken")
+
+    def denied(self):
+        return self.refused(403, "AccessDenied")
+
+    def no_bucket(self):
+        return self.refused(404, "NoSuchBucket")
+
+    def wrong_clock(self):
+        return self.refused(403, "RequestTimeTooSkewed")
+
+    def overloaded(self):
+        return self.refused(503, "SlowDown")
+
+    def points_elsewhere(self):
+        return self.bucket({"status": 307, "code": "TemporaryRedirect", "headers": {"Location": "http://127.0.0.1:1/"}})
+
+    def no_names(self):
+        """Nor is there anything: a server without listings cannot say."""
+        return self.info(f"{self.serve().url}/nothing.zarr")
+
+    def password_in_url(self):
+        return self.info("http://me:word@host/store.zarr")
+
+    def compressed(self):
+        server = self.serve()
+        server.fault = lambda seen: {"edit": lambda status, headers, body: (status, {**headers, "Content-Encoding": "gzip"}, body)}
+        return self.info(f"{server.url}/sharding.zarr")
+
+    def wrong_prefix(self):
+        return self.bucket(path="nothing.zarr")
+
+    def only_read(self):
+        (self.folder / "mnt").mkdir()
+        return said("mount", f"{self.serve().url}/sharding.zarr", self.folder / "mnt", "-o", "rw")
+
+    def no_conditions(self):
+        server = self.serve("bucket")
+        server.careless = ("PUT",)
+        (self.folder / "careless").mkdir()
+        return said("mount", "s3://bucket/sharding.zarr", self.folder / "careless", "-o", f"rw,spool={self.folder}/spool,{bucket_options(server)}")
+
+    def too_large_without_ranges(self):
+        server = self.serve()
+        server.ranges = False
+        os.makedirs(os.path.join(server.root, "large.zarr/c"))
+        with open(os.path.join(server.root, "large.zarr/zarr.json"), "w") as file:
+            file.write('{"zarr_format": 3, "node_type": "array", "shape": [33554432], "data_type": "uint8", "fill_value": 0, "chunk_grid": {"name": "regular", '
+                       '"configuration": {"chunk_shape": [33554432]}}, "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}')
+        with open(os.path.join(server.root, "large.zarr/c/0"), "wb") as file:
+            file.truncate(33554432)
+        return said("cat", f"{server.url}/large.zarr", "0", "--remote", "memory_cache=16M,deadline=1")
+
+    def replaced(self):
+        """A shard is replaced between each two requests for it."""
+        server = self.serve("bucket")
+        tag = {"edit": lambda status, headers, body: (status, {**headers, "ETag": '"another"'}, body)}
+        server.fault = lambda seen: tag if "/c/" in seen["path"] and "If-Match" in seen["headers"] else None
+        return said("cat", "s3://bucket/sharding.zarr", "chunks_big_endian/1.1", "--remote", bucket_options(server))
+
+
+@pytest.fixture
+def everything(serve, certificate, tmp_path):  # noqa: F811
+    scenes = Scenes(serve, certificate, tmp_path)
+    names = [name for name in vars(Scenes) if not name.startswith("_") and name not in ("info", "bucket", "refused")]
+    return {name: getattr(scenes, name)() for name in names}
+
+
+def test_each_message_of_the_page_is_said_and_no_scene_is_without_one(everything):
+    patterns = {row: ".*".join(re.escape(part) for part in row.split("...")) for row in rows()}
+    assert len(patterns) >= 20
+    unsaid = [row for row, pattern in patterns.items() if not any(re.search(pattern, text) for text in everything.values())]
+    unexplained = {name: text for name, text in everything.items() if not any(re.search(pattern, text) for pattern in patterns.values())}
+    assert not unsaid, f"nothing says {unsaid}; said was:\n" + "\n".join(f"{name}: {text}" for name, text in everything.items())
+    assert not unexplained, unexplained
+    assert SECRET not in "".join(everything.values()) and "me:a" not in "".join(everything.values())

@@ -242,6 +242,7 @@ class Daemon {
     settings.complain = [log = log_](const std::string& line) {
       log->write(LogLevel::kError, line);
     };
+    settings.may_wait = Wire::may_wait;
     settings.ready = [notes = notes_.get()] { notes->leave(Notes::kReady); };
     front_ = std::make_unique<FrontEnd>(*view_, std::move(settings));
     ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options(), wire()));
@@ -251,8 +252,14 @@ class Daemon {
   }
 
   [[nodiscard]] WireSettings wire() const {
-    return {request_.settings.ring, threads(),
+    return {request_.settings.ring, ring_threads(),
             [log = log_](const std::string& reason) { log->write(LogLevel::kError, reason); }};
+  }
+
+  /// Where a network is waited for, a ring must not leave a processor with fewer threads than all
+  /// processors share without it.
+  [[nodiscard]] RingThreads ring_threads() const {
+    return {threads(), near_ ? kLeastRingThreads : threads()};
   }
 
   /// A thread that waits for a network serves nobody else meanwhile.

@@ -78,7 +78,7 @@ Finding look_at_ring(const Machine& machine) {
   }
   const auto processors = possible_processors(machine.root);
   if (!processors) return limited(processors.error().message);
-  const auto plan = plan_ring(*processors, kLeastRingThreads, kUsualRingPayload);
+  const auto plan = plan_ring(*processors, {}, kUsualRingPayload);
   if (!plan) return limited(plan.error().message + ": requests come by /dev/fuse");
   return good("fuse.enable_uring is set; a ring for each of " + std::to_string(*processors) +
               " processors");

@@ -70,7 +70,7 @@ FrontEnd::FrontEnd(View& view, FrontEndSettings settings)
       settings_(std::move(settings)),
       files_(kMostKeptOpen),
       directories_(kMostKeptOpen),
-      waiting_room_(settings_.patience) {
+      waiting_room_(settings_.patience, settings_.may_wait) {
   view_.set_front_statistics([this] { return statistics_.render(); });
 }
 

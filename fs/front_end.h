@@ -45,6 +45,8 @@ struct FrontEndSettings {
   bool immutable = false;
   /// How long a request may wait for other programs.
   std::chrono::milliseconds patience{10'000};
+  /// Whether the request that the calling thread serves may wait so.
+  std::function<bool()> may_wait = [] { return true; };
   /// Other users use the mount: the View is told who asks.
   bool for_others = false;
   /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is

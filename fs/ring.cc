@@ -13,18 +13,17 @@ Result<std::unique_ptr<Ring>> Ring::prepare(const Place& place, const RingPlan& 
   ring->connection_.payload = plan.payload;
   ring->connection_.statistics = &place.statistics;
   ring->connection_.broken = place.broken;
-  const std::size_t most = kMostRingMemory / plan.payload;
-  const std::size_t first = std::size_t{plan.queues} * plan.threads;
-  ring->connection_.entries_left = static_cast<std::ptrdiff_t>(most - first);
   ZARRFS_CHECK(ring->start(plan));
   return ring;
 }
 
 Result<void> Ring::start(const RingPlan& plan) {
   Result<void> done;
+  for (unsigned i = 0; i < plan.queues; ++i) places_.emplace_back(plan.may_wait);
   try {
     for (unsigned i = 0; i < plan.queues * plan.threads; ++i) {
-      auto thread = std::make_unique<RingThread>(connection_, i % plan.queues);
+      const unsigned queue = i % plan.queues;
+      auto thread = std::make_unique<RingThread>(connection_, queue, places_[queue]);
       thread->start();
       threads_.push_back(std::move(thread));
     }

@@ -2,12 +2,14 @@
 // One thread prepares, serves and stops it; answers come from any.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/base/result.h"
+#include "fs/ring_places.h"
 #include "fs/ring_plan.h"
 #include "fs/ring_thread.h"
 
@@ -43,6 +45,7 @@ class Ring {
   void let_go(bool serve);
 
   RingConnection connection_;
+  std::deque<RingPlaces> places_;  ///< Of each queue.
   std::vector<std::unique_ptr<RingThread>> threads_;
   bool let_go_ = false;
 };

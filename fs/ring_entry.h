@@ -30,8 +30,6 @@ class RingEntry {
   std::optional<std::span<char>> arrived();
   /// The request that came last.
   [[nodiscard]] fuse_in_header request() const;
-  /// Whether that request has no answer yet.
-  [[nodiscard]] bool unanswered() const { return unique_ != 0; }
   /// Whether it is `unique`, without an answer; who gets true gives it by answer().
   bool claim(std::uint64_t unique);
   /// The answer, for the command that gives it to the kernel. How many bytes libfuse gave.

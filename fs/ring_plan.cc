@@ -60,15 +60,17 @@ std::size_t ring_payload(const fuse_init_out& answer, std::size_t page_size) {
   return std::max({kLeastPayload, std::size_t{answer.max_write}, answer.max_pages * page_size});
 }
 
-Result<RingPlan> plan_ring(unsigned queues, unsigned threads, std::size_t payload) {
+Result<RingPlan> plan_ring(unsigned queues, RingThreads threads, std::size_t payload) {
   const std::size_t fit = kMostRingMemory / payload / queues;
-  if (fit < kLeastRingThreads) {
+  if (fit < std::max(threads.least, kLeastRingThreads)) {
     return fail(Fault::kNoMemory, "a ring for " + std::to_string(queues) +
                                       " processors would take more than " +
                                       std::to_string(kMostRingMemory >> 20U) + " MiB");
   }
-  const unsigned wanted = std::max(threads, kLeastRingThreads);
-  return RingPlan{queues, static_cast<unsigned>(std::min<std::size_t>(fit, wanted)), payload};
+  const unsigned wanted = std::max(threads.wanted, kLeastRingThreads);
+  const auto count = static_cast<unsigned>(std::min<std::size_t>(fit, wanted + kRingReserve));
+  const unsigned kept = std::min(wanted, (count + 1) / 2);  // By requests that do not wait.
+  return RingPlan{queues, count, count - kept, payload};
 }
 
 Result<unsigned> count_processors(std::string_view list) {

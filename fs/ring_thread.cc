@@ -13,8 +13,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr unsigned kMostEntries = 16;  // Of a thread: one, and those whose requests wait.
-constexpr unsigned kCommands = 2 * kMostEntries;
+constexpr unsigned kCommands = 4;  // One for the entry, one for the event.
 
 thread_local RingThread* this_thread = nullptr;
 
@@ -67,13 +66,12 @@ Result<void> RingThread::prepare() {
   has_ring_ = true;
   answered_event_ = Fd(::eventfd(0, EFD_CLOEXEC));
   if (!answered_event_.valid()) return fail(system_error(errno, "making an event descriptor"));
-  ZARRFS_TRY(auto entry, RingEntry::make(connection_.payload));
-  entries_.push_back(std::move(entry));
+  ZARRFS_TRY(entry_, RingEntry::make(connection_.payload));
   return {};
 }
 
 void RingThread::serve() {
-  give_command(kRegisterEntry, *entries_.front(), 0);
+  give_command(kRegisterEntry, 0);
   watch_answered();
   while (!connection_.stopping) {
     const int result = io_uring_submit_and_wait(&ring_, 1);
@@ -89,36 +87,36 @@ void RingThread::serve() {
 bool RingThread::take_events() {
   io_uring_cqe* event = nullptr;
   while (!connection_.stopping && io_uring_peek_cqe(&ring_, &event) == 0) {
-    auto* const entry = static_cast<RingEntry*>(io_uring_cqe_get_data(event));
+    const bool request = io_uring_cqe_get_data(event) != nullptr;
     const int result = event->res;
     io_uring_cqe_seen(&ring_, event);
-    if (!take_event(entry, result)) return false;
+    if (request) {
+      if (!take_request(result)) return false;
+    } else {
+      if (result > 0) commit();
+      watch_answered();
+    }
   }
   return true;
 }
 
-bool RingThread::take_event(RingEntry* entry, int result) {
-  if (entry == nullptr) {
-    commit_answered();
-    watch_answered();
-    return true;
-  }
+bool RingThread::take_request(int result) {
   if (result == 0) {
-    serve_request(*entry);
+    serve_request();
     return true;
   }
-  if (is_end_of_connection(result)) return false;
-  const bool refused = entry->commit_id() == 0;  // It was never more than registered.
-  if (refused) return entry != entries_.front().get();
+  const bool refused = entry_->commit_id() == 0;  // It was never more than registered.
   // No queue may be left alone with requests.
-  connection_.broken(system_error(-result, "a ring of FUSE").message);
+  if (!refused && !is_end_of_connection(result)) {
+    connection_.broken(system_error(-result, "a ring of FUSE").message);
+  }
   return false;
 }
 
-void RingThread::serve_request(RingEntry& entry) {
-  const auto message = entry.arrived();
+void RingThread::serve_request() {
+  const auto message = entry_->arrived();
   connection_.statistics->count_arrival(Transport::kRing);
-  at_ = &entry;
+  serves_ = true;
   if (message) {
     fuse_buf buffer{};
     buffer.mem = message->data();
@@ -128,62 +126,42 @@ void RingThread::serve_request(RingEntry& entry) {
     fuse_out_header refusal{};
     refusal.len = sizeof refusal;
     refusal.error = -EIO;
-    refusal.unique = entry.request().unique;
+    refusal.unique = entry_->request().unique;
     const iovec part = {&refusal, sizeof refusal};
     static_cast<void>(answer_own(refusal.unique, {&part, 1}));
   }
-  at_ = nullptr;
-  if (entry.unanswered()) static_cast<void>(add_entry());
-}
-
-/// In place of one whose request waits.
-Result<void> RingThread::add_entry() {
-  if (entries_.size() >= kMostEntries) return {};
-  if (connection_.entries_left.fetch_sub(1) <= 0) {
-    connection_.entries_left.fetch_add(1);
-    return {};
-  }
-  ZARRFS_TRY(auto entry, RingEntry::make(connection_.payload));
-  give_command(kRegisterEntry, *entry, 0);
-  const std::lock_guard lock(mutex_);
-  entries_.push_back(std::move(entry));
-  return {};
+  serves_ = false;
 }
 
 std::optional<std::size_t> RingThread::answer_own(std::uint64_t unique,
                                                   std::span<const iovec> answer) {
   RingThread* const here = this_thread;
-  if (here == nullptr || here->at_ == nullptr || !here->at_->claim(unique)) return std::nullopt;
-  const std::size_t given = here->at_->answer(answer);
-  here->commit(*here->at_);
+  if (here == nullptr || !here->serves_ || !here->entry_->claim(unique)) return std::nullopt;
+  const std::size_t given = here->entry_->answer(answer);
+  here->commit();
   return given;
 }
 
 std::optional<std::size_t> RingThread::answer(std::uint64_t unique, std::span<const iovec> answer) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& entry : entries_) {
-    if (!entry->claim(unique)) continue;
-    const std::size_t given = entry->answer(answer);
-    answered_.push_back(entry.get());
-    const std::uint64_t one = 1;
-    while (::write(answered_event_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
-    return given;
+  if (!entry_->claim(unique)) return std::nullopt;
+  const std::size_t given = entry_->answer(answer);
+  const std::uint64_t one = 1;
+  while (::write(answered_event_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
-  return std::nullopt;
+  return given;
 }
 
-void RingThread::commit(RingEntry& entry) {
-  give_command(kCommitAndFetch, entry, entry.commit_id());
+bool RingThread::may_wait() {
+  RingThread* const here = this_thread;
+  if (here == nullptr) return true;
+  here->waits_ = here->places_.take();
+  return here->waits_;
 }
 
-void RingThread::commit_answered() {
-  std::vector<RingEntry*> answered;
-  {
-    const std::lock_guard lock(mutex_);
-    answered.swap(answered_);
-  }
-  for (RingEntry* entry : answered) commit(*entry);
+void RingThread::commit() {
+  if (waits_) places_.give_back();
+  waits_ = false;
+  give_command(kCommitAndFetch, entry_->commit_id());
 }
 
 void RingThread::watch_answered() {
@@ -192,23 +170,23 @@ void RingThread::watch_answered() {
   io_uring_sqe_set_data(command, nullptr);
 }
 
-/// There is room for one command of each entry and of the event.
+/// There is room for one command of the entry and one of the event.
 io_uring_sqe* RingThread::next_command() {
   io_uring_sqe* const command = io_uring_get_sqe(&ring_);
   std::memset(command, 0, 2 * sizeof *command);
   return command;
 }
 
-void RingThread::give_command(std::uint32_t number, RingEntry& entry, std::uint64_t commit_id) {
+void RingThread::give_command(std::uint32_t number, std::uint64_t commit_id) {
   io_uring_sqe* const command = next_command();
   command->opcode = IORING_OP_URING_CMD;
   command->fd = connection_.device;
   command->cmd_op = number;
   if (number == kRegisterEntry) {
-    command->addr = reinterpret_cast<std::uintptr_t>(entry.parts().data());
-    command->len = static_cast<unsigned>(entry.parts().size());
+    command->addr = reinterpret_cast<std::uintptr_t>(entry_->parts().data());
+    command->len = static_cast<unsigned>(entry_->parts().size());
   }
-  io_uring_sqe_set_data(command, &entry);
+  io_uring_sqe_set_data(command, entry_.get());
   RingCommand words{};
   words.queue = static_cast<std::uint16_t>(queue_);
   words.commit_id = commit_id;

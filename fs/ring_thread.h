@@ -1,8 +1,9 @@
 // A thread that serves the queue of one processor, by an io_uring of its own. It has one entry, so
-// that the kernel gives requests only to threads that are free for them; while a request waits for
-// another program (see waiting_room.h) the thread takes another entry. It never notifies the
-// kernel: a notification can wait for a page whose READ waits for this thread, and then nothing
-// ends either.
+// that the kernel gives requests only to threads that are free for them. While a request waits for
+// another program (see waiting_room.h) it keeps the entry, and the thread rests: an entry that is
+// registered later would not be given a request that came before it. It never notifies the kernel:
+// a notification can wait for a page whose READ waits for this thread, and then nothing ends
+// either.
 #pragma once
 
 #include <liburing.h>
@@ -11,16 +12,15 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "core/base/fd.h"
 #include "core/base/result.h"
 #include "fs/fuse.h"
 #include "fs/ring_entry.h"
+#include "fs/ring_places.h"
 #include "fs/statistics.h"
 
 namespace zarrfs {
@@ -32,13 +32,14 @@ struct RingConnection {
   std::size_t payload = 0;  ///< Bytes of an entry.
   Statistics* statistics = nullptr;
   std::function<void(const std::string&)> broken;  ///< A thread could not go on.
-  std::atomic<std::ptrdiff_t> entries_left{0};     ///< What may still be made.
   std::atomic<bool> stopping{false};
 };
 
 class RingThread {
  public:
-  RingThread(RingConnection& connection, unsigned queue) : connection_(connection), queue_(queue) {}
+  /// `places`: of the queue, for requests that wait.
+  RingThread(RingConnection& connection, unsigned queue, RingPlaces& places)
+      : connection_(connection), queue_(queue), places_(places) {}
   RingThread(const RingThread&) = delete;
   RingThread& operator=(const RingThread&) = delete;
   /// After start(), only when it was joined.
@@ -60,35 +61,35 @@ class RingThread {
   static std::optional<std::size_t> answer_own(std::uint64_t unique, std::span<const iovec> answer);
   /// The same for a request of this thread's, by any other.
   std::optional<std::size_t> answer(std::uint64_t unique, std::span<const iovec> answer);
+  /// Whether the request that the calling thread is at may be left without an answer for a while.
+  static bool may_wait();
 
  private:
   Result<void> prepare();
   void run();
   void serve();
   bool take_events();
-  bool take_event(RingEntry* entry, int result);
-  void serve_request(RingEntry& entry);
-  Result<void> add_entry();
-  void commit(RingEntry& entry);
-  void commit_answered();
+  bool take_request(int result);
+  void serve_request();
+  void commit();
   void watch_answered();
   io_uring_sqe* next_command();
-  void give_command(std::uint32_t number, RingEntry& entry, std::uint64_t commit_id);
+  void give_command(std::uint32_t number, std::uint64_t commit_id);
 
   RingConnection& connection_;
   const unsigned queue_;
+  RingPlaces& places_;
   std::thread thread_;
   std::promise<Result<void>> prepared_;
   std::promise<bool> go_;
   std::atomic<bool> running_{false};
   bool has_ring_ = false;
   io_uring ring_{};
-  RingEntry* at_ = nullptr;  ///< The entry whose request this thread is at.
-  Fd answered_event_;        ///< Wakes it for `answered_`.
+  std::unique_ptr<RingEntry> entry_;
+  bool serves_ = false;  ///< It is at the request.
+  bool waits_ = false;   ///< The request has one of `places_`.
+  Fd answered_event_;    ///< Wakes it when another thread has answered.
   std::uint64_t event_count_ = 0;
-  std::mutex mutex_;  ///< For the two below.
-  std::vector<std::unique_ptr<RingEntry>> entries_;
-  std::vector<RingEntry*> answered_;  ///< By other threads.
 };
 
 }  // namespace zarrfs

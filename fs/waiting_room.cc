@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kBetweenAttempts{5};
 }  // namespace
 
 void WaitingRoom::wait(Reply reply, Attempt attempt) {
-  {
+  if (may_wait_()) {
     const std::lock_guard lock(mutex_);
     if (!closed_) {
       arrived_.push_back({std::move(reply), std::move(attempt), Clock::now() + patience_});

@@ -21,12 +21,14 @@ class WaitingRoom {
   /// Tries to answer. `last`: it is not asked again.
   using Attempt = std::function<Outcome(Reply& reply, bool last)>;
 
-  explicit WaitingRoom(std::chrono::milliseconds patience) : patience_(patience) {}
+  /// `may_wait`: asked once for each request, by the thread that serves it.
+  WaitingRoom(std::chrono::milliseconds patience, std::function<bool()> may_wait)
+      : patience_(patience), may_wait_(std::move(may_wait)) {}
   ~WaitingRoom() { close(); }
   WaitingRoom(const WaitingRoom&) = delete;
   WaitingRoom& operator=(const WaitingRoom&) = delete;
 
-  /// Answers `reply` later. Once closed, at once.
+  /// Answers `reply` later; at once where it may not wait, or once closed.
   void wait(Reply reply, Attempt attempt);
   /// Answers all that wait, as if their time were up.
   void close();
@@ -42,6 +44,7 @@ class WaitingRoom {
   static bool is_answered(Waiting& one, bool last);
 
   const std::chrono::milliseconds patience_;
+  const std::function<bool()> may_wait_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Waiting> arrived_;

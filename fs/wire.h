@@ -18,7 +18,7 @@ namespace zarrfs {
 
 struct WireSettings {
   RingUse ring = RingUse::kOff;
-  unsigned threads = 1;  ///< For each processor, where there is a ring.
+  RingThreads threads = {};
   /// Called where requests can no longer be served, or not as `ring` says, with the reason.
   std::function<void(const std::string&)> broken = [](const std::string&) {};
 };
@@ -31,6 +31,8 @@ class Wire {
   /// From now on `session` reads from `connection` and answers through this. Its user data has to
   /// be a SessionUser with this wire.
   Result<void> attach(fuse_session* session, int connection);
+  /// Whether the request that the calling thread is at may be left without an answer for a while.
+  static bool may_wait() { return RingThread::may_wait(); }
   /// Ends the threads of the ring.
   void stop();
 

@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
   zarrfs::Statistics statistics;
   zarrfs::WireSettings settings;
   const auto count = static_cast<unsigned>(std::atoi(argv[4]));
-  settings.threads = count;
+  settings.threads.wanted = count;
   if (std::string_view(argv[6]) == "io_uring") settings.ring = zarrfs::RingUse::kOn;
   settings.broken = [](const std::string&) { std::_Exit(1); };
   zarrfs::Wire wire(std::move(settings), statistics);

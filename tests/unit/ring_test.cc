@@ -9,6 +9,7 @@
 
 #include "fs/ring_entry.h"
 #include "fs/ring_layout.h"
+#include "fs/ring_places.h"
 #include "fs/ring_plan.h"
 #include "tests/support/temp_dir.h"
 
@@ -130,9 +131,8 @@ TEST(RingEntryTest, AnAnswerIsGivenOnce) {
   request.unique = 12;
   put(header.common, request);
   header.commit_id = 12;
-  EXPECT_FALSE((*entry)->unanswered());
+  EXPECT_FALSE((*entry)->claim(12)) << "before it came";
   ASSERT_TRUE((*entry)->arrived());
-  EXPECT_TRUE((*entry)->unanswered());
   EXPECT_EQ((*entry)->commit_id(), 12U);
   EXPECT_FALSE((*entry)->claim(14));
   EXPECT_TRUE((*entry)->claim(12));
@@ -141,13 +141,41 @@ TEST(RingEntryTest, AnAnswerIsGivenOnce) {
 
 TEST(RingPlanTest, TheMemoryIsBounded) {
   const std::size_t payload = std::size_t{1} << 20U;
-  EXPECT_EQ(plan_ring(2, 8, payload)->threads, 8U);
-  EXPECT_EQ(plan_ring(2, 1, payload)->threads, 2U) << "one may wait for a disk";
-  EXPECT_EQ(plan_ring(64, 8, payload)->threads, 4U) << "as many as fit";
-  EXPECT_EQ(plan_ring(128, 8, payload)->threads, 2U);
-  const auto none = plan_ring(129, 8, payload);
+  EXPECT_EQ(plan_ring(2, {8}, payload)->threads, 8 + kRingReserve);
+  EXPECT_EQ(plan_ring(2, {1}, payload)->threads, 2 + kRingReserve) << "one may wait for a disk";
+  EXPECT_EQ(plan_ring(64, {8}, payload)->threads, 4U) << "as many as fit";
+  EXPECT_EQ(plan_ring(128, {8}, payload)->threads, 2U);
+  const auto none = plan_ring(129, {8}, payload);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("129 processors would take more than 256 MiB"));
+}
+
+TEST(RingPlanTest, RequestsThatWaitLeaveThreadsToOthers) {
+  const std::size_t payload = std::size_t{1} << 20U;
+  EXPECT_EQ(plan_ring(2, {8}, payload)->may_wait, kRingReserve);
+  for (unsigned queues = 1; queues <= 128; ++queues) {
+    const auto plan = plan_ring(queues, {8}, payload);
+    EXPECT_GE(plan->may_wait, 1U) << queues;
+    EXPECT_LE(plan->may_wait, std::max(kRingReserve, plan->threads / 2)) << queues;
+    EXPECT_LT(plan->may_wait, plan->threads) << queues;
+  }
+}
+
+TEST(RingPlanTest, WithFewerThreadsThanTheLeastThereIsNoRing) {
+  const std::size_t payload = std::size_t{1} << 20U;
+  EXPECT_TRUE(plan_ring(4, {64, 64}, payload));
+  EXPECT_FALSE(plan_ring(5, {64, 64}, payload));
+}
+
+TEST(RingPlacesTest, AreTakenAndGivenBack) {
+  RingPlaces places(2);
+  EXPECT_TRUE(places.take());
+  EXPECT_TRUE(places.take());
+  EXPECT_FALSE(places.take());
+  EXPECT_FALSE(places.take());
+  places.give_back();
+  EXPECT_TRUE(places.take());
+  EXPECT_FALSE(places.take());
 }
 
 TEST(RingPlanTest, AnEntryHoldsTheLargestRequest) {

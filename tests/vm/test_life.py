@@ -33,14 +33,14 @@ def run(*command, **more):
 
 
 class Mount:
-    def __init__(self, folder, transport, options="", prefix=()):
+    def __init__(self, folder, transport, options="ro", prefix=()):
         self.path, self.log, self.transport = str(folder / "mnt"), str(folder / "log"), transport
         os.makedirs(self.path, exist_ok=True)
         store = folder / "store"
         if not store.exists():
             shutil.copytree(os.path.join(ROOT, "examples", "brain.ome.zarr"), store)
         use = {"io_uring": "on", "device": "off"}[transport]
-        done = run(*prefix, DAEMON, "mount", str(store), self.path, "-o", f"ro,timeout=0,io_uring={use},log={self.log}{options}")
+        done = run(*prefix, DAEMON, "mount", str(store), self.path, "-o", f"{options},timeout=0,io_uring={use},log={self.log}")
         assert done.returncode == 0, done.stderr
         self.process = int(os.getxattr(self.path, "user.zarrfs.process"))
         self.connection = f"/sys/fs/fuse/connections/{os.stat(self.path).st_dev & 0xff}"

@@ -6,6 +6,7 @@
 
 #include "core/base/json_numbers.h"
 #include "core/chunks/chunk_lister.h"
+#include "core/chunks/chunk_names.h"
 #include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
 #include "core/write/whole_file.h"
@@ -272,7 +273,9 @@ Result<void> MetadataEditor::check_replaceable(const NodeState& state) {
   if (!group) return {};
   ZARRFS_TRY(const auto entries, shared_.store->list(state.path));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
-    if (entry.kind == EntryKind::kDirectory && !entry.name.starts_with(kLogDirectory)) {
+    const bool node = entry.kind == EntryKind::kDirectory && !entry.name.starts_with(kLogDirectory);
+    const bool taken_for_chunk = state.has_document() && looks_like_chunk(entry.name);
+    if (node || taken_for_chunk) {
       return fail(Fault::kInvalid, "/" + state.path + ": a group that holds '" +
                                        printable(entry.name) + "' cannot become an array");
     }

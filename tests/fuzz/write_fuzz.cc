@@ -133,7 +133,9 @@ class Visitor {
       names.emplace_back(one.name);
       return true;
     };
-    require((*directory)->list(0, add).has_value());
+    const auto listed = (*directory)->list(0, add);
+    if (!listed) std::fprintf(stderr, "cannot be listed: %s\n", listed.error().message.c_str());
+    require(listed.has_value());
     return names;
   }
   void read(const InodeEntry& found, const std::string& path, const std::string& name) {

@@ -264,6 +264,22 @@ TEST(ViewDocuments, ADocumentThatCouldNotBeReadAgainIsRefused) {
   EXPECT_EQ(stored(maker, "a"), array);
 }
 
+// They would stand where its shards belong, or be taken for them.
+TEST(ViewDocuments, AGroupWithFilesNamedAsChunksDoesNotBecomeAnArray) {
+  for (const char* name : {"c", "0", "0.0"}) {
+    StoreMaker maker;
+    maker.group("").group("g").array("a").text(std::string("g/") + name, "12345678");
+    ShownStore shown(maker.root(), writing_view("generic", ViewFormat::kV2));
+    const std::string zarray = dump_document(*shown.json("a/.zarray"));
+    const Json group = stored(maker, "g");
+    const auto refused = write(shown, "g", ".zarray", zarray);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().fault, Fault::kInvalid) << name;
+    EXPECT_NE(refused.error().message.find(std::string("'") + name + "'"), std::string::npos);
+    EXPECT_EQ(stored(maker, "g"), group) << name;
+  }
+}
+
 TEST(ViewDocuments, ADocumentThatIsBeingWrittenCannotBeLinkedToItsOwnName) {
   StoreMaker maker;
   maker.group("");

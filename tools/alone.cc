@@ -17,13 +17,6 @@ bool holds_node(const fs::path& directory) {
   return fs::exists(directory / "zarr.json", error) || fs::exists(directory / ".zgroup", error);
 }
 
-/// Whether nobody has written to the store, and who asks must not: of a store around theirs.
-bool is_not_ours(Store& store, const Error& error) {
-  if (error.fault != Fault::kDenied && error.fault != Fault::kReadOnly) return false;
-  const auto own = store.status(kLogDirectory);
-  return own && !*own;
-}
-
 }  // namespace
 
 Result<void> check_published(const std::string& directory) {
@@ -41,21 +34,16 @@ Result<void> check_published(const std::string& directory) {
                                 "published yet: unmount it, or run zarrfs recover");
 }
 
-Result<std::vector<StoreLock>> be_alone(const std::string& directory) {
-  std::vector<StoreLock> locks;
-  for (fs::path at = fs::absolute(directory); locks.empty() || holds_node(at);
-       at = at.parent_path()) {
+Result<StoreLock> be_alone(const std::string& directory) {
+  fs::path at = fs::absolute(directory);
+  ZARRFS_CHECK(check_published(at.string()));
+  while (at.has_relative_path()) {
+    at = at.parent_path();
+    if (!holds_node(at)) break;
     ZARRFS_CHECK(check_published(at.string()));
-    ZARRFS_TRY(std::shared_ptr<Store> store, open_store(at.string(), LinkPolicy::kInside));
-    auto lock = lock_store(store);
-    if (lock) {
-      locks.push_back(std::move(*lock));
-    } else if (locks.empty() || !is_not_ours(*store, lock.error())) {
-      return fail(lock.error());
-    }
-    if (at == at.root_path()) break;
   }
-  return locks;
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_store(directory, LinkPolicy::kInside));
+  return lock_store(std::move(store));
 }
 
 }  // namespace zarrfs::tools

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/write/lock.h"
@@ -13,8 +12,8 @@ namespace zarrfs::tools {
 Result<void> check_published(const std::string& directory);
 
 /// Keeps others from writing to the store in `directory`, and to the stores that it is a part of,
-/// until the descriptors are closed. kBusy where another program writes to one of them, or left
+/// as long as the lock lives. kBusy where another program writes to one of them, or left
 /// chunks there that are not published.
-Result<std::vector<StoreLock>> be_alone(const std::string& directory);
+Result<StoreLock> be_alone(const std::string& directory);
 
 }  // namespace zarrfs::tools

@@ -58,13 +58,13 @@ class Compact final : public Command {
  private:
   Result<void> compact(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_));
-    std::vector<StoreLock> locks;
+    StoreLock lock;
     if (!dry_run_) {
       if (const auto reason = source.store->why_read_only()) {
         return fail(Fault::kReadOnly, source_ + ": " + *reason);
       }
       ZARRFS_TRY(const std::string directory, local_path(source_));
-      ZARRFS_TRY(locks, be_alone(directory));
+      ZARRFS_TRY(lock, be_alone(directory));
     }
     const auto complain = [&](const std::string& path, const Error& error) {
       ++damaged_;

@@ -417,10 +417,10 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     return fail(Fault::kUnsupported, source_path + " is only read: give a TARGET");
   }
   ZARRFS_TRY(Source source, Source::open(local ? source_path : source_name, options.remote));
-  std::vector<StoreLock> locks;
+  StoreLock lock;
   if (options.in_place) {
     if (const auto reason = source.store->why_read_only()) return fail(Fault::kReadOnly, *reason);
-    ZARRFS_TRY(locks, be_alone(source_path));
+    ZARRFS_TRY(lock, be_alone(source_path));
   } else if (a_directory) {
     ZARRFS_CHECK(check_published(source_path));
   }

@@ -6,16 +6,24 @@
 #include <sys/vfs.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "core/base/json.h"
 #include "core/write/log.h"
 #include "core/write/whole_file.h"
+#include "core/write/write_buffer.h"
 
 namespace zarrfs {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kAttemptsToShare = 5;
 
 /// The arguments of process `pid`, separated by blanks; empty where they cannot be read.
 std::string command_of(const std::string& pid) {
@@ -64,8 +72,7 @@ Error busy(const Store& store, const Holder& holder) {
 
 /// The lock that zarrfs 0.1 takes alone: kBusy where it has it. Anybody who may read the store can
 /// have it too, which says nothing.
-Result<Fd> share_root(Store& store) {
-  ZARRFS_TRY(Fd root, store.open_plain("", O_RDONLY | O_DIRECTORY, 0));
+Result<Fd> share_root(const Store& store, Fd root) {
   if (::flock(root.get(), LOCK_SH | LOCK_NB) == 0) return root;
   if (errno != EWOULDBLOCK) return fail(system_error(errno, "locking store " + store.name()));
   const Holder holder = holder_of(root.get());
@@ -88,6 +95,67 @@ Result<bool> is_current(Store& store, const Fd& own) {
   struct stat mine {};
   if (::fstat(own.get(), &mine) != 0) return fail(system_error(errno, "locking " + store.name()));
   return now && now->st_ino == mine.st_ino && now->st_dev == mine.st_dev;
+}
+
+/// `.zarrfs`, made and locked.
+Result<Fd> lock_own_directory(Store& store, int how) {
+  for (int attempt = 0;;) {
+    ZARRFS_TRY(Fd own, open_own_directory(store));
+    if (!own.valid()) continue;  // removed since it was made
+    if (::flock(own.get(), how | LOCK_NB) != 0) {
+      const bool may_pass = errno == EWOULDBLOCK && how == LOCK_SH;  // its last holder removes it
+      if (may_pass && ++attempt < kAttemptsToShare) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
+      if (errno == EWOULDBLOCK) return fail(busy(store, holder_of(own.get())));
+      return fail(system_error(errno, "locking store " + store.name()));
+    }
+    ZARRFS_TRY(const bool current, is_current(store, own));
+    if (current) return own;
+  }
+}
+
+bool is_written_as_store(const fs::path& directory) {
+  std::error_code error;
+  for (const char* name : {"zarr.json", ".zgroup", kLogDirectory}) {
+    if (fs::exists(directory / name, error)) return true;
+  }
+  return false;
+}
+
+bool is_not_ours(const Error& error) {
+  return error.fault == Fault::kDenied || error.fault == Fault::kReadOnly;
+}
+
+/// The lock of the store at `directory`, in which another one lies that is to be written.
+Result<StoreLock> share(const std::string& directory) {
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_store(directory, LinkPolicy::kInside));
+  ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_SH));
+  StoreLock lock(store, std::move(own), Fd(), {});
+  ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
+  if (!unpublished) return lock;
+  return fail(Fault::kBusy, directory +
+                                " has chunks that are not published yet: run zarrfs "
+                                "recover, or mount it for writing and unmount it");
+}
+
+/// The locks of the stores that the directory `root` lies in.
+Result<std::vector<StoreLock>> share_above(const Fd& root) {
+  std::vector<StoreLock> locks;
+  std::error_code error;
+  fs::path at = fs::read_symlink("/proc/self/fd/" + std::to_string(root.get()), error);
+  while (!error && at.has_relative_path()) {
+    at = at.parent_path();
+    if (!is_written_as_store(at)) continue;
+    auto lock = share(at.string());
+    if (lock) {
+      locks.push_back(std::move(*lock));
+    } else if (!is_not_ours(lock.error())) {
+      return fail(std::move(lock.error()));
+    }
+  }
+  return locks;
 }
 
 struct ClusterFileSystem {
@@ -121,22 +189,17 @@ Result<std::string> cluster_file_system_of(Store& store) {
 }
 
 StoreLock::~StoreLock() {
+  if (!own_.valid() || ::flock(own_.get(), LOCK_EX | LOCK_NB) != 0) return;  // others share it
   // Before the lock goes: who waits for it looks whether the directory is there still.
-  if (own_.valid()) static_cast<void>(store_->remove_directory(kLogDirectory));
+  static_cast<void>(store_->remove_directory(kLogDirectory));
 }
 
 Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
-  ZARRFS_TRY(Fd root, share_root(*store));
-  while (true) {
-    ZARRFS_TRY(Fd own, open_own_directory(*store));
-    if (!own.valid()) continue;  // removed since it was made
-    if (::flock(own.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) return fail(busy(*store, holder_of(own.get())));
-      return fail(system_error(errno, "locking store " + store->name()));
-    }
-    ZARRFS_TRY(const bool current, is_current(*store, own));
-    if (current) return StoreLock(std::move(store), std::move(own), std::move(root));
-  }
+  ZARRFS_TRY(Fd root, store->open_plain("", O_RDONLY | O_DIRECTORY, 0));
+  ZARRFS_TRY(std::vector<StoreLock> above, share_above(root));
+  ZARRFS_TRY(root, share_root(*store, std::move(root)));
+  ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_EX));
+  return StoreLock(std::move(store), std::move(own), std::move(root), std::move(above));
 }
 
 }  // namespace zarrfs

@@ -1,10 +1,15 @@
 // One writer a store: an advisory lock on the store's directory `.zarrfs`, which only its owner may
-// enter. A lock on the root would be anybody's who may read the store. Thread-safe.
+// enter. A lock on the root would be anybody's who may read the store.
+//
+// A node of a store may be written as a store of its own, and two of them at a time. So whoever
+// writes shares the locks of the nodes above: a writer of one of those, who would have its lock
+// alone, and a writer of what lies below exclude each other. Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/fd.h"
 #include "core/base/result.h"
@@ -12,12 +17,16 @@
 
 namespace zarrfs {
 
-/// The lock of a store, held as long as this lives. Its end removes `.zarrfs`, if that is empty.
+/// The lock of a store, held as long as this lives. Its end removes `.zarrfs`, if that is empty and
+/// nobody shares it.
 class StoreLock {
  public:
   StoreLock() = default;
-  StoreLock(std::shared_ptr<Store> store, Fd own, Fd root)
-      : store_(std::move(store)), own_(std::move(own)), root_(std::move(root)) {}
+  StoreLock(std::shared_ptr<Store> store, Fd own, Fd root, std::vector<StoreLock> above)
+      : store_(std::move(store)),
+        own_(std::move(own)),
+        root_(std::move(root)),
+        above_(std::move(above)) {}
   StoreLock(StoreLock&&) noexcept = default;
   StoreLock& operator=(StoreLock&&) noexcept = default;
   StoreLock(const StoreLock&) = delete;
@@ -29,10 +38,13 @@ class StoreLock {
   std::shared_ptr<Store> store_;
   Fd own_;
   Fd root_;  ///< Shared, where nobody has it alone: zarrfs 0.1 locked the root.
+  std::vector<StoreLock> above_;  ///< Shared: of the nodes that the store lies in.
 };
 
 /// Takes the store's lock, and makes `.zarrfs` for it. kBusy, naming the holder's process where the
-/// system knows it, where another zarrfs has it; kDenied where `.zarrfs` is another user's.
+/// system knows it, where another zarrfs has it, or writes to a store that this one lies in, or has
+/// left chunks of that unpublished; kDenied where `.zarrfs` is another user's. A directory above
+/// that is another user's is left out.
 Result<StoreLock> lock_store(std::shared_ptr<Store> store);
 
 /// What a file system with this magic number (statfs(2)) is called where several machines write to

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from conftest import kill, need, within
+from conftest import DAEMON, kill, need, within
 from stores import SmallStore, write_json
 
 ZGROUP = b'{"zarr_format": 2}'
@@ -249,3 +249,23 @@ def test_what_a_mount_does_not_offer_is_refused_by_its_errno(mount, store):
     with pytest.raises(OSError) as refused:
         os.rename(mounted / "a/0.0", mounted / "a/0.1")
     assert refused.value.errno == errno.EXDEV
+
+
+def test_an_array_and_the_store_around_it_are_not_both_written(mount, store, tmp_path):
+    """Each would publish shards that do not hold what the other took."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    def refused(source):
+        done = subprocess.run([DAEMON, "mount", str(source), str(empty), "-o", "rw"], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "is already written by process" in done.stderr, done.stderr
+
+    around = mount(store.path, "rw")
+    refused(store.file("a"))
+    around.close()
+    within_it = mount(store.file("a"), "rw")
+    refused(store.path)
+    mount(store.path, "ro")
+    within_it.close()
+    assert not os.path.exists(os.path.join(store.path, ".zarrfs"))
+    mount(store.path, "rw")

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 #include "core/write/lock.h"
 #include "core/write/log.h"
+#include "core/zarr/tree.h"
 #include "tests/support/store_maker.h"
 
 namespace zarrfs::test {
@@ -98,6 +100,54 @@ TEST_F(StoreLockTest, KeepsAnEarlierVersionAway) {
   ASSERT_TRUE(lock);
   const Fd root(::open(maker_.root().c_str(), O_RDONLY | O_DIRECTORY));
   EXPECT_NE(::flock(root.get(), LOCK_EX | LOCK_NB), 0);
+}
+
+class NestedLockTest : public StoreLockTest {
+ protected:
+  void SetUp() override {
+    StoreLockTest::SetUp();
+    maker_.group("g").array("g/a").array("g/b");
+  }
+  [[nodiscard]] Result<StoreLock> lock(const std::string& node) const {
+    ZARRFS_TRY(std::shared_ptr<Store> store,
+               open_store(join_path(maker_.root(), node), LinkPolicy::kInside));
+    return lock_store(store);
+  }
+};
+
+TEST_F(NestedLockTest, TwoArraysOfAStoreHaveAWriterEach) {
+  {
+    auto first = std::make_unique<Result<StoreLock>>(lock("g/a"));
+    ASSERT_TRUE(*first) << first->error().message;
+    const auto second = lock("g/b");
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_FALSE(lock("g/a"));
+    first.reset();  // its end leaves the locks that the second shares
+    EXPECT_FALSE(lock("g"));
+    EXPECT_FALSE(lock(""));
+    EXPECT_TRUE(lock("g/a"));
+  }
+  for (const char* node : {"", "/g", "/g/a", "/g/b"}) {
+    EXPECT_FALSE(fs::exists(maker_.root() + node + "/" + kLogDirectory)) << node;
+  }
+}
+
+TEST_F(NestedLockTest, AnArrayIsNotWrittenBesideTheStoreItLiesIn) {
+  const auto store = lock("");
+  ASSERT_TRUE(store) << store.error().message;
+  const auto array = lock("g/a");
+  ASSERT_FALSE(array);
+  EXPECT_EQ(array.error().fault, Fault::kBusy);
+  EXPECT_NE(array.error().message.find(std::to_string(::getpid())), std::string::npos)
+      << array.error().message;
+}
+
+TEST_F(NestedLockTest, AnArrayIsNotWrittenBesideWhatTheStoreItLiesInHasUnpublished) {
+  maker_.text(".zarrfs/early", R"(["g/b"])");
+  const auto array = lock("g/a");
+  ASSERT_FALSE(array);
+  EXPECT_EQ(array.error().fault, Fault::kBusy);
+  EXPECT_NE(array.error().message.find("recover"), std::string::npos) << array.error().message;
 }
 
 TEST_F(StoreLockTest, IsForTheOwnerOnly) {

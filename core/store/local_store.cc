@@ -329,6 +329,21 @@ class LocalStore final : public Store, public StoreUsers {
   /// behind `fd` lies: a link led to it, and who looks it up is not asked at each of them.
   Result<void> check_open_to_all(const Fd& fd, const std::string& path) const {
     ZARRFS_TRY(const std::string file, path_behind(fd.get(), path));
+    return check_searched_by_all(file, path);
+  }
+
+  /// Whether everybody may know that the directory `there`, found at `at`, lacks what `path` names.
+  [[nodiscard]] Result<void> check_known_to_all(const Fd& there, const std::string& at,
+                                                const std::string& path) const {
+    if (!guarded_) return {};
+    const Fd directly(resolve(root_.get(), at, O_PATH, 0, reading_policy() | RESOLVE_NO_SYMLINKS));
+    if (directly.valid()) return {};
+    ZARRFS_TRY(const std::string directory, path_behind(there.get(), path));
+    return check_searched_by_all(directory + "/", path);
+  }
+
+  [[nodiscard]] Result<void> check_searched_by_all(const std::string& file,
+                                                   const std::string& path) const {
     ZARRFS_TRY(const std::string root, path_behind(root_.get(), ""));
     const std::string top = root == "/" ? root : root + "/";
     std::size_t from = file.starts_with(top) ? top.size() : 1;
@@ -349,12 +364,10 @@ class LocalStore final : public Store, public StoreUsers {
   /// Only where a directory was found that lacks the name, the name is absent.
   Result<void> check_absent(const std::string& path) const {
     for (std::string at = path; !at.empty(); at = split(at).first) {
+      const Fd there(resolve(root_.get(), at, O_PATH, 0, reading_policy()));
+      if (there.valid()) return check_known_to_all(there, at, path);
       const Fd link(resolve(root_.get(), at, O_PATH | O_NOFOLLOW, 0, reading_policy()));
-      struct stat status {};
-      if (link.valid() && ::fstat(link.get(), &status) == 0) {
-        if (!S_ISLNK(status.st_mode)) return {};
-        return fail(Fault::kIo, at + ": a symbolic link that leads nowhere");
-      }
+      if (link.valid()) return fail(Fault::kIo, at + ": a symbolic link that leads nowhere");
     }
     ZARRFS_TRY(const struct stat root, status_of(root_, ""));
     if (root.st_nlink != 0) return {};

@@ -269,3 +269,28 @@ def test_an_array_and_the_store_around_it_are_not_both_written(mount, store, tmp
     within_it.close()
     assert not os.path.exists(os.path.join(store.path, ".zarrfs"))
     mount(store.path, "rw")
+
+
+def test_names_behind_links_are_there_or_not_as_in_the_store(mount, store):
+    """Links to directories that are no nodes, that hold some, and through others; what lies behind one, and what does not."""
+    os.makedirs(store.file("plain/below"))
+    for name in ("plain/f", "plain/below/f"):
+        with open(store.file(name), "w") as out:
+            out.write(name)
+    os.makedirs(store.file("u"))
+    for link, leads in {"u/plain": "../plain", "u/array": "../a", "u/up": "..", "u/through": "plain/below", "u/nowhere": "gone"}.items():
+        os.symlink(leads, store.file(link))
+    names = ["f", "none", "below/f", "below/none", "none/none", "plain/below/f", "u/plain/none"]
+    for view in ("v2", "v3"):
+        mounted = mount(store.path, f"ro,view={view}", damaged=True)
+        for link in ("plain", "u/plain", "u/up", "u/through", "u/array"):
+            for name in names:
+                path = os.path.join(link, name)
+                assert os.path.exists(mounted / path) == os.path.exists(store.file(path)), path
+                if not os.path.exists(mounted / path):
+                    with pytest.raises(OSError) as missing:
+                        os.stat(mounted / path)
+                    assert missing.value.errno in (errno.ENOENT, errno.ENOTDIR), path
+        with pytest.raises(OSError) as nowhere:
+            os.stat(mounted / "u/nowhere")
+        assert nowhere.value.errno == errno.EIO  # no absence: readers would take it for the fill value

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/store/store_users.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -118,6 +119,34 @@ TEST_F(LocalStoreTest, ALinkThatLeavesTheStoreIsDeniedUnlessAllowed) {
   EXPECT_TRUE(*following->open("out/secret"));
   EXPECT_TRUE(*following->open("leak"));
   EXPECT_EQ(following->create("out/new", 0644).error().fault, Fault::kDenied);
+}
+
+TEST_F(LocalStoreTest, WhatADirectoryBehindALinkLacksIsAbsent) {
+  directory.write("plain/below/f", "x");
+  link("plain", "way");
+  const auto store = open();
+  for (const std::string path : {"way/zarr.json", "way/below/zarr.json", "way/none/c/0"}) {
+    const auto file = store->open(path);
+    ASSERT_TRUE(file) << path << ": " << file.error().message;
+    EXPECT_EQ(*file, nullptr) << path;
+    const auto status = store->status(path);
+    ASSERT_TRUE(status) << path;
+    EXPECT_FALSE(*status) << path;
+  }
+}
+
+TEST_F(LocalStoreTest, WhatAClosedDirectoryBehindALinkLacksIsNotTold) {
+  directory.write("closed/below/f", "x");
+  std::filesystem::permissions(directory / "closed", std::filesystem::perms::owner_all);
+  link("closed", "way");
+  const auto store = open();
+  users_of(*store)->serve_others();
+  for (const std::string path : {"way/f", "way/below/none", "way/below/f"}) {
+    EXPECT_EQ(fault_of_open(*store, path), Fault::kDenied) << path;
+  }
+  const auto directly = store->open("closed/f");
+  ASSERT_TRUE(directly) << directly.error().message;
+  EXPECT_EQ(*directly, nullptr);
 }
 
 TEST_F(LocalStoreTest, ACircleOfLinksIsALoop) {

@@ -11,6 +11,7 @@
 #include "tools/alone.h"
 #include "tools/convert_array.h"
 #include "tools/convert_place.h"
+#include "tools/convert_upload.h"
 #include "tools/parallel.h"
 #include "tools/shown.h"
 #include "tools/stored_shards.h"
@@ -52,16 +53,48 @@ class StoreConverter {
 
   Result<void> run(Target& target, bool resumed) {
     for (auto& make : makers_) conversions_.push_back(make(target));
-    if (!files_.empty()) {
-      conversions_.push_back(copy_conversion(source_, std::move(files_), target));
-    }
+    // Documents last, and the root's after all others: what is unfinished is no store.
+    const auto rest = std::stable_partition(files_.begin(), files_.end(), is_no_document);
+    const auto at_root = std::stable_partition(rest, files_.end(), is_below_root);
+    add_copies({files_.begin(), rest}, target);
     ZARRFS_CHECK(make_pieces(resumed));
-    ZARRFS_CHECK(write_documents(target));
-    ZARRFS_CHECK(check_pieces());
+    for (const bool of_root : {false, true}) {
+      ZARRFS_CHECK(
+          copy_documents(of_root ? Files{at_root, files_.end()} : Files{rest, at_root}, target));
+      ZARRFS_CHECK(write_documents(target, of_root));
+      if (!of_root) ZARRFS_CHECK(check_pieces());
+    }
     return target.sync();
   }
 
  private:
+  using Files = std::vector<std::string>;
+
+  static bool is_no_document(const std::string& path) {
+    return !is_metadata_name(std::string_view(path).substr(path.rfind('/') + 1));
+  }
+  static bool is_below_root(const std::string& path) { return path.find('/') != std::string::npos; }
+
+  void add_copies(Files files, Target& target) {
+    if (files.empty()) return;
+    conversions_.push_back(copy_conversion(source_, std::move(files), target));
+  }
+
+  Result<void> copy_documents(const Files& files, Target& target) {
+    const std::uint64_t count = files.size();
+    const auto copies = copy_conversion(source_, files, target);
+    for (std::uint64_t i = 0; i < count; ++i) ZARRFS_CHECK(copies->make(i));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      ZARRFS_TRY(const std::string difference, copies->check(i, true));
+      if (!difference.empty()) return fail(not_right(difference));
+    }
+    return {};
+  }
+
+  static Error not_right(const std::string& difference) {
+    return {Fault::kIo, "the new store is not right: " + difference};
+  }
+
   [[nodiscard]] bool v2() const { return options_.form.kind == Form::Kind::kPlainV2; }
 
   void tell(const std::string& path, const std::string& what) const {
@@ -295,15 +328,17 @@ class StoreConverter {
         "check", [&](Conversion& conversion, std::uint64_t piece) -> Result<void> {
           ZARRFS_TRY(const std::string difference, conversion.check(piece, bytes));
           if (difference.empty()) return {};
-          return fail(Fault::kIo, "the new store is not right: " + difference);
+          return fail(not_right(difference));
         });
   }
 
-  Result<void> write_documents(Target& target) {
+  Result<void> write_documents(Target& target, bool of_root) {
     for (const NewDocument& document : new_documents_) {
+      if (is_below_root(document.path) == of_root) continue;
       ZARRFS_CHECK(target.write_document(document.path, dump_document(document.contents)));
     }
     for (const ConsolidatedGroup& group : consolidated_groups_) {
+      if (group.path.empty() != of_root) continue;
       ZARRFS_CHECK(v2() ? write_zmetadata(target, group) : write_consolidated(target, group));
     }
     return {};
@@ -346,7 +381,7 @@ class StoreConverter {
   ShownAs as_;
   std::vector<std::function<std::unique_ptr<Conversion>(Target&)>> makers_;
   std::vector<std::unique_ptr<Conversion>> conversions_;
-  std::vector<std::string> files_;
+  Files files_;
   std::vector<NewDocument> new_documents_;
   std::vector<ConsolidatedGroup> consolidated_groups_;
   std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
@@ -408,8 +443,10 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
                            const std::string& target_name, const ConversionOptions& options) {
   ZARRFS_TRY(const std::string source_path, real_path(source_name));
   std::string target_path;
+  const bool uploads = !options.in_place && !is_local(target_name);
   if (!options.in_place) {
-    ZARRFS_TRY(target_path, target_outside(target_name, source_path));
+    ZARRFS_TRY(target_path, uploads ? upload_target(target_name, source_path)
+                                    : target_outside(target_name, source_path));
   }
   const bool local = is_local(source_name);
   const bool a_directory = local && std::filesystem::is_directory(source_path);
@@ -431,6 +468,14 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));
   }
   ZARRFS_CHECK(converter.plan());
+  if (uploads) {
+    ZARRFS_TRY(ConversionUpload place,
+               ConversionUpload::open(target_path, options.target_remote, description));
+    Target target(place.store());
+    ZARRFS_CHECK(converter.run(target, place.resumed()));
+    ZARRFS_CHECK(place.finish());
+    return converter.all_converted();
+  }
   if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
   ZARRFS_TRY(ConversionPlace place,
              ConversionPlace::open(source_path, target_path, options.in_place, description));
@@ -446,13 +491,18 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
 }
 
 Result<void> discard_conversion(const Console& console, const std::string& source_name,
-                                const std::string& target_name, bool in_place) {
+                                const std::string& target_name, const ConversionOptions& options) {
   ZARRFS_TRY(const std::string source_path, real_path(source_name));
-  std::string target_path;
-  if (!in_place) {
-    ZARRFS_TRY(target_path, target_outside(target_name, source_path));
+  bool any = false;
+  if (options.in_place) {
+    ZARRFS_TRY(any, ConversionPlace::discard(source_path, "", true));
+  } else if (is_local(target_name)) {
+    ZARRFS_TRY(const std::string target_path, target_outside(target_name, source_path));
+    ZARRFS_TRY(any, ConversionPlace::discard(source_path, target_path, false));
+  } else {
+    ZARRFS_TRY(const std::string url, upload_target(target_name, source_path));
+    ZARRFS_TRY(any, ConversionUpload::discard(url, options.target_remote, source_path));
   }
-  ZARRFS_TRY(const bool any, ConversionPlace::discard(source_path, target_path, in_place));
   console.say(source_path + (any ? ": what an unfinished conversion had made is removed"
                                  : ": no unfinished conversion was left behind"));
   return {};

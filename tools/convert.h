@@ -20,18 +20,19 @@ struct ConversionOptions {
   bool in_place = false;            ///< `target` is not used.
   bool check_bytes = false;         ///< Compare all bytes with the source's; always so in place.
   unsigned threads = 1;
-  std::string remote = {};  ///< Options of a source at a server: see remote_options().
+  std::string remote = {};         ///< Options of a source at a server: see remote_options().
+  std::string target_remote = {};  ///< Of a target at one.
 };
 
-/// Converts `source` to `target`, which does not exist, is empty, or is the unfinished result of
-/// the same conversion. Tells on `console` what became of each array. Returns false where a node
-/// does not get the form asked for: it is copied as it is or, where v2 has no words for it and the
-/// conversion is not in place, left out, by name.
+/// Converts `source` to `target`, a directory or a bucket's URL, which does not exist, is empty, or
+/// is the unfinished result of the same conversion. Tells on `console` what became of each array.
+/// Returns false where a node does not get the form asked for: it is copied as it is or, where v2
+/// has no words for it and the conversion is not in place, left out, by name.
 Result<bool> convert_store(const Console& console, const std::string& source,
                            const std::string& target, const ConversionOptions& options);
 
 /// Removes what an unfinished conversion of `source`, in place or to `target`, left, and says so.
 Result<void> discard_conversion(const Console& console, const std::string& source,
-                                const std::string& target, bool in_place);
+                                const std::string& target, const ConversionOptions& options);
 
 }  // namespace zarrfs::tools

@@ -102,7 +102,7 @@ class ShardConversion final : public Conversion {
       if (!contents) return fail(contents.error());
       return 0;
     }
-    Target::complete(*file, contents->bytes);
+    target_.complete(*file, contents->bytes);
     ZARRFS_CHECK(target_.store().rename(temporary, path));
     return contents->bytes;
   }
@@ -197,8 +197,7 @@ class UnshardConversion final : public Conversion {
       ZARRFS_TRY(const Bytes bytes, stored.read());
       ZARRFS_CHECK(file->write_at(0, bytes));
     }
-    Target::complete(*file, stored.range.length);
-    return {};
+    return target_.complete_at(path, *file, stored.range.length);
   }
 
   std::unique_ptr<ArrayReader> from_;
@@ -296,10 +295,10 @@ class ShownConversion final : public Conversion {
   }
 
   Result<void> write_chunk(const std::vector<std::uint64_t>& chunk, const Bytes& bytes) {
-    ZARRFS_TRY(const auto file, target_.create(path_of(chunk)));
+    const std::string path = path_of(chunk);
+    ZARRFS_TRY(const auto file, target_.create(path));
     ZARRFS_CHECK(file->write_at(0, bytes));
-    Target::complete(*file, bytes.size());
-    return {};
+    return target_.complete_at(path, *file, bytes.size());
   }
 
   std::unique_ptr<ArrayReader> from_;

@@ -1,4 +1,5 @@
 // zarrfs shard, unshard, reshard: from plain stores to sharded ones and back.
+#include "core/store/open_store.h"
 #include "tools/commands.h"
 #include "tools/convert.h"
 #include "tools/numbers.h"
@@ -7,6 +8,8 @@
 
 namespace zarrfs::tools {
 namespace {
+
+constexpr unsigned kUploads = 16;  // objects that are made and put at once
 
 class Convert final : public Command {
  public:
@@ -18,7 +21,12 @@ class Convert final : public Command {
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, remote_);
-    auto* target = app.add_option("TARGET", target_, "Where the new store is made");
+    auto* target = app.add_option("TARGET", target_,
+                                  "Where the new store is made: a directory, or a bucket's URL");
+    app.add_option("--target-remote", target_remote_,
+                   "Options of a TARGET at a server, where they are others than --remote")
+        ->type_name("OPTIONS")
+        ->needs(target);
     app.add_flag("--in-place", in_place_,
                  "The new store takes the place of SOURCE when it is complete and checked")
         ->excludes(target);
@@ -34,7 +42,9 @@ class Convert final : public Command {
     app.add_flag("--discard", discard_,
                  "Convert nothing: remove what an unfinished conversion of SOURCE, to TARGET or in "
                  "place, has made");
-    app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
+    app.add_option("-j,--threads", threads_,
+                   "Threads; more than processors where TARGET is at a server, if not given")
+        ->check(whole_number_between(1, 1024));
     app.footer(
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
         "was\n"
@@ -50,16 +60,18 @@ class Convert final : public Command {
       console.say("give either TARGET or --in-place");
       return kUsage;
     }
-    if (discard_) {
-      const auto discarded = discard_conversion(console, source_, target_, in_place_);
-      return discarded ? kGood : console.failed(discarded.error());
-    }
+    const bool uploads = !in_place_ && !is_local(target_);
     ConversionOptions options{.form = form_,
                               .profile = profile_,
                               .in_place = in_place_,
                               .check_bytes = check_,
-                              .threads = threads_,
-                              .remote = remote_};
+                              .threads = threads_.value_or(uploads ? kUploads : default_threads()),
+                              .remote = remote_,
+                              .target_remote = target_remote_.value_or(remote_)};
+    if (discard_) {
+      const auto discarded = discard_conversion(console, source_, target_, options);
+      return discarded ? kGood : console.failed(discarded.error());
+    }
     options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
     const auto all = convert_store(console, source_, target_, options);
     if (!all) return console.failed(all.error());
@@ -92,13 +104,14 @@ class Convert final : public Command {
   std::string source_;
   std::string remote_;
   std::string target_;
+  std::optional<std::string> target_remote_;
   std::string format_ = "v3";
   std::string profile_ = "generic";
   Form form_;
   bool in_place_ = false;
   bool check_ = false;
   bool discard_ = false;
-  unsigned threads_ = default_threads();
+  std::optional<unsigned> threads_;
 };
 
 }  // namespace

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConversionMarker = ".zarrfs-conversion";
-
 std::string marker_of(const std::string& directory) { return directory + "/" + kConversionMarker; }
 
 bool exists(const std::string& path) {
@@ -29,20 +27,6 @@ bool exists(const std::string& path) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// Whether a marker stands for a conversion of `source_path`. A name that is no UTF-8 stands in a
-// marker as JSON can hold it.
-bool made_from(const std::string& marker, const std::string& source_path) {
-  const auto description = parse_json(marker, kConversionMarker);
-  return description && description->contains("source") &&
-         dump_json(description->at("source")) == dump_json(Json(source_path));
-}
-
-// What a marker says, in one line.
-std::string told_by_marker(const std::string& text) {
-  const auto description = parse_json(text, kConversionMarker);
-  return printable(description ? dump_json(*description) : text, 400);
 }
 
 Result<void> sync_path(const std::string& path) {
@@ -172,6 +156,17 @@ bool only_marked(const std::string& directory) {
 }
 
 }  // namespace
+
+bool made_from(const std::string& marker, const std::string& source_path) {
+  const auto description = parse_json(marker, kConversionMarker);
+  return description && description->contains("source") &&
+         dump_json(description->at("source")) == dump_json(Json(source_path));
+}
+
+std::string told_by_marker(const std::string& text) {
+  const auto description = parse_json(text, kConversionMarker);
+  return printable(description ? dump_json(*description) : text, 400);
+}
 
 Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
                                               const std::string& target_path, bool in_place,

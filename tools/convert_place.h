@@ -15,6 +15,14 @@
 
 namespace zarrfs::tools {
 
+/// The name of what says, in an unfinished result, what is being made.
+inline constexpr const char* kConversionMarker = ".zarrfs-conversion";
+/// Whether a marker stands for a conversion of `source_path`. A name that is no UTF-8 stands in a
+/// marker as JSON can hold it.
+bool made_from(const std::string& marker, const std::string& source_path);
+/// What a marker says, in one line.
+std::string told_by_marker(const std::string& text);
+
 class ConversionPlace {
  public:
   /// Makes or finds the result's directory, for the conversion that `description` names, and locks

@@ -22,8 +22,10 @@ Target::Target(std::shared_ptr<Store> store, std::string local_path,
       root_(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       root_errno_(errno) {}
 
+Target::Target(std::shared_ptr<UploadStore> uploads) : store_(uploads), uploads_(uploads) {}
+
 Result<void> Target::make_directories(const std::string& path) {
-  if (path.empty()) return {};
+  if (path.empty() || uploads_ != nullptr) return {};
   {
     const std::lock_guard lock(mutex_);
     if (directories_.contains(path)) return {};
@@ -69,11 +71,18 @@ Result<void> Target::write_document(const std::string& path, const std::string& 
   return store_->rename(temporary, path);
 }
 
-void Target::complete(NewFile& file, std::uint64_t size) {
-  if (size >= kSmall) file.begin_sync();
+void Target::complete(NewFile& file, std::uint64_t size) const {
+  if (uploads_ == nullptr && size >= kSmall) file.begin_sync();
+}
+
+Result<void> Target::complete_at(const std::string& path, NewFile& file, std::uint64_t size) {
+  if (uploads_ != nullptr) return uploads_->publish(path);
+  complete(file, size);
+  return {};
 }
 
 Result<void> Target::sync() {
+  if (uploads_ != nullptr) return {};  // what was put is durable
   if (!root_.valid()) return fail(system_error(root_errno_, local_path_ + ": opening it to sync"));
   if (::syncfs(root_.get()) != 0) return fail(system_error(errno, local_path_ + ": syncing"));
   return {};

@@ -9,6 +9,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/result.h"
+#include "core/store/remote/upload_store.h"
 #include "core/store/store.h"
 
 namespace zarrfs::tools {
@@ -19,6 +20,9 @@ class Target {
   /// to it (the source is going to be replaced); nothing where they are copied.
   Target(std::shared_ptr<Store> store, std::string local_path,
          std::optional<std::string> links_from);
+
+  /// A store at a server.
+  explicit Target(std::shared_ptr<UploadStore> uploads);
 
   [[nodiscard]] Store& store() const { return *store_; }
   [[nodiscard]] std::shared_ptr<Store> shared_store() const { return store_; }
@@ -33,18 +37,21 @@ class Target {
   /// Writes a small file whole: a new one takes its name at once.
   Result<void> write_document(const std::string& path, const std::string& text);
   /// `file`, of `size` bytes, is complete: the disk may begin with it, so that sync() has less to
-  /// wait for. Small files are left to sync(), which writes many of them at once.
-  static void complete(NewFile& file, std::uint64_t size);
+  /// wait for. Small files are left to sync(), which writes many of them at once. A rename follows.
+  void complete(NewFile& file, std::uint64_t size) const;
+  /// The same, of what was created under its final name.
+  Result<void> complete_at(const std::string& path, NewFile& file, std::uint64_t size);
   /// Everything written so far is durable when it returns; an Error also where writing any of it to
   /// the disk failed earlier.
   Result<void> sync();
 
  private:
   std::shared_ptr<Store> store_;
+  std::shared_ptr<UploadStore> uploads_;  // the same store, where it is at a server
   std::string local_path_;
   std::optional<std::string> links_from_;
   Fd root_;  // opened before anything is written, so that syncfs(2) tells of all failures since
-  int root_errno_;
+  int root_errno_ = 0;
   std::mutex mutex_;
   std::set<std::string> directories_;  // known to be there
 };

@@ -116,6 +116,11 @@ class RemoteStore final : public ObjectStore {
 
 }  // namespace
 
+std::unique_ptr<ObjectStore> make_remote_store(std::shared_ptr<RemoteObjects> objects,
+                                               std::string name) {
+  return std::make_unique<RemoteStore>(std::move(objects), std::move(name));
+}
+
 Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source,
                                                        const RemoteOptions& options) {
   ZARRFS_TRY(const Url url, parse_url(source));

@@ -15,4 +15,9 @@ namespace zarrfs {
 Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source,
                                                        const RemoteOptions& options);
 
+class RemoteObjects;
+/// The one that reads `objects`; `name` is for messages.
+std::unique_ptr<ObjectStore> make_remote_store(std::shared_ptr<RemoteObjects> objects,
+                                               std::string name);
+
 }  // namespace zarrfs

@@ -1,0 +1,152 @@
+#include "core/store/remote/upload_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "core/store/local_file.h"
+#include "core/store/remote/remote_objects.h"
+#include "core/store/remote/remote_store.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr mode_t kStagedMode = 0600;
+constexpr std::uint64_t kCompared = std::uint64_t{4} << 20U;
+
+/// A file that has no name, and so is gone with this process.
+Result<Fd> nameless_file() {
+  const char* const told = std::getenv("TMPDIR");
+  const std::string folder = told != nullptr && *told == '/' ? told : "/tmp";
+  Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kStagedMode));
+  if (file.valid()) return file;
+  std::string name = folder + "/zarrfs-upload-XXXXXX";
+  file = Fd(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file.valid()) return fail(system_error(errno, folder + ": making a temporary file"));
+  static_cast<void>(::unlink(name.c_str()));
+  return file;
+}
+
+std::string note_of_upload() {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::random_device random;
+  std::string text;
+  for (int i = 0; i < 32; ++i) text.push_back(kDigits[random() % 16]);
+  return text;
+}
+
+class Uploads final : public UploadStore {
+ public:
+  Uploads(std::shared_ptr<RemoteObjects> objects, const std::string& name)
+      : objects_(objects), server_(make_remote_store(std::move(objects), name)) {}
+
+  [[nodiscard]] const std::string& name() const override { return server_->name(); }
+  std::optional<std::string> why_read_only() override { return std::nullopt; }
+  Result<std::optional<struct stat>> status(const std::string& path) override {
+    return server_->status(path);
+  }
+  Result<std::shared_ptr<File>> open(const std::string& path) override {
+    return server_->open(path);
+  }
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
+    return server_->list(path);
+  }
+
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t /*mode*/) override {
+    ZARRFS_TRY(Fd file, nameless_file());
+    Fd other(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+    if (!other.valid()) return fail(system_error(errno, path + ": a second descriptor"));
+    const std::lock_guard lock(mutex_);
+    staged_[path] = std::move(file);
+    return make_local_new_file(std::move(other), path);
+  }
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    ZARRFS_TRY(Fd file, take(from));
+    return put(std::move(file), to);
+  }
+  Result<void> publish(const std::string& path) override {
+    ZARRFS_TRY(Fd file, take(path));
+    return put(std::move(file), path);
+  }
+  Result<void> remove(const std::string& path) override {
+    if (take(path)) return {};
+    ZARRFS_TRY(const auto info, objects_->status(path));
+    return info ? objects_->remove(path, *info) : Result<void>{};
+  }
+  /// There are none.
+  Result<void> make_directory(const std::string& /*path*/, mode_t /*mode*/) override { return {}; }
+
+  void replace_earlier() override { replaces_ = true; }
+  Result<void> check_conditions() override { return objects_->check_conditions(); }
+
+ private:
+  Result<Fd> take(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto found = staged_.find(path);
+    if (found == staged_.end()) return fail(Fault::kInvalid, path + ": was not begun");
+    Fd file = std::move(found->second);
+    staged_.erase(found);
+    return file;
+  }
+
+  Result<void> put(Fd staged, const std::string& path) {
+    struct stat status {};
+    if (::fstat(staged.get(), &status) != 0) return fail(system_error(errno, path));
+    const auto file = make_local_file(std::move(staged), status, path);
+    std::optional<ObjectInfo> earlier;
+    if (replaces_) {
+      ZARRFS_TRY(earlier, objects_->status(path));
+    }
+    if (earlier && earlier->size == file->size()) {
+      ZARRFS_TRY(const bool same, holds(path, *earlier, *file));
+      if (same) return {};
+    }
+    ZARRFS_TRY(const auto body, RequestBody::of_file(file));
+    const auto made = objects_->put(path, body, earlier, note_of_upload());
+    if (made) return {};
+    if (made.error().fault != Fault::kStale) return fail(made.error());
+    return fail(Fault::kExists, objects_->url_of(path) + " was put by another program meanwhile");
+  }
+
+  /// Whether the object, of the same size, has the bytes of `file`.
+  Result<bool> holds(const std::string& path, const ObjectInfo& info, const File& file) {
+    Bytes there;
+    for (std::uint64_t at = 0; at < info.size; at += kCompared) {
+      const ByteRange range{at, std::min(kCompared, info.size - at)};
+      ZARRFS_TRY(const Bytes here, file.read_range(range));
+      there.resize(range.length);
+      ZARRFS_CHECK(objects_->read(path, info, at, there));
+      if (here != there) return false;
+    }
+    return true;
+  }
+
+  const std::shared_ptr<RemoteObjects> objects_;
+  const std::unique_ptr<ObjectStore> server_;
+  std::atomic<bool> replaces_{false};
+  std::mutex mutex_;
+  std::map<std::string, Fd> staged_;  // guarded by mutex_
+};
+
+}  // namespace
+
+Result<std::shared_ptr<UploadStore>> open_upload_store(const std::string& url,
+                                                       const RemoteOptions& options) {
+  ZARRFS_TRY(const Url parsed, parse_url(url));
+  RemoteOptions writing = options;
+  writing.write = true;
+  ZARRFS_TRY(auto objects, RemoteObjects::open(parsed, writing));
+  if (!objects->endpoint().writes()) {
+    return fail(Fault::kReadOnly, parsed.text() + ": this kind of store is only read");
+  }
+  return std::make_shared<Uploads>(std::move(objects), parsed.text());
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,29 @@
+// A store at a server that is being made: each file is written on this machine first, in a file
+// without a name, and put as one object when it is complete, where there was none. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/remote/options.h"
+#include "core/store/store.h"
+
+namespace zarrfs {
+
+class UploadStore : public Store {
+ public:
+  /// Puts the file that create() made at `path`, complete now, under that name. kExists where an
+  /// object stands there.
+  virtual Result<void> publish(const std::string& path) = 0;
+  /// From now on objects that stand where one is put are replaced: an earlier run has left them.
+  virtual void replace_earlier() = 0;
+  /// Tries with an object of its own whether the server keeps conditions: kReadOnly where not.
+  virtual Result<void> check_conditions() = 0;
+};
+
+/// `url` is one of a bucket that can be written to; kReadOnly where it is not. Files are written in
+/// $TMPDIR, or /tmp.
+Result<std::shared_ptr<UploadStore>> open_upload_store(const std::string& url,
+                                                       const RemoteOptions& options);
+
+}  // namespace zarrfs

@@ -2,6 +2,7 @@
 // the writer has seen there. Thread-safe, as Store is.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,11 @@ namespace zarrfs {
 class ConditionalWriter {
  public:
   virtual ~ConditionalWriter() = default;
+
+  using Say = std::function<void(const std::string& line)>;
+  /// The caller is the store's one writer on this machine from now on: what an earlier one left
+  /// half done at the server is removed there. `say`: one line for what a user should know.
+  virtual Result<void> begin(Say say) = 0;
 
   /// What stands at a path now.
   struct Standing {

@@ -219,10 +219,33 @@ Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& draf
   return next;
 }
 
+/// Asks for the chunks that are going to be copied, neighbours together and many at once: one after
+/// the other, each would wait for the network.
+void ask_ahead(const Base& base) {
+  std::uint64_t asked = 0;
+  std::shared_ptr<const File> file;
+  ByteRange joined{};
+  for (const auto& [number, source] : base.chunks) {
+    if (source.file == nullptr || asked > kMostAskedAhead) continue;
+    const bool next = file == source.file && source.range.offset == joined.offset + joined.length &&
+                      joined.length + source.range.length <= kAskedTogether;
+    if (next) {
+      joined.length += source.range.length;
+      continue;
+    }
+    if (file != nullptr) file->fetch(joined);
+    asked += joined.length;
+    file = source.file;
+    joined = source.range;
+  }
+  if (file != nullptr) file->fetch(joined);
+}
+
 /// The next shard file by the way that writes least.
 Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base) {
   ZARRFS_TRY(Next next, make_clone(store, shard, drafts, base));
   if (next.own) return next;
+  if (conditional_writer_of(store) != nullptr) ask_ahead(base);
   if (!can_complete(shard, drafts)) return make_anew(store, shard, drafts, base);
   ZARRFS_TRY(next.bytes_written, complete(shard, drafts, base));
   next.path = shard.successor_path;
@@ -363,28 +386,6 @@ void tell_overwritten(const DirtyShard& shard, const Drafts& drafts, const Write
   if (!both.empty()) hooks.overwritten(both, theirs.has_value());
 }
 
-/// Asks for the chunks that are going to be copied, neighbours together and many at once: one after
-/// the other, each would wait for the network.
-void ask_ahead(const Base& base) {
-  std::uint64_t asked = 0;
-  std::shared_ptr<const File> file;
-  ByteRange joined{};
-  for (const auto& [number, source] : base.chunks) {
-    if (source.file == nullptr || asked > kMostAskedAhead) continue;
-    const bool next = file == source.file && source.range.offset == joined.offset + joined.length &&
-                      joined.length + source.range.length <= kAskedTogether;
-    if (next) {
-      joined.length += source.range.length;
-      continue;
-    }
-    if (file != nullptr) file->fetch(joined);
-    asked += joined.length;
-    file = source.file;
-    joined = source.range;
-  }
-  if (file != nullptr) file->fetch(joined);
-}
-
 /// As publish(), where the next shard does not take a name but is put in place of the version that
 /// was read.
 Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server, DirtyShard& shard,
@@ -398,7 +399,6 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
   if (!fresh.empty()) {
     ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
     if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));
-    ask_ahead(base);
     ZARRFS_TRY(const NextFile made, make_durable_next(store, shard, fresh, base));
     const std::uint64_t present = standing ? digest_of(standing->version) : 0;
     history.add(note_of(shard, fresh, present));
@@ -416,6 +416,7 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     if (!done) return fail(std::move(done.error()));
     outcome.after = *done;
     outcome.bytes_written = made.next.bytes_written;
+    outcome.cloned = made.next.cloned;
     tell_overwritten(shard, fresh, history, present, hooks);
   }
   ZARRFS_CHECK(tell(shard, drafts, hooks, true));

@@ -31,6 +31,10 @@ Result<std::unique_ptr<WriteBuffer>> WriteBuffer::open(std::shared_ptr<Store> st
   WriteParts& parts = buffer->parts_;
   ZARRFS_TRY(parts.lock, lock_store(parts.store));
   buffer->committer_.keep_spares();
+  if (ConditionalWriter* const server = conditional_writer_of(*parts.store); server != nullptr) {
+    ZARRFS_CHECK(
+        server->begin([log = parts.options.log](const std::string& line) { log(true, line); }));
+  }
   ZARRFS_CHECK(buffer->take_over());
   if (parts.options.background) {
     const auto pause = std::clamp<std::chrono::milliseconds>(parts.options.flush_after / 4,

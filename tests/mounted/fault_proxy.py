@@ -19,6 +19,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fault = (self.server.fault and self.server.fault(self.command, self.path)) or {}
         with self.server.lock:
             self.server.requests += 1
+            self.server.seen.append((self.command, self.path, len(sent)))
         time.sleep(fault.get("delay", self.server.delay))
         if "status" in fault:
             body = f"<?xml version='1.0'?><Error><Code>{fault.get('code', 'Fault')}</Code><Message>told by the test</Message></Error>".encode()
@@ -61,7 +62,7 @@ class FaultProxy(http.server.ThreadingHTTPServer):
     def __init__(self, behind):
         super().__init__(("127.0.0.1", 0), Handler)
         self.behind, self.fault, self.delay = behind, None, 0
-        self.lock, self.requests = threading.Lock(), 0
+        self.lock, self.requests, self.seen = threading.Lock(), 0, []
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()
 

@@ -69,7 +69,7 @@ class BucketEndpoint final : public Endpoint {
     }
     const std::string region = this->region();
     const std::string host = host_in(region);
-    const std::string path = path_of(asked.key, asked.query.empty());
+    const std::string path = path_of(asked.key, !asked.of_bucket);
     request.url = place_.server.scheme + "://" + host + path;
     if (!asked.query.empty()) request.url += "?" + asked.query;
     if (tokens_ != nullptr) {
@@ -111,14 +111,18 @@ class BucketEndpoint final : public Endpoint {
   }
   [[nodiscard]] bool lists() const override { return true; }
   [[nodiscard]] bool writes() const override { return place_.scheme == "s3"; }
+  [[nodiscard]] bool puts_parts() const override { return place_.scheme == "s3"; }
+  [[nodiscard]] std::string copy_source(const std::string& key) const override {
+    return "/" + percent_encode(place_.bucket, false) + "/" + percent_encode(full_key(key), true);
+  }
   [[nodiscard]] std::string server() const override { return place_.server.text(); }
 
   [[nodiscard]] ObjectRequest listing(const std::string& prefix, const std::string& continuation,
                                       std::size_t most) const override {
-    std::string full = place_.prefix;
-    if (!prefix.empty()) full += (full.empty() ? "" : "/") + prefix;
+    std::string full = full_key(prefix);
     if (!full.empty()) full += '/';
     ObjectRequest request;
+    request.of_bucket = true;
     request.query = "delimiter=%2F&encoding-type=url&list-type=2&max-keys=" + std::to_string(most);
     if (!continuation.empty()) {
       request.query += "&continuation-token=" + percent_encode(continuation, false);
@@ -134,8 +138,7 @@ class BucketEndpoint final : public Endpoint {
   }
 
   [[nodiscard]] std::string url_of(const std::string& key) const override {
-    std::string full = place_.prefix;
-    if (!key.empty()) full += (full.empty() ? "" : "/") + key;
+    const std::string full = full_key(key);
     return place_.scheme + "://" + place_.bucket + (full.empty() ? "" : "/" + full);
   }
 
@@ -143,6 +146,13 @@ class BucketEndpoint final : public Endpoint {
   std::string region() {
     const std::lock_guard lock(mutex_);
     return region_;
+  }
+
+  /// Below the bucket.
+  [[nodiscard]] std::string full_key(const std::string& key) const {
+    std::string full = place_.prefix;
+    if (!key.empty()) full += (full.empty() ? "" : "/") + key;
+    return full;
   }
 
   [[nodiscard]] std::string host_in(const std::string& region) const {
@@ -154,11 +164,7 @@ class BucketEndpoint final : public Endpoint {
   [[nodiscard]] std::string path_of(const std::string& key, bool of_object) const {
     std::string path = place_.server.path;
     if (place_.path_style) path += "/" + percent_encode(place_.bucket, false);
-    if (of_object) {
-      std::string full = place_.prefix;
-      if (!key.empty()) full += (full.empty() ? "" : "/") + key;
-      path += "/" + percent_encode(full, true);
-    }
+    if (of_object) path += "/" + percent_encode(full_key(key), true);
     return path.empty() ? "/" : path;
   }
 

@@ -19,8 +19,13 @@ struct ObjectRequest {
   std::string method = "GET";
   std::string key;  ///< Below the store's root; not encoded.
   std::string query;
+  bool of_bucket = false;  ///< `query` is about the bucket itself.
   HeaderList headers;
   std::shared_ptr<const RequestBody> body;
+  /// Of a refusal that is not about rights.
+  Fault refused = Fault::kIo;
+  /// Whether a conflict (409) is an answer; else it is asked again.
+  bool may_conflict = false;
   std::size_t part_limit = 0;  ///< See HttpRequest.
   std::size_t whole_limit = 0;
 };
@@ -41,6 +46,10 @@ class Endpoint {
   [[nodiscard]] virtual bool lists() const { return false; }
   /// Whether objects can be put and removed, on conditions.
   [[nodiscard]] virtual bool writes() const { return false; }
+  /// Whether an object can be put in parts, some of them copied by the server.
+  [[nodiscard]] virtual bool puts_parts() const { return false; }
+  /// How a header names the object that the server copies from.
+  [[nodiscard]] virtual std::string copy_source(const std::string& /*key*/) const { return {}; }
   /// Which server it is, without secrets: to tell equal names at several servers apart.
   [[nodiscard]] virtual std::string server() const { return {}; }
   /// One page of what is directly below `prefix` (a key without its last slash; "" is the root).

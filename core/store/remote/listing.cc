@@ -13,6 +13,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kMostTextOfElement = std::size_t{64} << 10U;
+constexpr std::size_t kMostTextOfTag = 2048;
 constexpr std::size_t kMostDepth = 16;
 
 /// Tells each element without children, with its path ("ListBucketResult/Contents/Key") and text.
@@ -118,6 +119,24 @@ class ErrorReader final : public Reader {
   }
 };
 
+/// The text of the one element at `path`.
+class ElementReader final : public Reader {
+ public:
+  explicit ElementReader(std::string_view path) : path_(path) {}
+  std::string found;
+
+ private:
+  void end(const std::string& path, const std::string& text) override {
+    if (path == path_) found = text.substr(0, kMostTextOfTag);
+  }
+  const std::string_view path_;
+};
+
+std::string element_of(std::string_view xml, std::string_view path) {
+  ElementReader reader(path);
+  return reader.read(xml) ? reader.found : "";
+}
+
 Result<void> decode(std::string& key) {
   // Spaces come as "+" where keys are encoded.
   for (char& letter : key) {
@@ -153,6 +172,18 @@ Result<ListingPage> parse_listing(std::string_view xml) {
 ServiceError parse_service_error(std::string_view xml) {
   ErrorReader reader;
   return reader.read(xml) ? std::move(reader.error) : ServiceError{};
+}
+
+std::string parse_upload_id(std::string_view xml) {
+  return element_of(xml, "InitiateMultipartUploadResult/UploadId");
+}
+
+std::string parse_copied_tag(std::string_view xml) {
+  return element_of(xml, "CopyPartResult/ETag");
+}
+
+std::string parse_completed_tag(std::string_view xml) {
+  return element_of(xml, "CompleteMultipartUploadResult/ETag");
 }
 
 }  // namespace zarrfs

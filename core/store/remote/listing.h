@@ -1,5 +1,6 @@
-// What an object store answers in XML: a page of a listing, and the code of an error. Untrusted.
-// Source: Amazon S3 API reference, ListObjectsV2 and "Error responses". Pure functions.
+// What an object store answers in XML: a page of a listing, the code of an error, and what putting
+// in parts needs. Untrusted. Source: Amazon S3 API reference, ListObjectsV2, "Error responses",
+// CreateMultipartUpload, UploadPartCopy. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -37,5 +38,12 @@ struct ServiceError {
   std::string region;  ///< Where a server says in which region a bucket is.
 };
 ServiceError parse_service_error(std::string_view xml);
+
+/// The id in the answer to CreateMultipartUpload; empty where there is none.
+std::string parse_upload_id(std::string_view xml);
+/// The ETag in the answer to UploadPartCopy; empty where there is none.
+std::string parse_copied_tag(std::string_view xml);
+/// The ETag in the answer to CompleteMultipartUpload; empty where there is none.
+std::string parse_completed_tag(std::string_view xml);
 
 }  // namespace zarrfs

@@ -418,6 +418,7 @@ std::string RemoteObjects::statistics() const {
                {"bytes", counters.bytes.load()},
                {"bytes_sent", counters.bytes_sent.load()},
                {"objects_put", puts_.load()},
+               {"bytes_copied", copied_.load()},
                {"failures", counters.failures.load()},
                {"retries", requester_.retries()},
                {"reads", reads_.load()},

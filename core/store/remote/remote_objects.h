@@ -2,6 +2,7 @@
 // and versions that never mix. What a RemoteStore and its files share. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/store/remote/disk_cache.h"
 #include "core/store/remote/object_table.h"
 #include "core/store/remote/options.h"
+#include "core/store/remote/part_plan.h"
 #include "core/store/remote/requester.h"
 #include "core/store/remote/segment_cache.h"
 
@@ -52,6 +54,23 @@ class RemoteObjects {
   /// error it may have been done: look() tells. `note`: never the same for two writes.
   Result<ObjectInfo> put(const std::string& key, const std::shared_ptr<const RequestBody>& body,
                          const std::optional<ObjectInfo>& expected, const std::string& note);
+  /// Who is told of an upload in parts: that it has begun (and does not go on after an error), and
+  /// that nothing of it is left at the server.
+  struct UploadWatch {
+    std::function<Result<void>(const std::string& id)> begun;
+    std::function<void()> ended;
+  };
+  /// As put(), in parts: from `file`, and from the version `expected`. kUnsupported where the
+  /// server does not do that. Only where check_parts() has succeeded.
+  Result<ObjectInfo> put_parts(const std::string& key, const std::vector<ObjectPiece>& parts,
+                               const std::shared_ptr<const File>& file,
+                               const std::optional<ObjectInfo>& expected, const std::string& note,
+                               const UploadWatch& watch);
+  /// Forgets an upload that was begun earlier; also where it is gone.
+  Result<void> abort_upload(const std::string& key, const std::string& id);
+  /// Tries whether the server copies what is asked for and completes uploads on conditions only:
+  /// kUnsupported, naming what it does, where it does not.
+  Result<void> check_parts();
   /// kStale where something else stands there. Removing what is absent succeeds.
   Result<void> remove(const std::string& key, const ObjectInfo& expected);
   /// Tries with an object of its own whether the server refuses what a condition forbids:
@@ -83,7 +102,15 @@ class RemoteObjects {
   Result<ObjectRequest> conditional(const std::string& method, const std::string& key,
                                     const std::optional<ObjectInfo>& expected) const;
   [[nodiscard]] Error replaced(const std::string& key) const;
+  Result<ObjectInfo> settle(const std::string& key, const std::string& note,
+                            const Result<std::optional<ObjectInfo>>& answered);
+  struct Pieces;
+  Result<ObjectInfo> put_pieces(const std::string& key, const Pieces& pieces,
+                                const std::optional<ObjectInfo>& expected, const std::string& note,
+                                const UploadWatch& watch);
   Result<void> try_conditions(const std::string& key);
+  Result<void> try_parts(const std::string& key);
+  Result<void> with_probe(const std::function<Result<void>(const std::string& key)>& act);
 
   struct Opening;
   [[nodiscard]] Opening opening_of(const std::string& key, const OpenHint& hint) const;
@@ -111,6 +138,7 @@ class RemoteObjects {
   std::atomic<std::uint64_t> reads_{0};
   std::atomic<std::uint64_t> hits_{0};
   std::atomic<std::uint64_t> puts_{0};
+  std::atomic<std::uint64_t> copied_{0};
   std::atomic<std::int64_t> fetching_{0};
   std::unique_ptr<HttpClient> http_;
   Requester requester_;

@@ -1,25 +1,16 @@
 // RemoteObjects: what is put and removed at the server, always on the condition that the version
 // stands there which was seen.
-#include <random>
 #include <utility>
 
+#include "core/store/remote/random_name.h"
 #include "core/store/remote/remote_objects.h"
+#include "core/store/remote/writing_headers.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr const char* kNoteHeader = "x-amz-meta-zarrfs-writes";
 constexpr std::size_t kAnswerText = std::size_t{64} << 10U;
 constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30U;  // of S3, in one request
-constexpr const char* kStaleTag = "\"00000000000000000000000000000000\"";
-
-std::string random_digits() {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::random_device random;
-  std::string text;
-  for (int i = 0; i < 32; ++i) text.push_back(kDigits[random() % 16]);
-  return text;
-}
 
 }  // namespace
 
@@ -77,6 +68,26 @@ Error RemoteObjects::replaced(const std::string& key) const {
   return {Fault::kStale, url_of(key) + ": another writer has put another version there"};
 }
 
+/// Whatever came back: only what stands there tells. An answer may have been lost, and the request
+/// been sent again. `answered`: what was made; nothing where the server refused.
+Result<ObjectInfo> RemoteObjects::settle(const std::string& key, const std::string& note,
+                                         const Result<std::optional<ObjectInfo>>& answered) {
+  table_.changed(key);
+  if (!answered && answered.error().fault == Fault::kDenied) return fail(answered.error());
+  const auto now = look(key);
+  if (now && *now && (*now)->note == note) {
+    ++puts_;
+    return (*now)->info;
+  }
+  if (!answered) return fail(answered.error());
+  if (*answered) {  // and replaced by another writer since
+    ++puts_;
+    return **answered;
+  }
+  if (!now) return fail(now.error());
+  return fail(replaced(key));
+}
+
 Result<ObjectInfo> RemoteObjects::put(const std::string& key,
                                       const std::shared_ptr<const RequestBody>& body,
                                       const std::optional<ObjectInfo>& expected,
@@ -88,26 +99,15 @@ Result<ObjectInfo> RemoteObjects::put(const std::string& key,
   ZARRFS_TRY(ObjectRequest request, conditional("PUT", key, expected));
   request.body = body;
   request.headers.emplace_back(kNoteHeader, note);
-  const auto answer = requester_.ask(request);
-  table_.changed(key);
-  if (!answer && answer.error().fault == Fault::kDenied) return fail(answer.error());
-  // Whatever came back: only what stands there tells. An answer may have been lost, and the request
-  // been sent again.
-  const auto now = look(key);
-  if (now && *now && (*now)->note == note) {
-    ++puts_;
-    return (*now)->info;
-  }
-  if (!answer) return fail(answer.error());
-  if (answer->status == 200) {  // and replaced by another writer since
-    ++puts_;
+  const auto answered = [&]() -> Result<std::optional<ObjectInfo>> {
+    ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
+    if (answer.status != 200) return std::nullopt;
     ObjectInfo made;
     made.size = body->size();
-    made.version = version_of(answer->headers);
+    made.version = version_of(answer.headers);
     return made;
-  }
-  if (!now) return fail(now.error());
-  return fail(replaced(key));
+  };
+  return settle(key, note, answered());
 }
 
 Result<void> RemoteObjects::remove(const std::string& key, const ObjectInfo& expected) {
@@ -140,9 +140,11 @@ Result<void> RemoteObjects::try_conditions(const std::string& key) {
   return remove(key, made);
 }
 
-Result<void> RemoteObjects::check_conditions() {
+/// `act` with the key of an object of its own, which is gone afterwards.
+Result<void> RemoteObjects::with_probe(
+    const std::function<Result<void>(const std::string& key)>& act) {
   const std::string key = ".zarrfs-probe-" + random_digits();
-  auto tried = try_conditions(key);
+  auto tried = act(key);
   if (tried) return tried;
   ObjectRequest request;
   request.method = "DELETE";
@@ -150,6 +152,10 @@ Result<void> RemoteObjects::check_conditions() {
   request.whole_limit = kAnswerText;
   static_cast<void>(requester_.ask(request));  // the first error is the one to tell
   return tried;
+}
+
+Result<void> RemoteObjects::check_conditions() {
+  return with_probe([this](const std::string& key) { return try_conditions(key); });
 }
 
 }  // namespace zarrfs

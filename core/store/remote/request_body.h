@@ -13,8 +13,9 @@ namespace zarrfs {
 
 class RequestBody {
  public:
-  /// All of `file`, which does not change any more. Reads it, for its hash.
-  static Result<std::shared_ptr<const RequestBody>> of_file(std::shared_ptr<const File> file);
+  /// A part of `file`, which does not change any more. Reads it, for its hash.
+  static Result<std::shared_ptr<const RequestBody>> of_file(std::shared_ptr<const File> file,
+                                                            ByteRange range);
   static std::shared_ptr<const RequestBody> of_text(std::string text);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -26,6 +27,7 @@ class RequestBody {
  private:
   RequestBody() = default;
   std::shared_ptr<const File> file_;  ///< Null: `text_`.
+  std::uint64_t begin_ = 0;           ///< In `file_`.
   std::string text_;
   std::uint64_t size_ = 0;
   std::string hash_;

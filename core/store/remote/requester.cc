@@ -72,7 +72,8 @@ Requester::Verdict Requester::judge(const ObjectRequest& request, HttpAnswer ans
   }
   // Nothing is stored under the name of a directory.
   if (answer->directory) answer->status = 404;
-  if (counts(answer->status)) return {Verdict::Kind::kAnswer, std::move(*answer), {}};
+  const bool conflict = answer->status == 409 && request.may_conflict;
+  if (counts(answer->status) || conflict) return {Verdict::Kind::kAnswer, std::move(*answer), {}};
   return judge_refusal(request, std::move(*answer), may_learn);
 }
 
@@ -101,7 +102,7 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
   }
   const bool refused = response.status == 401 || response.status == 403 ||
                        error.code == "ExpiredToken" || error.code == "InvalidAccessKeyId";
-  return {Verdict::Kind::kError, {}, {refused ? Fault::kDenied : Fault::kIo, what}};
+  return {Verdict::Kind::kError, {}, {refused ? Fault::kDenied : request.refused, what}};
 }
 
 struct Requester::Round {

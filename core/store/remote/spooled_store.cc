@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "core/store/conditional_writer.h"
+#include "core/store/remote/parts_use.h"
+#include "core/store/remote/patched_file.h"
 #include "core/store/remote/spool.h"
+#include "core/store/remote/upload_notes.h"
 
 namespace zarrfs {
 namespace {
@@ -15,6 +18,8 @@ namespace {
 constexpr std::string_view kOwnNames = ".zarrfs";
 constexpr mode_t kDirectoryMode = 0700;
 constexpr int kRemoveRounds = 4;
+constexpr std::uint64_t kLeastPatched = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kSentAsOne = std::uint64_t{128} << 20U;
 
 /// Whether a file of this name is zarrfs's own, and so in the spool.
 bool is_own(std::string_view path) {
@@ -85,10 +90,21 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
     ZARRFS_CHECK(make_directories(parent_of(path)));
     return spool_->create(path, mode);
   }
-  /// No blocks are shared between the server and the spool.
-  Result<std::unique_ptr<NewFile>> clone(const File& /*from*/, const std::string& /*path*/,
-                                         mode_t /*mode*/) override {
-    return nullptr;
+  /// What is not written into it stays at the server, which copies it.
+  Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
+                                         mode_t mode) override {
+    const auto* const base = dynamic_cast<const RemoteFile*>(&from);
+    if (base == nullptr || base->size() < kLeastPatched || !parts_.usable(*objects_)) {
+      return nullptr;
+    }
+    ZARRFS_TRY(auto file, create(path, mode));
+    auto patch = Patch::make(objects_, *base, std::move(file));
+    if (!patch) {
+      static_cast<void>(spool_->remove(path));  // the first error is the one to tell
+      return fail(std::move(patch.error()));
+    }
+    patches_.add(path, *patch);
+    return std::make_unique<PatchedFile>(std::move(*patch));
   }
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
     if (!is_own(path)) return refused(Fault::kUnsupported, path, "is replaced as a whole only");
@@ -149,6 +165,21 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
                    "is chunks and documents of Zarr, and nothing else is written");
   }
 
+  Result<void> begin(Say say) override {
+    parts_.begin(say);
+    ZARRFS_TRY(const auto left, noted_uploads(*spool_));
+    for (const UploadNote& note : left) {
+      const auto aborted = objects_->abort_upload(note.key, note.id);
+      if (aborted) {
+        ZARRFS_CHECK(forget_upload(*spool_, note));
+      } else {
+        say("what was sent of " + objects_->url_of(note.key) +
+            " and never completed is still at the server: " + aborted.error().message);
+      }
+    }
+    return {};
+  }
+
   Result<std::optional<Standing>> look(const std::string& path) override {
     ZARRFS_TRY(const auto standing, objects_->look(path));
     if (!standing) return std::nullopt;
@@ -196,10 +227,54 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   Result<ObjectInfo> put_object(const std::string& from, const std::string& path,
                                 const std::optional<ObjectInfo>& expected,
                                 const std::string& note) {
-    ZARRFS_TRY(std::shared_ptr<File> file, spool_->open(from));
-    if (file == nullptr) return fail(Fault::kStale, from + " is gone from the spool");
-    ZARRFS_TRY(const auto body, RequestBody::of_file(std::move(file)));
+    const auto patch = patches_.find(from);
+    if (patch &&
+        (patch->key() != path || !expected || !(expected->version == patch->base().version))) {
+      return fail(Fault::kStale, objects_->url_of(path) + ": another version stands there now");
+    }
+    ZARRFS_TRY(const ByteRange whole, whole_of(from));
+    const auto parts =
+        plan_parts(whole.length, patch ? patch->written() : std::vector<ByteRange>{whole});
+    const bool saves = patch && bytes_copied(parts) >= whole.length / 2;
+    if ((saves || whole.length > kSentAsOne) && parts_.usable(*objects_)) {
+      for (const ObjectPiece& part : parts) {
+        if (patch && !part.copied) ZARRFS_CHECK(patch->fill(part.range));
+      }
+      auto done = put_parts(from, path, parts, expected, note);
+      if (done || done.error().fault != Fault::kUnsupported) return done;
+      parts_.refuse(done.error());
+    }
+    if (patch) ZARRFS_CHECK(patch->fill(whole));
+    ZARRFS_TRY(const std::shared_ptr<File> file, file_of(from));
+    ZARRFS_TRY(const auto body, RequestBody::of_file(file, whole));
     return objects_->put(path, body, expected, note);
+  }
+
+  /// Opened when all is written: a file that is written to later is another one.
+  Result<std::shared_ptr<File>> file_of(const std::string& path) {
+    ZARRFS_TRY(std::shared_ptr<File> file, spool_->open(path));
+    if (file == nullptr) return fail(Fault::kStale, path + " is gone from the spool");
+    return file;
+  }
+  Result<ByteRange> whole_of(const std::string& path) {
+    ZARRFS_TRY(const auto file, file_of(path));
+    return ByteRange{0, file->size()};
+  }
+
+  Result<ObjectInfo> put_parts(const std::string& from, const std::string& path,
+                               const std::vector<ObjectPiece>& parts,
+                               const std::optional<ObjectInfo>& expected, const std::string& note) {
+    ZARRFS_TRY(const std::shared_ptr<File> file, file_of(from));
+    std::optional<UploadNote> upload;
+    const auto begun = [&](const std::string& id) -> Result<void> {
+      ZARRFS_TRY(upload, note_upload(*spool_, path, id));
+      return {};
+    };
+    const auto ended = [&] {
+      // What stays is a note of an upload that is gone: the next mount finds that.
+      if (upload) static_cast<void>(forget_upload(*spool_, *upload));
+    };
+    return objects_->put_parts(path, parts, file, expected, note, {begun, ended});
   }
 
   /// In the spool, durable: what is written below them may be synced next.
@@ -217,6 +292,8 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   const std::unique_ptr<ObjectStore> server_;
   const std::shared_ptr<RemoteObjects> objects_;
   const std::unique_ptr<Store> spool_;
+  Patches patches_;
+  PartsUse parts_;
 };
 
 }  // namespace

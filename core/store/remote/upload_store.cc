@@ -108,7 +108,7 @@ class Uploads final : public UploadStore {
       ZARRFS_TRY(const bool same, holds(path, *earlier, *file));
       if (same) return {};
     }
-    ZARRFS_TRY(const auto body, RequestBody::of_file(file));
+    ZARRFS_TRY(const auto body, RequestBody::of_file(file, {0, file->size()}));
     const auto made = objects_->put(path, body, earlier, note_of_upload());
     if (made) return {};
     if (made.error().fault != Fault::kStale) return fail(made.error());

@@ -1,0 +1,34 @@
+// Whether objects are put in parts at a server: found out when it is wanted first. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/store/remote/remote_objects.h"
+
+namespace zarrfs {
+
+class PartsUse {
+ public:
+  using Say = std::function<void(const std::string& line)>;
+  /// `say`: what is told where the server does not do it. Before the first use.
+  void begin(Say say) { say_ = std::move(say); }
+  /// Asks the server where it is not known.
+  bool usable(RemoteObjects& objects);
+  /// The server has refused: never again.
+  void refuse(const Error& error);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void refuse_locked(const Error& error);
+
+  Say say_ = [](const std::string&) {};
+  std::mutex mutex_;
+  std::optional<bool> usable_;   // guarded by mutex_
+  Clock::time_point try_again_;  // guarded by mutex_
+};
+
+}  // namespace zarrfs

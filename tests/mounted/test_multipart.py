@@ -1,0 +1,202 @@
+"""A chunk of a large shard at a server: what is unchanged is copied there (packaging/install-test-servers; skipped where it is missing)."""
+import os
+import random
+import struct
+import subprocess
+import time
+
+import pytest
+from conftest import DAEMON, Mount, kill, within
+from test_remote_writing import SEED, own_files, publish
+from test_servers import bucket, server_program  # noqa: F401, these are fixtures
+
+CHUNK, CHUNKS = 64 << 10, 1024
+SHARD = CHUNK * CHUNKS
+
+
+def bytes_of(seed):
+    return random.Random(seed).randbytes(CHUNK)
+
+
+def write(mounted, number, seed):
+    with open(mounted / f"big/{number}", "wb") as file:
+        file.write(bytes_of(seed))
+
+
+def read(mounted, number):
+    with open(mounted / f"big/{number}", "rb") as file:
+        return file.read()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """A directory with the array `big`: one shard of 64 MiB, whose chunk N has the bytes of seed N."""
+    folder = tmp_path_factory.mktemp("big")
+    os.mkdir(folder / "store")
+    maker = Mount(folder / "store", folder / "mnt", folder / "log", f"rw,flush_after=3600,shard_chunks={CHUNKS}")
+    os.mkdir(maker / "big")
+    with open(maker / "big/.zarray", "w") as file:
+        file.write(f'{{"zarr_format": 2, "shape": [{SHARD}], "chunks": [{CHUNK}], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}}')
+    for number in range(CHUNKS):
+        write(maker, number, number)
+    maker.close()
+    return folder / "store/big"
+
+
+@pytest.fixture
+def big(bucket, local, request):
+    """A bucket with that array; with parameter "start" its index is in front."""
+    document, shard = (local / "zarr.json").read_text(), (local / "c/0").read_bytes()
+    if getattr(request, "param", "end") == "start":
+        document = document.replace('"index_location": "end"', '"index_location": "start"')
+        shard = front_index(shard)
+    bucket.ask("PUT", "/store/big/zarr.json", document.encode())
+    bucket.ask("PUT", "/store/big/c/0", shard)
+    return bucket
+
+
+def front_index(shard):
+    """The same shard with its index in front: chunks lie that much further behind."""
+    size = 16 * CHUNKS + 4
+    entries = struct.unpack(f"<{2 * CHUNKS}Q", shard[-size:-4])
+    moved = struct.pack(f"<{2 * CHUNKS}Q", *(value + (0 if i % 2 else size) for i, value in enumerate(entries)))
+    return moved + struct.pack("<I", crc32c(moved)) + shard[:-size]
+
+
+def crc32c(data):
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+    return value ^ 0xFFFFFFFF
+
+
+def check(bucket, changed):
+    reader = bucket.reader()
+    for number in {*changed, 0, 1, 511, CHUNKS - 1}:
+        assert read(reader, number) == bytes_of(changed.get(number, number)), number
+    reader.close()
+
+
+def sent(bucket):
+    return sum(size for _, _, size in bucket.proxy.seen)
+
+
+def changes(bucket):
+    return [one for one in bucket.proxy.seen if one[0] not in ("GET", "HEAD")]
+
+
+@pytest.mark.parametrize("number", [0, 500, CHUNKS - 1])
+def test_a_chunk_of_a_large_shard_is_sent_alone(big, number):
+    mounted = big.open()
+    big.proxy.seen.clear()
+    write(mounted, number, "new")
+    publish(mounted)
+    assert sent(big) < 200 << 10, f"{sent(big)} bytes for a chunk of {CHUNK}"
+    assert len(changes(big)) < 25, "with those that try the server"
+    write(mounted, 7, "second")
+    big.proxy.seen.clear()
+    publish(mounted)
+    assert sent(big) < 200 << 10
+    assert len(changes(big)) == 4, "begun, copied, sent, completed"
+    check(big, {number: "new", 7: "second"})
+    mounted.close()
+    assert not own_files(big.folder / "spool")
+    assert not big.uploads()
+
+
+@pytest.mark.parametrize("big", ["start"], indirect=True)
+def test_an_index_at_the_start_sends_the_first_part(big):
+    mounted = big.open()
+    big.proxy.seen.clear()
+    write(mounted, 500, "new")
+    publish(mounted)
+    assert (5 << 20) < sent(big) < 12 << 20
+    check(big, {500: "new"})
+
+
+def test_two_mounts_copy_and_lose_nothing(big):
+    one, two = big.open("one"), big.open("two")
+    for number in range(0, 20, 2):
+        write(one, number, f"one {number}")
+        write(two, number + 1, f"two {number + 1}")
+        if number % 4:
+            publish(one), publish(two)
+    publish(one), publish(two)
+    check(big, {number: f"{'two' if number % 2 else 'one'} {number}" for number in range(20)})
+
+
+def test_a_shard_that_is_mostly_dead_is_put_as_a_whole(big):
+    """The third of a shard may be what is superseded, and no more."""
+    mounted = big.open()
+    for turn in range(4):
+        for number in range(200):
+            write(mounted, number, f"{turn} {number}")
+        publish(mounted)
+        assert big.stored_size("big/c/0") < 1.6 * SHARD
+    check(big, {number: f"3 {number}" for number in range(200)})
+
+
+@pytest.mark.parametrize("fault", [{"lost": True}, {"status": 500}, {"status": 503}, {"status": 409, "code": "ConditionalRequestConflict"}, {"cut": 3}])
+def test_answers_that_go_wrong(big, fault):
+    mounted = big.open("spool", "flush_after=3600,deadline=20", damaged=True)
+    rng = random.Random(SEED)
+    big.proxy.fault = lambda method, path: fault if method != "GET" and rng.random() < 0.2 else None
+    for turn in range(4):
+        write(mounted, turn, f"new {turn}")
+        within(60, lambda: tried(mounted))
+    big.proxy.fault = None
+    check(big, {turn: f"new {turn}" for turn in range(4)})
+
+
+def tried(mounted):
+    return subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=120).returncode == 0
+
+
+@pytest.mark.parametrize("at", ["uploads", "copied", "sent", "complete", "completed"])
+def test_a_daemon_that_is_killed_in_the_middle_leaves_no_upload(big, at):
+    mounted = big.open(damaged=True)
+    write(mounted, 1, "before")
+    publish(mounted)  # the server has been tried
+    write(mounted, 3, "new")
+    state = {"stage": None}
+
+    def hold(method, path):
+        stage = ("uploads" if path.endswith("uploads=") else "sent" if "partNumber=2" in path else "copied" if "partNumber=1" in path
+                 else "complete" if method == "POST" else None)
+        if stage == ("complete" if at == "completed" else at) and state["stage"] is None:
+            state["stage"] = stage
+            return {"lost": True} if at == "completed" else {"delay": 3600}
+        return {"status": 503} if state["stage"] else None
+
+    process = mounted.statistics_process()
+    big.proxy.fault = hold
+    publishing = subprocess.Popen([DAEMON, "sync", mounted.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    within(30, lambda: state["stage"] is not None)
+    time.sleep(3 if at == "sent" else 0.2)  # the server copies meanwhile; what it has in hand when an upload is aborted may stay
+    kill(process)
+    publishing.wait(60)
+    subprocess.run(["umount", "-l", mounted.path], check=True)
+    big.proxy.fault = None
+    assert len(big.uploads()) == (0 if at in ("uploads", "completed") else 1)
+    again = big.open()
+    assert read(again, 3) == bytes_of("new")
+    publish(again)
+    check(big, {1: "before", 3: "new"})
+    assert not big.uploads()
+    again.close()
+    assert not own_files(big.folder / "spool")
+
+
+@pytest.mark.parametrize("refusal", [("POST", "uploads=", 501), ("PUT", "partNumber=", 400), ("PUT", "partNumber=", 501)])
+def test_a_server_that_copies_nothing_gets_the_whole(big, refusal):
+    method, word, status = refusal
+    mounted = big.open(damaged=True)
+    big.proxy.fault = lambda asked, path: {"status": status, "code": "NotImplemented"} if asked == method and word in path else None
+    for number in (3, 4):
+        write(mounted, number, f"new {number}")
+        publish(mounted)
+    check(big, {3: "new 3", 4: "new 4"})
+    lines = [line for line in mounted.log_text().splitlines() if "sent as a whole" in line]
+    assert len(lines) == 1, lines

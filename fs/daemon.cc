@@ -182,7 +182,8 @@ class Daemon {
   [[nodiscard]] Result<void> check_spool() const {
     const MountSettings& settings = request_.settings;
     const bool writes = settings.access == MountSettings::Access::kReadWrite;
-    const bool has_spool = request_.source.starts_with("s3://") && writes;
+    const std::string& source = request_.source;
+    const bool has_spool = writes && (source.starts_with("s3://") || source.starts_with("gs://"));
     if (has_spool && settings.allow_other) {
       return fail(Fault::kUnsupported,
                   "options allow_other and rw exclude each other for stores at a server: what is "
@@ -191,7 +192,7 @@ class Daemon {
     const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory;
     if (has_spool || !asked) return {};
     return fail(Fault::kInvalid,
-                "options spool and spool_in_memory are for stores of s3:// with rw only");
+                "options spool and spool_in_memory are for stores of s3:// and gs:// with rw only");
   }
 
   Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {

@@ -23,16 +23,17 @@ class Refusal(Exception):
         self.status, self.code = status, code
 
 
-def signature(method, path, query, headers, names, date, region):
-    """The signature that AWS Signature Version 4 asks for, written without looking at zarrfs."""
+def signature(method, path, query, headers, names, date, region, vendor="AWS4", service="s3"):
+    """The signature that AWS Signature Version 4 asks for, written without looking at zarrfs; Google's has other words."""
+    kind = "x-amz" if vendor == "AWS4" else "x-goog"
     pairs = sorted(part.split("=", 1) if "=" in part else [part, ""] for part in query.split("&") if part)
     canonical = "\n".join([method, path, "&".join("=".join(pair) for pair in pairs),
                            *(f"{name}:{' '.join(headers[name].split())}" for name in names), "", ";".join(names),
-                           headers["x-amz-content-sha256"]])
-    scope = f"{date[:8]}/{region}/s3/aws4_request"
-    text = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-    key = f"AWS4{SECRET}".encode()
-    for part in (date[:8], region, "s3", "aws4_request", text):
+                           headers[f"{kind}-content-sha256"]])
+    scope = f"{date[:8]}/{region}/{service}/{vendor.lower()}_request"
+    text = f"{vendor}-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    key = f"{vendor}{SECRET}".encode()
+    for part in (date[:8], region, service, f"{vendor.lower()}_request", text):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     return key.hex()
 
@@ -76,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refusal(fault["status"], fault.get("code", "Fault"))
             if server.bucket:
                 self.check_signature(path, query)
-                if self.headers["x-amz-content-sha256"] != hashlib.sha256(sent).hexdigest() and not server.anonymous:
+                if not server.anonymous and not server.token and self.headers[f"{server.kind}-content-sha256"] != hashlib.sha256(sent).hexdigest():
                     raise Refusal(400, "XAmzContentSHA256Mismatch")
                 if self.command in ("PUT", "DELETE"):
                     return self.change_object(path, sent, fault)
@@ -94,7 +95,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if "authorization" in self.headers:
                 raise Refusal(400, "Signed")
             return
-        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d+)/([^/]+)/s3/aws4_request,\s*SignedHeaders=([^,]+),\s*Signature=(\w+)",
+        if server.token:
+            if self.headers.get("authorization") != f"Bearer {server.token}":
+                raise Refusal(401, "AuthenticationRequired")
+            return
+        vendor, service, other = ("GOOG4", "storage", "x-amz-") if server.google else ("AWS4", "s3", "x-goog-")
+        if any(name.lower().startswith(other) for name in self.headers):
+            raise Refusal(400, "ExcessHeaderValues")
+        found = re.fullmatch(rf"{vendor}-HMAC-SHA256 Credential=([^/]+)/(\d+)/([^/]+)/{service}/{vendor.lower()}_request,\s*SignedHeaders=([^,]+),\s*Signature=(\w+)",
                              self.headers.get("authorization", ""))
         if not found:
             raise Refusal(403, "AccessDenied")
@@ -102,8 +110,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         if region != server.region:
             raise Refusal(400, "AuthorizationHeaderMalformed")
-        date = headers["x-amz-date"]
-        if key != KEY or signed != signature(self.command, path, query, headers, names.split(";"), date, region):
+        date = headers[f"{server.kind}-date"]
+        if key != KEY or signed != signature(self.command, path, query, headers, names.split(";"), date, region, vendor, service):
             raise Refusal(403, "SignatureDoesNotMatch")
 
     def local(self, path):
@@ -142,6 +150,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             there = os.path.isfile(full)
             if self.command not in server.careless:
                 match = self.headers.get("If-Match")
+                generation = self.headers.get("x-goog-if-generation-match")
+                if server.google and generation is not None and int(generation) != (server.generation(full) if there else 0):
+                    raise Refusal(412, "PreconditionFailed")
                 if there and self.headers.get("If-None-Match") == "*":
                     raise Refusal(412, "PreconditionFailed")
                 if match and not there:
@@ -152,9 +163,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 os.makedirs(os.path.dirname(full), exist_ok=True)
                 with open(full + ".new", "wb") as file:
                     file.write(sent)
-                server.notes[full] = {name: value for name, value in self.headers.items() if name.lower().startswith("x-amz-meta-")}
+                server.notes[full] = {name: value for name, value in self.headers.items() if name.lower().startswith(f"{server.kind}-meta-")}
+                server.generations[full] = max(server.generations.values(), default=1000) + 1
                 os.replace(full + ".new", full)
                 headers["ETag"] = tag_of(full)
+                if server.google:
+                    headers["x-goog-generation"] = str(server.generation(full))
             elif there:
                 os.unlink(full)
                 folder = os.path.dirname(full)
@@ -175,7 +189,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refusal(404, "NoSuchKey")
             with open(full, "rb") as file:
                 whole = file.read()
-            notes = self.server.notes.get(full, {})
+            notes = dict(self.server.notes.get(full, {}))
+            if self.server.google:
+                notes["x-goog-generation"] = str(self.server.generation(full))
         tag = '"' + hashlib.md5(whole).hexdigest() + '"'
         headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(full), usegmt=True), **notes}
         careless = "GET" in self.server.careless
@@ -232,6 +248,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
         self.ranges, self.page, self.delay = True, 1000, 0
         self.fault = None
         self.careless, self.notes, self.changing = (), {}, threading.Lock()
+        self.google, self.kind, self.generations, self.token = False, "x-amz", {}, ""
         self.lock, self.seen, self.sent = threading.Lock(), [], 0
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()
@@ -242,6 +259,12 @@ class ObjectServer(http.server.ThreadingHTTPServer):
 
     def handle_error(self, *_):
         pass  # clients may go away
+
+    def speak_google(self):
+        self.google, self.kind = True, "x-goog"
+
+    def generation(self, full):
+        return self.generations.setdefault(full, 7)
 
     def forget(self):
         with self.lock:

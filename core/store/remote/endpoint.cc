@@ -14,6 +14,9 @@ constexpr const char* kGoogle = "https://storage.googleapis.com";
 constexpr const char* kNoBodyHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+constexpr const char* kUntold =
+    "the server gives an object no version by which it can be told from others";
+
 class WebEndpoint final : public Endpoint {
  public:
   explicit WebEndpoint(Url url) : url_(std::move(url)) {}
@@ -80,15 +83,17 @@ class BucketEndpoint final : public Endpoint {
     ZARRFS_TRY(const AccessKey key, keys_->get());
     const std::string date = amazon_date(static_cast<std::int64_t>(::time(nullptr)) + skew_);
     const std::string body_hash = asked.body == nullptr ? kNoBodyHash : asked.body->hash();
-    request.headers.emplace_back("x-amz-content-sha256", body_hash);
-    request.headers.emplace_back("x-amz-date", date);
+    // Google takes no headers of both kinds in one request.
+    const std::string kind = google() ? "x-goog-" : "x-amz-";
+    request.headers.emplace_back(kind + "content-sha256", body_hash);
+    request.headers.emplace_back(kind + "date", date);
     if (!key.session_token.empty()) {
       request.headers.emplace_back("x-amz-security-token", key.session_token);
     }
     Signable signable{asked.method, path, asked.query, request.headers, body_hash};
     signable.headers.emplace_back("host", host);
-    request.headers.emplace_back("Authorization",
-                                 authorization(signable, key, {region, "s3"}, date));
+    const SigningScope scope{region, google() ? "storage" : "s3", google()};
+    request.headers.emplace_back("Authorization", authorization(signable, key, scope, date));
     return request;
   }
 
@@ -110,8 +115,19 @@ class BucketEndpoint final : public Endpoint {
     return place_.scheme == "gs" ? "the environment (GS_ACCESS_KEY_ID)" : origin;
   }
   [[nodiscard]] bool lists() const override { return true; }
-  [[nodiscard]] bool writes() const override { return place_.scheme == "s3"; }
-  [[nodiscard]] bool puts_parts() const override { return place_.scheme == "s3"; }
+  [[nodiscard]] bool writes() const override { return true; }
+  [[nodiscard]] Result<std::pair<std::string, std::string>> condition(
+      const std::optional<ObjectInfo>& expected) const override {
+    if (!google()) return Endpoint::condition(expected);
+    if (expected && expected->generation.empty()) return fail(Fault::kUnsupported, kUntold);
+    return std::pair<std::string, std::string>("x-goog-if-generation-match",
+                                               expected ? expected->generation : "0");
+  }
+  [[nodiscard]] std::string note_header() const override {
+    return google() ? "x-goog-meta-zarrfs-writes" : Endpoint::note_header();
+  }
+  /// Google's uploads in parts know no conditions.
+  [[nodiscard]] bool puts_parts() const override { return !google(); }
   [[nodiscard]] std::string copy_source(const std::string& key) const override {
     return "/" + percent_encode(place_.bucket, false) + "/" + percent_encode(full_key(key), true);
   }
@@ -147,6 +163,8 @@ class BucketEndpoint final : public Endpoint {
     const std::lock_guard lock(mutex_);
     return region_;
   }
+
+  [[nodiscard]] bool google() const { return place_.scheme == "gs"; }
 
   /// Below the bucket.
   [[nodiscard]] std::string full_key(const std::string& key) const {
@@ -233,6 +251,15 @@ Result<BucketEndpoint::Place> place_of(const Url& url, const RemoteOptions& opti
 }
 
 }  // namespace
+
+Result<std::pair<std::string, std::string>> Endpoint::condition(
+    const std::optional<ObjectInfo>& expected) const {
+  using Header = std::pair<std::string, std::string>;
+  if (!expected) return Header("If-None-Match", "*");
+  const Version& version = expected->version;
+  if (version.weak || !version.tag.starts_with("\"")) return fail(Fault::kUnsupported, kUntold);
+  return Header("If-Match", version.tag);
+}
 
 std::unique_ptr<Endpoint> web_endpoint(const Url& url) {
   return std::make_unique<WebEndpoint>(url);

@@ -9,6 +9,7 @@
 #include "core/store/remote/credentials.h"
 #include "core/store/remote/http.h"
 #include "core/store/remote/listing.h"
+#include "core/store/remote/object_answer.h"
 #include "core/store/remote/options.h"
 #include "core/store/remote/url.h"
 
@@ -46,6 +47,12 @@ class Endpoint {
   [[nodiscard]] virtual bool lists() const { return false; }
   /// Whether objects can be put and removed, on conditions.
   [[nodiscard]] virtual bool writes() const { return false; }
+  /// The header by which a request is done only where `expected` stands, or nothing at all;
+  /// kUnsupported where nothing tells that version from others.
+  [[nodiscard]] virtual Result<std::pair<std::string, std::string>> condition(
+      const std::optional<ObjectInfo>& expected) const;
+  /// The header of the note that a writer leaves with an object.
+  [[nodiscard]] virtual std::string note_header() const { return "x-amz-meta-zarrfs-writes"; }
   /// Whether an object can be put in parts, some of them copied by the server.
   [[nodiscard]] virtual bool puts_parts() const { return false; }
   /// How a header names the object that the server copies from.

@@ -93,4 +93,9 @@ Version version_of(const Headers& headers) {
   return {"", true};
 }
 
+std::string generation_of(const Headers& headers) {
+  const auto told = headers.find("x-goog-generation");
+  return told && parse_whole_number(*told) ? *told : "";
+}
+
 }  // namespace zarrfs

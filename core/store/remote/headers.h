@@ -46,5 +46,7 @@ struct Version {
   bool operator==(const Version&) const = default;
 };
 Version version_of(const Headers& headers);
+/// A whole number, that counts the versions of an object at Google; empty where there is none.
+std::string generation_of(const Headers& headers);
 
 }  // namespace zarrfs

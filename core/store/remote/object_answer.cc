@@ -13,6 +13,7 @@ ObjectInfo info_of(const Headers& headers, std::uint64_t size) {
   ObjectInfo info;
   info.size = size;
   info.version = version_of(headers);
+  info.generation = generation_of(headers);
   const auto date = headers.find("last-modified");
   const auto seconds = date ? parse_http_date(*date) : std::nullopt;
   if (seconds && *seconds < kLatest) info.modified_ns = *seconds * kNanoseconds;

@@ -17,6 +17,7 @@ struct ObjectInfo {
   std::uint64_t size = 0;
   Version version;
   std::int64_t modified_ns = 0;  ///< Since 1970; 0 where it is not told.
+  std::string generation;        ///< Of Google; empty where it is not told.
   bool operator==(const ObjectInfo&) const = default;
 };
 

@@ -28,7 +28,7 @@ struct RemoteOptions {
   double revalidate = 10;  ///< Seconds for which what was seen is taken for what is.
   // Not in the table: mounts have them.
   bool immutable = false;        ///< Nothing in the store changes.
-  bool write = false;            ///< S3 is written to.
+  bool write = false;            ///< Buckets are written to.
   std::string spool;             ///< Directory for what is not at the server yet; empty: the usual.
   bool spool_in_memory = false;  ///< It may lie in memory.
 };

@@ -18,7 +18,8 @@ Result<ObjectInfo> RemoteObjects::put_pieces(const std::string& key, const Piece
                                              const std::optional<ObjectInfo>& expected,
                                              const std::string& note, const UploadWatch& watch) {
   ZARRFS_TRY(const ObjectRequest conditions, conditional("POST", key, expected));
-  ZARRFS_TRY(Multipart upload, Multipart::begin(requester_, key, {{kNoteHeader, note}}));
+  ZARRFS_TRY(Multipart upload,
+             Multipart::begin(requester_, key, {{endpoint().note_header(), note}}));
   auto brought = watch.begun(upload.id());
   if (brought) brought = upload.bring(pieces.parts, pieces.file, pieces.source);
   const auto end = [&](Result<ObjectInfo> result) {

@@ -32,7 +32,7 @@ Result<std::optional<RemoteObjects::Standing>> RemoteObjects::look(const std::st
     table_.keep(key, std::nullopt);
     return std::nullopt;
   }
-  const std::string note = answer.headers.find(kNoteHeader).value_or("");
+  const std::string note = answer.headers.find(endpoint().note_header()).value_or("");
   std::optional<ObjectInfo> info;
   if (request.method == "HEAD") {
     ZARRFS_TRY(info, read_head(answer, url_of(key)));
@@ -51,16 +51,10 @@ Result<ObjectRequest> RemoteObjects::conditional(const std::string& method, cons
   request.method = method;
   request.key = key;
   request.whole_limit = kAnswerText;
-  if (!expected) {
-    request.headers.emplace_back("If-None-Match", "*");
-    return request;
-  }
-  const Version& version = expected->version;
-  if (version.weak || !version.tag.starts_with("\"")) {
-    return fail(Fault::kUnsupported,
-                url_of(key) + ": the server gives it no ETag that tells its versions apart");
-  }
-  request.headers.emplace_back("If-Match", version.tag);
+  auto condition = endpoint().condition(expected);
+  if (!condition)
+    return fail(condition.error().fault, url_of(key) + ": " + condition.error().message);
+  request.headers.push_back(std::move(*condition));
   return request;
 }
 
@@ -98,13 +92,14 @@ Result<ObjectInfo> RemoteObjects::put(const std::string& key,
   }
   ZARRFS_TRY(ObjectRequest request, conditional("PUT", key, expected));
   request.body = body;
-  request.headers.emplace_back(kNoteHeader, note);
+  request.headers.emplace_back(endpoint().note_header(), note);
   const auto answered = [&]() -> Result<std::optional<ObjectInfo>> {
     ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
     if (answer.status != 200) return std::nullopt;
     ObjectInfo made;
     made.size = body->size();
     made.version = version_of(answer.headers);
+    made.generation = generation_of(answer.headers);
     return made;
   };
   return settle(key, note, answered());
@@ -128,6 +123,7 @@ Result<void> RemoteObjects::try_conditions(const std::string& key) {
   ZARRFS_TRY(const ObjectInfo made, put(key, text, std::nullopt, random_digits()));
   ObjectInfo other = made;
   other.version = {kStaleTag, false};
+  other.generation = "1";
   const auto again = put(key, text, std::nullopt, random_digits());
   if (again) return refuse("replaces objects though If-None-Match forbids it");
   if (again.error().fault != Fault::kStale) return fail(again.error());

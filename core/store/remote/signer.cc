@@ -111,14 +111,16 @@ std::string canonical_request(const Signable& request) {
 std::string authorization(const Signable& request, const AccessKey& key, const SigningScope& scope,
                           const std::string& date) {
   const std::string day = date.substr(0, 8);
-  const std::string credential = day + "/" + scope.region + "/" + scope.service + "/aws4_request";
-  const std::string to_sign = "AWS4-HMAC-SHA256\n" + date + "\n" + credential + "\n" +
+  const std::string version = scope.google ? "GOOG4" : "AWS4";
+  const std::string end = scope.google ? "goog4_request" : "aws4_request";
+  const std::string credential = day + "/" + scope.region + "/" + scope.service + "/" + end;
+  const std::string to_sign = version + "-HMAC-SHA256\n" + date + "\n" + credential + "\n" +
                               sha256_hex(canonical_request(request));
-  const Digest of_day = hmac("AWS4" + key.secret, day);
+  const Digest of_day = hmac(version + key.secret, day);
   const Digest of_region = hmac(as_view(of_day), scope.region);
   const Digest of_service = hmac(as_view(of_region), scope.service);
-  const Digest signing = hmac(as_view(of_service), "aws4_request");
-  return "AWS4-HMAC-SHA256 Credential=" + key.id + "/" + credential +
+  const Digest signing = hmac(as_view(of_service), end);
+  return version + "-HMAC-SHA256 Credential=" + key.id + "/" + credential +
          ",SignedHeaders=" + signed_names(canonical_headers(request.headers)) +
          ",Signature=" + hex(hmac(as_view(signing), to_sign));
 }

@@ -34,6 +34,7 @@ struct Signable {
 struct SigningScope {
   std::string region;
   std::string service;
+  bool google = false;  ///< By Google's names for the same: GOOG4-HMAC-SHA256.
 };
 
 /// "20130524T000000Z" of seconds since 1970.

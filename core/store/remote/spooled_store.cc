@@ -115,7 +115,7 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   Result<void> rename(const std::string& from, const std::string& to) override {
     if (!is_own(from)) return refused(Fault::kCrossDevice, from, "has no other names: copy it");
     if (is_own(to)) return spool_->rename(from, to);
-    ZARRFS_TRY(const auto info, objects_->status(to));
+    ZARRFS_TRY(const auto info, status_for_condition(to));
     ZARRFS_CHECK(put_object(from, to, info, note_of(from)));
     return spool_->remove(from);
   }
@@ -124,7 +124,7 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
     if (is_kept_here(path)) return spool_->remove(path);
     Result<void> removed;
     for (int round = 0; round < kRemoveRounds; ++round) {
-      ZARRFS_TRY(const auto info, objects_->status(path));
+      ZARRFS_TRY(const auto info, status_for_condition(path));
       if (!info) return {};
       removed = objects_->remove(path, *info);
       if (removed || removed.error().fault != Fault::kStale) return removed;
@@ -216,10 +216,20 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   /// A successor's name is random: so is the note of what it becomes.
   static std::string note_of(const std::string& path) { return path.substr(path.rfind('-') + 1); }
 
+  /// What is known of it; asked for where a cache on disk told it, which does not keep all that a
+  /// condition needs.
+  Result<std::optional<ObjectInfo>> status_for_condition(const std::string& path) {
+    ZARRFS_TRY(const auto info, objects_->status(path));
+    if (!info || objects_->endpoint().condition(info)) return info;
+    ZARRFS_TRY(const auto standing, objects_->look(path));
+    if (!standing) return std::nullopt;
+    return standing->info;
+  }
+
   Result<std::optional<ObjectInfo>> expected_object(const std::string& path,
                                                     const FileIdentity& expected) {
     if (expected == FileIdentity{}) return std::nullopt;
-    ZARRFS_TRY(const auto info, objects_->status(path));
+    ZARRFS_TRY(const auto info, status_for_condition(path));
     if (info && identity(path, *info) == expected) return info;
     return fail(Fault::kStale, objects_->url_of(path) + ": another version stands there now");
   }

@@ -60,8 +60,11 @@ void add_condition(ObjectRequest& request, const ObjectInfo& info, bool unless) 
   const Version& version = info.version;
   constexpr std::string_view kModified = "modified ";
   if (version.tag.starts_with(kModified)) {
-    request.headers.emplace_back(unless ? "If-Modified-Since" : "If-Unmodified-Since",
-                                 version.tag.substr(kModified.size()));
+    // A date goes with the bytes, and is compared then: servers that know parts of a second take
+    // If-Unmodified-Since with their own date for a failure.
+    if (unless) {
+      request.headers.emplace_back("If-Modified-Since", version.tag.substr(kModified.size()));
+    }
   } else if (!version.tag.empty() && (unless || !version.weak)) {
     request.headers.emplace_back(unless ? "If-None-Match" : "If-Match", version.tag);
   }

@@ -88,8 +88,16 @@ Result<void> Moves::move_stored(const std::string& from, const Directory& direct
   return {};
 }
 
-Result<void> Moves::move_directory(const std::string& from, const Directory& directory,
-                                   const Name& target) {
+Result<bool> Moves::leads(const Way& way, const Name& source, const Name& target) {
+  ZARRFS_TRY(const Directory directory, names_.directory_of(way.parent));
+  ZARRFS_TRY(const Directory new_directory, names_.directory_of(way.new_parent));
+  return join_path(directory.path(), std::string(way.name)) == source.path &&
+         join_path(new_directory.path(), std::string(way.new_name)) == target.path;
+}
+
+Result<std::optional<bool>> Moves::move_directory(const Way& way, const Name& source,
+                                                  const Directory& directory, const Name& target) {
+  const std::string& from = source.store_path;
   if (target.kind != NameKind::kPassThrough || directory.state->kind == NodeState::Kind::kArray) {
     return refused(Fault::kInvalid, target.path, "a directory cannot be moved here");
   }
@@ -98,6 +106,10 @@ Result<void> Moves::move_directory(const std::string& from, const Directory& dir
   ZARRFS_CHECK(
       parts_.shared.writes->commit_below(from));  // most of it while chunks may still be put
   const auto moving = parts_.move_gate.moving();
+  ZARRFS_TRY(const bool found_so, leads(way, source, target));
+  if (!found_so) return std::nullopt;
+  ZARRFS_TRY(const auto there, parts_.shared.store->status(from));
+  if (!there) return false;
   std::optional<PathChanges::Change> change;
   const std::string& to = target.store_path;
   ZARRFS_CHECK(parts_.editor.move(from, to, [&]() -> Result<void> {
@@ -114,7 +126,7 @@ Result<void> Moves::move_directory(const std::string& from, const Directory& dir
   }
   parts_.overlay.moved(from, to);
   parts_.creation_gate.moved(from, to);
-  return {};
+  return true;
 }
 
 Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_parent,
@@ -150,10 +162,11 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
   if (S_ISDIR(status->st_mode)) {
     if (creation.owns_lock()) creation.unlock();  // it waits for changes of documents
     putting.unlock();
-    ZARRFS_CHECK(move_directory(source.store_path, new_directory, target));
-  } else {
-    ZARRFS_CHECK(move_stored(source.store_path, new_directory, target, false, std::move(alone)));
+    ZARRFS_TRY(const auto moved,
+               move_directory({parent, name, new_parent, new_name}, source, new_directory, target));
+    return moved ? *moved : rename(parent, name, new_parent, new_name, replace);
   }
+  ZARRFS_CHECK(move_stored(source.store_path, new_directory, target, false, std::move(alone)));
   return true;
 }
 

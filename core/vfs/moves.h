@@ -2,6 +2,7 @@
 // directories. Thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,8 +39,17 @@ class Moves {
                              const Directory& directory, const Name& target);
   Result<void> move_stored(const std::string& from, const Directory& directory, const Name& target,
                            bool keep, ExclusiveCreation alone);
-  Result<void> move_directory(const std::string& from, const Directory& directory,
-                              const Name& target);
+  struct Way {
+    NodeId parent = 0;
+    std::string_view name;
+    NodeId new_parent = 0;
+    std::string_view new_name;
+  };
+  /// Nothing where one of the two directories has another path than when they were found.
+  Result<std::optional<bool>> move_directory(const Way& way, const Name& source,
+                                             const Directory& directory, const Name& target);
+  /// Whether `way` still leads from `source` to `target`. The caller holds the move gate.
+  Result<bool> leads(const Way& way, const Name& source, const Name& target);
   /// Makes `bytes`, written at `modified`, the chunk or document `target`.
   Result<void> take_bytes(const Directory& directory, const Name& target, ByteView bytes,
                           const struct timespec& modified, ExclusiveCreation alone);

@@ -99,6 +99,35 @@ TEST_F(ViewMoves, NoChunkIsAcknowledgedInAnArrayThatIsRemoved) {
   EXPECT_FALSE(*store_->status("a"));
 }
 
+// The group may get another name between finding the array in it and moving it.
+TEST_F(ViewMoves, AnArrayIsMovedWhileItsGroupIs) {
+  store_->write_file("g/zarr.json", R"({"zarr_format":3,"node_type":"group","attributes":{}})");
+  store_->write_file("g/a/zarr.json", ArrayPlan().document().dump());
+  open();
+  const NodeId group = (*shown_->find("g"))->id;
+  std::atomic<bool> done{false};
+  auto groups = std::async(std::launch::async, [&] {
+    for (bool away = false; !done.load(); away = !away) {
+      const auto moved =
+          view().rename(kRootNode, away ? "h" : "g", kRootNode, away ? "g" : "h", true);
+      if (!moved || !*moved) return moved ? Error{Fault::kStale, "absent"} : moved.error();
+    }
+    return Error{Fault::kStale, ""};
+  });
+  bool away = false;
+  int rounds = 0;
+  for (; rounds < 1000; ++rounds) {
+    const auto moved = view().rename(group, away ? "b" : "a", group, away ? "a" : "b", true);
+    if (!moved && moved.error().fault == Fault::kStale) continue;  // the kernel looks it up again
+    EXPECT_TRUE(moved) << "round " << rounds << ": " << moved.error().message;
+    EXPECT_TRUE(moved && *moved) << "round " << rounds;
+    if (!moved || !*moved) break;
+    away = !away;
+  }
+  done = true;
+  EXPECT_EQ(groups.get().message, "");
+}
+
 // Two programs agree on who writes a chunk by a lock on "0.0.__lock", which becomes the chunk: who
 // waited for it compares the file it opened with the one that has the name now.
 TEST_F(ViewMoves, AFileThatIsRenamedWhileItIsOpenedIsNeverTheNextOneOfItsName) {

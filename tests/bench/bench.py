@@ -1,5 +1,6 @@
 """What the row groups share: the programs, the scratch directory, how much is measured, and the document that is written."""
 import argparse
+import functools
 import os
 import re
 import shlex
@@ -11,19 +12,26 @@ import tempfile
 
 from data import Mount
 from measure import can_drop_caches, machine
+from transports import chosen
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+TRANSPORTS = "off,on"
 
 
 class Bench:
     def __init__(self, options):
         self.daemon = os.path.realpath(options.daemon)
         self.reader = os.path.join(os.path.dirname(self.daemon), "tests", "bench_reader")
-        self.short, self.rounds = options.short, options.rounds
+        self.short, self.rounds, self.asked_transports = options.short, options.rounds, options.transports
         self.venvs = os.environ.get("ZARRFS_VENVS", os.path.join(ROOT, "build", "venvs"))
         self.scratch = tempfile.mkdtemp(prefix="zarrfs-bench-", dir=options.scratch)
         self.made, self.mounts, self.checksums = {}, [], {}
+
+    @functools.cached_property
+    def transports(self):
+        """{way: the mount option for it} of those that are asked for and offered."""
+        return chosen(self.asked_transports)
 
     def say(self, text):
         print(text, file=sys.stderr, flush=True)
@@ -84,6 +92,8 @@ def command_line(options, program):
         parts.append("--short")
     if options.rounds != 5:
         parts += ["--rounds", str(options.rounds)]
+    if options.transports != TRANSPORTS:
+        parts += ["--transports", options.transports]
     return shlex.join(parts)
 
 
@@ -104,6 +114,8 @@ def parse(description, groups):
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these: " + ", ".join(groups))
     parser.add_argument("--short", action="store_true", help="less data and fewer cases")
     parser.add_argument("--rounds", type=int, default=5, help="how often each side is measured")
+    parser.add_argument("--transports", default=TRANSPORTS, metavar="off,on",
+                        help="values of the mount option io_uring= for floor and chunks, in turn; both, where the kernel offers it, if not given")
     parser.add_argument("--scratch", metavar="DIR", help="where data and mounts are made, some GB; the temporary directory if not given")
     parser.add_argument("--write", metavar="FILE", help="a document whose sections are replaced by the tables")
     return parser.parse_args()

@@ -50,8 +50,16 @@ def pick(seconds, side, state):
     return [one[state] for one in seconds[side]]
 
 
+def mounts_of(bench):
+    """{name: mount options}, with the transport in the name where there is more than one."""
+    if len(bench.transports) == 1:
+        return {name: f"{options},{option}" for name, options in MOUNTS.items() for option in bench.transports.values()}
+    return {f"{name}, {way}": f"{options},{option}" for name, options in MOUNTS.items() for way, option in bench.transports.items()}
+
+
 def chunks(bench):
-    header = ["chunk", "walk", "readers", "native, a chunk", *(f"mount ({name}) / native" for name in MOUNTS)]
+    mounts = mounts_of(bench)
+    header = ["chunk", "walk", "readers", "native, a chunk", *(f"mount ({name}) / native" for name in mounts)]
     tables = {"cold": Table("Everything cold:", header),
               "first": Table("Native files and shards in the page cache, never read through the mount:", header),
               "again": Table("Second read:", header)}
@@ -63,13 +71,13 @@ def chunks(bench):
             for readers in (1, 4) if bench.short else (1, 2, 4, 8):
                 bench.say(f"  {size}, {walk}, {readers} readers")
                 sides = {"native": native_passes(bench, native, names, readers)}
-                for name, options in MOUNTS.items():
+                for name, options in mounts.items():
                     sides[name] = mount_passes(bench, bench.mount(store, options), names, readers)
                 seconds = alternate(sides, bench.rounds)
                 for state, table in tables.items():
                     base = pick(seconds, "native", "cold" if state == "cold" else "cached")
                     table.add(size, walk, readers, median(base, grid.count),
-                              *(ratio(pick(seconds, name, state), base) for name in MOUNTS))
+                              *(ratio(pick(seconds, name, state), base) for name in mounts))
         bench.forget("native-" + key, "store-" + key)
     return list(tables.values())
 

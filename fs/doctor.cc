@@ -191,6 +191,8 @@ const std::vector<Check>& doctor_checks() {
        "one"},
       {"trial", look_at_trial,
        "first mend what is wrong above; a container needs the right to mount (CAP_SYS_ADMIN)"},
+      {"speed", look_at_speed,
+       "where `trial` is good and io_uring is not: mount with -o io_uring=off, and tell us"},
   };
   return table;
 }

@@ -1,5 +1,5 @@
 // What this machine has and lacks for mounting. Each check looks at one thing and changes nothing,
-// but for `trial`, which mounts an empty file system on a temporary folder for a moment.
+// but for `trial` and `speed`, which mount a file system on a temporary folder for a moment.
 // One thread at a time.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Machine {
   std::string root;                ///< Put before each absolute path; empty: the real ones.
   std::string search_path;         ///< As in PATH.
   bool privileged = false;         ///< Whether mounting needs no fusermount3.
-  std::string temporary = "/tmp";  ///< Where `trial` mounts.
+  std::string temporary = "/tmp";  ///< Where `trial` and `speed` mount.
 };
 
 /// The one that the program runs on.
@@ -41,6 +41,8 @@ const std::vector<Check>& doctor_checks();
 
 /// Mounts an empty file system for a moment: see doctor_trial.cc.
 Finding look_at_trial(const Machine& machine);
+/// Reads files through mounts by each transport: see doctor_speed.cc.
+Finding look_at_speed(const Machine& machine);
 /// zarrfs mounts whose daemon has died or does not answer: see doctor_trial.cc.
 Finding look_at_mounts(const Machine& machine);
 

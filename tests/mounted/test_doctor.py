@@ -1,6 +1,10 @@
 """zarrfs doctor on the real machine: a mount that lives is good, one whose daemon was killed is found."""
 import json
+import os
+import re
+import signal
 import subprocess
+import time
 
 from conftest import DAEMON, kill
 
@@ -27,3 +31,39 @@ def test_a_dead_mount_is_found_and_umount_removes_it(mount, golden):
     assert found["verdict"] == "wrong" and f"{mounted.path} (its daemon is gone)" in found["found"]
     subprocess.run([DAEMON, "umount", mounted.path], check=True, timeout=60)
     assert f"{mounted.path} (" not in checks()["mounts"]["found"]
+
+
+def test_reading_is_measured_by_each_transport_that_the_kernel_offers():
+    before = set(os.listdir("/sys/fs/fuse/connections"))
+    found = checks()["speed"]
+    assert found["verdict"] == "good", found
+    try:
+        with open("/sys/module/fuse/parameters/enable_uring") as text:
+            offered = text.read().strip()
+    except FileNotFoundError:
+        offered = ""
+    end = {"Y": r", \d+ us over io_uring \(\d+\.\d\d\)",
+           "N": "; what io_uring gains can be measured once fuse.enable_uring is set",
+           "": "; this kernel has no FUSE over io_uring"}[offered]
+    assert re.fullmatch(r"a file of 4 KiB takes \d+ us by /dev/fuse" + end, found["found"])
+    assert set(os.listdir("/sys/fs/fuse/connections")) <= before
+
+
+def test_mounts_that_do_not_answer_are_given_up():
+    """Each process that doctor starts is stopped: it ends all the same, and leaves neither processes nor connections."""
+    before = set(os.listdir("/sys/fs/fuse/connections"))
+    doctor = subprocess.Popen([DAEMON, "doctor", "--json"], stdout=subprocess.PIPE, text=True)
+    stopped = set()
+    end = time.monotonic() + 100
+    while doctor.poll() is None and time.monotonic() < end:
+        with open(f"/proc/{doctor.pid}/task/{doctor.pid}/children") as text:
+            new = set(map(int, text.read().split())) - stopped
+        for child in new:
+            os.kill(child, signal.SIGSTOP)
+        stopped |= new
+        time.sleep(0.002)
+    found = {check["name"]: check for check in json.loads(doctor.communicate(timeout=10)[0])["checks"]}
+    assert found["speed"]["verdict"] == "limited", found["speed"]
+    assert "could not be read in time" in found["speed"]["found"]
+    assert stopped and not any(os.path.exists(f"/proc/{child}") for child in stopped)
+    assert set(os.listdir("/sys/fs/fuse/connections")) <= before

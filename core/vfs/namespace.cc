@@ -159,8 +159,7 @@ Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& direct
                                                          const std::string& name) {
   const NodeState& state = *directory.state;
   const std::string shown_path = join_path(directory.path(), name);
-  if (const StagedPointer file = parts_.staged.find(shown_path);
-      file != nullptr && file->kind() == StagedFile::Kind::kTemporary) {
+  if (const StagedPointer file = parts_.staged.find_temporary(shown_path)) {
     return entries_.of_staged(file, std::nullopt);
   }
   if (directory.prefix) {

@@ -63,7 +63,7 @@ class StagedFile {
   std::optional<NodeId> node;
   std::chrono::steady_clock::time_point idle_since{};
 
-  /// Changed under mutex and StagedTable's lock.
+  /// Changed under mutex and StagedTable's lock, read under one of them.
   std::string directory;  ///< Of the store: the array, or the node a document
                           ///< belongs to.
   [[nodiscard]] Kind kind() const { return kind_; }

@@ -29,6 +29,14 @@ StagedPointer StagedTable::find(const std::string& key) const {
   return found == by_key_.end() ? nullptr : found->second;
 }
 
+StagedPointer StagedTable::find_temporary(const std::string& key) const {
+  if (empty()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  const bool any = found != by_key_.end();
+  return any && found->second->kind() == StagedFile::Kind::kTemporary ? found->second : nullptr;
+}
+
 StagedPointer StagedTable::find(std::uint64_t number) const {
   if (empty()) return nullptr;
   const std::lock_guard lock(mutex_);

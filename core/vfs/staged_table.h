@@ -22,6 +22,8 @@ class StagedTable {
 
   [[nodiscard]] StagedPointer make(StagedFile::Kind kind);
   [[nodiscard]] StagedPointer find(const std::string& key) const;
+  /// The same where it is a temporary file.
+  [[nodiscard]] StagedPointer find_temporary(const std::string& key) const;
   [[nodiscard]] StagedPointer find(std::uint64_t number) const;
   /// For a program that opens a temporary file which was renamed or removed since it was looked up:
   /// a file of the same number without a name. Null where no file of this number has left lately,

@@ -93,6 +93,7 @@ class User {
       case 14: return note(view_.publish());
       case 15: return truncate();
       case 16: return attributes();
+      case 17: return read(join_path(array(), temporary_name()));
       default: return read(chunk_name());
     }
   }
@@ -167,15 +168,19 @@ class User {
     const std::string path = chunk_name();
     const auto directory = directory_of(path);
     if (!directory) return;
-    const std::string temporary = "t" + std::to_string(random_() % 4) + ".partial";
+    const std::string temporary = temporary_name();
     const auto created = view_.create(directory->id, temporary, O_CREAT | O_WRONLY, 0644);
     note(created);
     if (!created) return;
     const Bytes bytes = value();
     note(created->file->resize(0));
-    write_to(*created->file, bytes);
+    const bool still_open = random_() % 2 == 0;
+    still_open ? note(created->file->write(0, bytes)) : write_to(*created->file, bytes);
     note(view_.rename(directory->id, temporary, directory->id, name_of(path), true));
+    if (still_open) write_to(*created->file, bytes);
   }
+
+  std::string temporary_name() { return "t" + std::to_string(random_() % 4) + ".partial"; }
 
   void link() {
     const std::string path = chunk_name();

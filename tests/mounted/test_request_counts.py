@@ -1,0 +1,89 @@
+"""What reading at a server costs in requests and bytes, which does not depend on the machine: 256 MiB in 64 shards of 64 chunks, as in tests/bench/remote."""
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import struct
+
+import pytest
+from object_server import ObjectServer
+from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
+
+CHUNK, CHUNKS, SHARDS = 32 * 32 * 32 * 2, 64, 64
+ALL = CHUNK * CHUNKS * SHARDS
+
+
+@pytest.fixture
+def server(tmp_path):
+    store = tmp_path / "disk/array.zarr"
+    os.makedirs(store)
+    (store / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [512] * 3, "data_type": "uint16", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [128] * 3}}, "chunk_key_encoding": {"name": "default"},
+        "codecs": [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [32] * 3, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+            "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "index_location": "end"}}]}))
+    with open(tmp_path / "shard", "wb") as file:
+        file.write(random.Random(1).randbytes(CHUNK * CHUNKS))
+        file.write(b"".join(struct.pack("<QQ", number * CHUNK, CHUNK) for number in range(CHUNKS)))
+    for at in itertools.product("0123", repeat=3):
+        path = store.joinpath("c", *at)
+        os.makedirs(path.parent, exist_ok=True)
+        os.link(tmp_path / "shard", path)
+    made = ObjectServer(tmp_path / "disk", "bucket")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mounted(server, mount):
+    return mount("s3://bucket/array.zarr", f"view=v3,immutable,{bucket_options(server)}")
+
+
+def read(mounted, chunks, threads=10):
+    """All of them, as zarr-python 3 asks for them: some at once, in C order."""
+    def one(at):
+        with open(mounted / "c/{}/{}/{}".format(*at), "rb", buffering=0) as file:
+            assert len(file.read()) == CHUNK
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(one, chunks))
+
+
+def costs(server, requests, megabytes):
+    seen, sent = len(server.seen), server.sent
+    print(f"{seen} requests, {sent / 1e6:.1f} MB")
+    assert seen <= requests and sent <= megabytes * 1e6, (seen, sent)
+    server.forget()
+
+
+def test_one_chunk(server, mounted):
+    read(mounted, [(5, 6, 7)])
+    costs(server, 7, 0.15)
+
+
+def test_random_chunks_one_after_the_other(server, mounted):
+    chance = random.Random(5)
+    chunks = [tuple(chance.randrange(16) for _ in range(3)) for _ in range(100)]
+    read(mounted, chunks, threads=1)
+    costs(server, 165, 14)
+    read(mounted, chunks, threads=1)
+    costs(server, 0, 0)
+
+
+def test_a_plane(server, mounted):
+    plane = [(8, y, z) for y in range(16) for z in range(16)]
+    read(mounted, plane)
+    costs(server, 100, 18)
+    read(mounted, plane)
+    costs(server, 0, 0)
+
+
+def test_all_of_it(server, mounted):
+    read(mounted, itertools.product(range(16), repeat=3))
+    costs(server, 450, 1.02 * ALL / 1e6)
+
+
+def test_all_names(server, mounted):
+    assert sum(len(names) for _, _, names in os.walk(mounted / "c")) == CHUNKS * SHARDS
+    costs(server, 100, 1)

@@ -253,7 +253,7 @@ TEST(DiskCache, KeepsBytesForTheNextRunAndNeverWrongOnes) {
   const auto open = [&](std::uint64_t bytes) {
     return std::move(*DiskCache::open(directory.path(), bytes));
   };
-  ObjectInfo info{90, {"\"t\"", false}, 5};
+  ObjectInfo info{90, {"\"t\"", false}, 5, {}};
   {
     const auto cache = open(1U << 20U);
     cache->keep("a", 10, numbers(10, 20));

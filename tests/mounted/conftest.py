@@ -154,12 +154,12 @@ def daemon():
 
 @pytest.fixture
 def mount(tmp_path):
-    """mount(source, options="", damaged=False) -> Mount; unmounted and its log checked when the test ends."""
+    """mount(source, options="", damaged=False, prefix=()) -> Mount; unmounted and its log checked when the test ends."""
     mounts = []
 
-    def make(source, options="", damaged=False):
+    def make(source, options="", damaged=False, prefix=()):
         number = len(mounts)
-        mounts.append(Mount(source, tmp_path / f"mnt{number}", tmp_path / f"log{number}", options, damaged))
+        mounts.append(Mount(source, tmp_path / f"mnt{number}", tmp_path / f"log{number}", options, damaged, prefix))
         return mounts[-1]
 
     yield make

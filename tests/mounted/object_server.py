@@ -237,8 +237,8 @@ class ObjectServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, root, bucket="", certificate=None):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, root, bucket="", certificate=None, host="127.0.0.1"):
+        super().__init__((host, 0), Handler)
         self.scheme = "https" if certificate else "http"
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

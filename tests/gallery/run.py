@@ -75,6 +75,24 @@ def ome_zarr(zarrfs, folder, picture):
         return run(python, os.path.join(HERE, "show_ome.py"), path, picture)
 
 
+def web(zarrfs, folder, picture):
+    """The same image by its URL, from a web server: the same picture."""
+    sys.path.insert(0, os.path.join(ROOT, "tests", "mounted"))
+    import nginx
+    if not nginx.program():
+        raise Missing("nginx is not installed")
+    python, script = python_of("omeview"), os.path.join(HERE, "show_ome.py")
+    local = os.path.join(folder, "local.png")
+    with Mounted(zarrfs, BRAIN, "profile=ome") as path:
+        run(python, script, path, local)
+    with nginx.Nginx(os.path.dirname(BRAIN), os.path.join(folder, "nginx")) as server:
+        with Mounted(zarrfs, f"{server.url}/brain.ome.zarr", f"profile=ome,ca_file={server.certificate}") as path:
+            said = run(python, script, path, picture).strip()
+        with open(picture, "rb") as one, open(local, "rb") as other:
+            assert one.read() == other.read(), "another picture than of the directory"
+        return f"{said} over TLS, in {server.log('access.log').count('GET')} requests; the picture is the same as of the directory"
+
+
 def geotiff(zarrfs, folder, picture):
     translate, info = program("gdal_translate"), program("gdalinfo")
     tiff = os.path.join(folder, "temperature.tif")
@@ -151,7 +169,7 @@ def segmentation(zarrfs, folder, picture):
     return said
 
 
-SHOWS = {"ome-zarr": ome_zarr, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer,
+SHOWS = {"ome-zarr": ome_zarr, "web": web, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer,
          "segmentation": segmentation}
 
 

@@ -1,6 +1,6 @@
 #include "fs/commands.h"
 
-#include "fs/doctor_command.h"
+#include "fs/doctor/doctor_command.h"
 #include "fs/mount_command.h"
 #include "fs/mounts_command.h"
 #include "fs/sync_command.h"

@@ -2,7 +2,7 @@
 
 #include "core/cli/exit_code.h"
 #include "fs/commands.h"
-#include "fs/options.h"
+#include "fs/options/options.h"
 
 namespace zarrfs {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/cli/command.h"
-#include "fs/daemon.h"
+#include "fs/session/daemon.h"
 
 namespace zarrfs {
 

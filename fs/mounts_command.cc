@@ -4,7 +4,7 @@
 
 #include "core/base/json.h"
 #include "core/cli/exit_code.h"
-#include "fs/mount_table.h"
+#include "fs/mounts/mount_table.h"
 
 namespace zarrfs {
 

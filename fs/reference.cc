@@ -1,7 +1,7 @@
 #include "core/base/json.h"
 #include "core/base/version.h"
 #include "core/present/profile.h"
-#include "fs/options.h"
+#include "fs/options/options.h"
 #include "fs/program.h"
 
 namespace zarrfs {

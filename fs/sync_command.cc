@@ -1,8 +1,8 @@
 #include "fs/sync_command.h"
 
 #include "core/cli/exit_code.h"
-#include "fs/mount_table.h"
-#include "fs/publish.h"
+#include "fs/mounts/mount_table.h"
+#include "fs/requests/publish.h"
 
 namespace zarrfs {
 

@@ -12,11 +12,11 @@
 #include "core/base/fd.h"
 #include "core/base/json.h"
 #include "core/cli/exit_code.h"
-#include "fs/front_end.h"
-#include "fs/holders.h"
-#include "fs/mount_table.h"
-#include "fs/option_values.h"
-#include "fs/publish.h"
+#include "fs/mounts/holders.h"
+#include "fs/mounts/mount_table.h"
+#include "fs/options/option_values.h"
+#include "fs/requests/front_end.h"
+#include "fs/requests/publish.h"
 
 namespace zarrfs {
 namespace {

@@ -1,17 +1,17 @@
 // zarrfs compact: takes the dead space out of shards.
 #include <mutex>
 
+#include "core/metadata/grid.h"
 #include "core/write/shard_builder.h"
-#include "core/zarr/grid.h"
 #include "core/zarr/other_file.h"
-#include "tools/alone.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
-#include "tools/parallel.h"
-#include "tools/scan.h"
-#include "tools/source.h"
-#include "tools/target.h"
+#include "tools/shared/alone.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/parallel.h"
+#include "tools/shared/scan.h"
+#include "tools/shared/source.h"
+#include "tools/shared/target.h"
 
 namespace zarrfs::tools {
 namespace {

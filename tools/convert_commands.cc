@@ -1,10 +1,10 @@
 // zarrfs shard, unshard, reshard: from plain stores to sharded ones and back.
 #include "core/store/open_store.h"
 #include "tools/commands.h"
-#include "tools/convert.h"
-#include "tools/numbers.h"
-#include "tools/parallel.h"
-#include "tools/source.h"
+#include "tools/convert/convert.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/parallel.h"
+#include "tools/shared/source.h"
 
 namespace zarrfs::tools {
 namespace {

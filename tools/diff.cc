@@ -3,14 +3,14 @@
 #include <map>
 #include <mutex>
 
-#include "core/zarr/grid.h"
+#include "core/metadata/grid.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
-#include "tools/parallel.h"
-#include "tools/region.h"
-#include "tools/source.h"
-#include "tools/stored_shards.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/parallel.h"
+#include "tools/shared/region.h"
+#include "tools/shared/source.h"
+#include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
 namespace {

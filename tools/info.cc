@@ -3,12 +3,12 @@
 
 #include "core/zarr/shard_form.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
-#include "tools/parallel.h"
-#include "tools/scan.h"
-#include "tools/shown.h"
-#include "tools/source.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/parallel.h"
+#include "tools/shared/scan.h"
+#include "tools/shared/shown.h"
+#include "tools/shared/source.h"
 
 namespace zarrfs::tools {
 namespace {

@@ -1,13 +1,13 @@
 // zarrfs map: a picture of an array's chunk grid along two axes.
 #include <algorithm>
 
-#include "tools/chunk_map.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
-#include "tools/parallel.h"
-#include "tools/scan.h"
-#include "tools/source.h"
+#include "tools/picture/chunk_map.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/parallel.h"
+#include "tools/shared/scan.h"
+#include "tools/shared/source.h"
 
 namespace zarrfs::tools {
 namespace {

@@ -1,9 +1,10 @@
 // zarrfs recover: puts the writes that an earlier mount left behind into their shards.
 #include "core/base/file_limit.h"
-#include "core/vfs/view.h"
-#include "core/write/write_buffer.h"
+#include "core/log/log.h"
+#include "core/vfs/open_view.h"
+#include "core/view/view.h"
 #include "tools/commands.h"
-#include "tools/console.h"
+#include "tools/shared/console.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -39,7 +40,7 @@ class Recover final : public Command {
     ViewOptions options;
     options.writing = Writing{};
     options.log = [&console](ViewOptions::Level, const std::string& line) { console.say(line); };
-    ZARRFS_TRY(const auto view, View::open(std::move(store), options));
+    ZARRFS_TRY(const auto view, open_view(std::move(store), options));
     auto closed = view->close();
     std::vector<Unpublished> left = view->unpublished();
     if (!closed && left.empty()) return fail(std::move(closed.error()));

@@ -6,15 +6,15 @@
 #include <fstream>
 
 #include "core/base/base64.h"
+#include "core/metadata/grid.h"
 #include "core/store/open_store.h"
 #include "core/store/zip/zip_store.h"
-#include "core/zarr/grid.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/shown.h"
-#include "tools/source.h"
-#include "tools/stored_place.h"
-#include "tools/stored_shards.h"
+#include "tools/shared/console.h"
+#include "tools/shared/shown.h"
+#include "tools/shared/source.h"
+#include "tools/shared/stored_place.h"
+#include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
 namespace {

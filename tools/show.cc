@@ -4,11 +4,11 @@
 #include "core/base/json.h"
 #include "core/zarr/shard_form.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
-#include "tools/slice.h"
-#include "tools/source.h"
-#include "tools/terminal.h"
+#include "tools/picture/slice.h"
+#include "tools/picture/terminal.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/source.h"
 
 namespace zarrfs::tools {
 namespace {

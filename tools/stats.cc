@@ -7,9 +7,9 @@
 
 #include "core/base/json.h"
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
 #include "tools/prometheus.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
 
 namespace zarrfs::tools {
 namespace {

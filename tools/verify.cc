@@ -1,10 +1,10 @@
 // zarrfs verify: looks for damage in every shard of a store.
 #include "tools/commands.h"
-#include "tools/console.h"
-#include "tools/numbers.h"
-#include "tools/parallel.h"
-#include "tools/scan.h"
-#include "tools/source.h"
+#include "tools/shared/console.h"
+#include "tools/shared/numbers.h"
+#include "tools/shared/parallel.h"
+#include "tools/shared/scan.h"
+#include "tools/shared/source.h"
 
 namespace zarrfs::tools {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/zarr/chunk_key.h"
-#include "core/zarr/grid.h"
+#include "core/metadata/chunk_key.h"
+#include "core/metadata/grid.h"
 #include "core/zarr/layout.h"
 
 namespace zarrfs {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/zarr/metadata.h"
+#include "core/metadata/metadata.h"
 
 namespace zarrfs {
 

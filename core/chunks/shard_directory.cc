@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/metadata/chunk_key.h"
 #include "core/store/object_store.h"
-#include "core/zarr/chunk_key.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {

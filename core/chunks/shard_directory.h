@@ -15,8 +15,8 @@
 
 #include "core/base/result.h"
 #include "core/chunks/chunk_names.h"
+#include "core/metadata/metadata.h"
 #include "core/store/store.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

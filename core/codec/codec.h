@@ -16,7 +16,7 @@
 #include "core/base/bytes.h"
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/codec/data_type.h"
+#include "core/types/data_type.h"
 
 namespace zarrfs {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/zarr/json_fields.h"
+#include "core/metadata/json_fields.h"
 #include "core/zarr/layout.h"
 
 namespace zarrfs {

@@ -10,7 +10,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/zarr/json_fields.h"
+#include "core/metadata/json_fields.h"
 
 namespace zarrfs {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "core/formats/format.h"
+#include "core/metadata/chunk_key.h"
 #include "core/store/part_file.h"
 #include "core/store/store_users.h"
-#include "core/zarr/chunk_key.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {

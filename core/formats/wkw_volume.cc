@@ -13,8 +13,8 @@
 #include "core/formats/told.h"
 #include "core/formats/voxel_chunk.h"
 #include "core/formats/wkw.h"
+#include "core/metadata/chunk_key.h"
 #include "core/store/part_file.h"
-#include "core/zarr/chunk_key.h"
 #include "core/zarr/layout.h"
 #include "core/zarr/tree.h"
 

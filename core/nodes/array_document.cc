@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "core/codec/codec.h"
+#include "core/metadata/chunk_key.h"
+#include "core/metadata/v2_metadata.h"
 #include "core/present/presentation.h"
-#include "core/zarr/chunk_key.h"
 #include "core/zarr/layout.h"
 #include "core/zarr/shard_form.h"
 #include "core/zarr/tree.h"
-#include "core/zarr/v2_metadata.h"
 
 namespace zarrfs {
 

@@ -9,9 +9,9 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
+#include "core/metadata/metadata.h"
 #include "core/present/profile.h"
 #include "core/present/view_options.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

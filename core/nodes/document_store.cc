@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/base/json_numbers.h"
-#include "core/write/ownership.h"
-#include "core/write/whole_file.h"
+#include "core/log/ownership.h"
+#include "core/log/whole_file.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {

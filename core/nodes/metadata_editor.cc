@@ -7,10 +7,10 @@
 #include "core/base/json_numbers.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/chunks/chunk_names.h"
+#include "core/log/whole_file.h"
+#include "core/metadata/v2_metadata.h"
 #include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
-#include "core/write/whole_file.h"
-#include "core/zarr/v2_metadata.h"
 #include "core/zarr/zvf.h"
 
 namespace zarrfs {

@@ -6,8 +6,8 @@
 
 #include "core/base/hash.h"
 #include "core/chunks/zstd_frames.h"
+#include "core/metadata/v2_metadata.h"
 #include "core/nodes/survey.h"
-#include "core/zarr/v2_metadata.h"
 
 namespace zarrfs {
 

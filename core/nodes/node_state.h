@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/chunks/array_view.h"
-#include "core/nodes/node_id.h"
 #include "core/present/level_names.h"
 #include "core/store/store.h"
+#include "core/view/node_id.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {

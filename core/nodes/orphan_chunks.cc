@@ -4,7 +4,7 @@
 
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_names.h"
-#include "core/write/whole_file.h"
+#include "core/log/whole_file.h"
 
 namespace zarrfs {
 

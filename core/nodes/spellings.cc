@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "core/metadata/v2_metadata.h"
 #include "core/zarr/tree.h"
-#include "core/zarr/v2_metadata.h"
 
 namespace zarrfs {
 

@@ -8,11 +8,11 @@
 
 #include "core/chunks/chunk_context.h"
 #include "core/chunks/shard_directory.h"
-#include "core/nodes/node_id.h"
 #include "core/nodes/path_changes.h"
 #include "core/nodes/reporter.h"
 #include "core/nodes/spellings.h"
 #include "core/present/profile.h"
+#include "core/view/node_id.h"
 
 namespace zarrfs {
 

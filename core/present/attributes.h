@@ -4,10 +4,10 @@
 #pragma once
 
 #include "core/base/json.h"
+#include "core/metadata/metadata.h"
 #include "core/present/dimension_names.h"
 #include "core/present/presentation.h"
 #include "core/present/profile.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/zarr/metadata.h"
+#include "core/metadata/metadata.h"
 
 namespace zarrfs {
 

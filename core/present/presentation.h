@@ -11,13 +11,13 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
+#include "core/metadata/metadata.h"
 #include "core/present/blosc_wrap.h"
 #include "core/present/dimension_names.h"
 #include "core/present/level_names.h"
 #include "core/present/profile.h"
 #include "core/present/view_options.h"
 #include "core/zarr/layout.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/metadata/metadata.h"
 #include "core/present/presentation.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/metadata/metadata.h"
 #include "core/present/view_options.h"
 #include "core/zarr/layout.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

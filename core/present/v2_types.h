@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/codec/data_type.h"
 #include "core/present/profile.h"
+#include "core/types/data_type.h"
 
 namespace zarrfs {
 

@@ -1,5 +1,5 @@
-// What a user may choose about a view. Plain data, defaults here; fs/options.cc has the table that
-// names them for the command line.
+// What a user may choose about a view. Plain data, defaults here; fs/options/options.cc has the
+// table that names them for the command line.
 #pragma once
 
 #include <chrono>

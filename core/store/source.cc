@@ -11,12 +11,12 @@
 #include <string_view>
 #include <utility>
 
+#include "core/store/http/url.h"
 #include "core/store/local_file.h"
 #include "core/store/local_store.h"
 #include "core/store/lone_file.h"
 #include "core/store/open_store.h"
 #include "core/store/remote/remote_store.h"
-#include "core/store/remote/url.h"
 #include "core/store/store.h"
 #include "core/store/zip/zip_directory.h"
 #include "core/store/zip/zip_store.h"

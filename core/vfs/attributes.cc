@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "core/vfs/errors.h"
+#include "core/names/errors.h"
 
 namespace zarrfs {
 

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 
-#include "core/vfs/errors.h"
+#include "core/names/errors.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {

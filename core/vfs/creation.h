@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-#include "core/vfs/namespace.h"
+#include "core/names/namespace.h"
 #include "core/vfs/pass_through.h"
 #include "core/vfs/staged_files.h"
-#include "core/vfs/view.h"
+#include "core/view/view.h"
 
 namespace zarrfs {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/vfs/namespace.h"
+#include "core/names/namespace.h"
 #include "core/vfs/pass_through.h"
 #include "core/vfs/staged_files.h"
 

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 
 #include "core/codec/decoding_room.h"
-#include "core/vfs/directory_listing.h"
-#include "core/vfs/errors.h"
-#include "core/vfs/open_files.h"
+#include "core/files/open_files.h"
+#include "core/names/directory_listing.h"
+#include "core/names/errors.h"
 
 namespace zarrfs {
 

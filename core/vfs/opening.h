@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "core/chunks/read_ahead.h"
-#include "core/vfs/decoded_chunks.h"
-#include "core/vfs/namespace.h"
+#include "core/files/decoded_chunks.h"
+#include "core/names/namespace.h"
 #include "core/vfs/pass_through.h"
 #include "core/vfs/staged_files.h"
 

@@ -6,11 +6,11 @@
 
 #include <cerrno>
 
+#include "core/files/open_files.h"
+#include "core/files/stored_file.h"
+#include "core/names/errors.h"
 #include "core/store/as_caller.h"
-#include "core/vfs/errors.h"
-#include "core/vfs/open_files.h"
 #include "core/vfs/stored_as_caller.h"
-#include "core/vfs/stored_file.h"
 
 namespace zarrfs {
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "core/vfs/entries.h"
-#include "core/vfs/name.h"
-#include "core/vfs/stored_file.h"
-#include "core/vfs/view.h"
-#include "core/vfs/view_parts.h"
+#include "core/files/stored_file.h"
+#include "core/names/entries.h"
+#include "core/names/name.h"
+#include "core/names/view_parts.h"
+#include "core/view/view.h"
 
 namespace zarrfs {
 

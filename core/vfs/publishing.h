@@ -2,7 +2,7 @@
 // shard. Thread-safe.
 #pragma once
 
-#include "core/vfs/inodes.h"
+#include "core/names/inodes.h"
 #include "core/vfs/removal.h"
 #include "core/vfs/staged_files.h"
 

@@ -1,8 +1,8 @@
 #include "core/vfs/removal.h"
 
 #include "core/chunks/chunk_lister.h"
-#include "core/vfs/directory_listing.h"
-#include "core/vfs/errors.h"
+#include "core/names/directory_listing.h"
+#include "core/names/errors.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {

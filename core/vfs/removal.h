@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/vfs/namespace.h"
+#include "core/names/namespace.h"
 #include "core/vfs/staged_files.h"
 
 namespace zarrfs {

@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "core/base/lock_order.h"
-#include "core/vfs/namespace.h"
+#include "core/names/namespace.h"
 #include "core/vfs/opening.h"
 
 namespace zarrfs {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/vfs/errors.h"
+#include "core/log/ownership.h"
+#include "core/log/whole_file.h"
+#include "core/names/errors.h"
 #include "core/vfs/staged_handle.h"
-#include "core/write/ownership.h"
-#include "core/write/whole_file.h"
 
 namespace zarrfs {
 

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "core/vfs/caller_rights.h"
-#include "core/vfs/documents.h"
-#include "core/vfs/entries.h"
-#include "core/vfs/name.h"
-#include "core/vfs/view.h"
-#include "core/vfs/view_parts.h"
+#include "core/names/caller_rights.h"
+#include "core/names/documents.h"
+#include "core/names/entries.h"
+#include "core/names/name.h"
+#include "core/names/view_parts.h"
+#include "core/view/view.h"
 
 namespace zarrfs {
 

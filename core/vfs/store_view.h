@@ -14,7 +14,7 @@
 #include "core/vfs/publishing.h"
 #include "core/vfs/removal.h"
 #include "core/vfs/second_looks.h"
-#include "core/vfs/view.h"
+#include "core/view/view.h"
 
 namespace zarrfs {
 

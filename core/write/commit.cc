@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "core/base/hash.h"
+#include "core/log/ownership.h"
 #include "core/store/conditional_writer.h"
-#include "core/write/ownership.h"
 #include "core/write/shard_builder.h"
 #include "core/write/write_history.h"
 #include "core/zarr/tree.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/write/successor.h"
+#include "core/log/successor.h"
 #include "core/zarr/array_reader.h"
 
 namespace zarrfs {

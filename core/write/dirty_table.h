@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/write/successor.h"
+#include "core/log/successor.h"
 
 namespace zarrfs {
 

@@ -288,19 +288,4 @@ Result<void> WriteBuffer::close() {
   return committed;
 }
 
-Result<bool> has_unpublished(Store& store) {
-  ZARRFS_TRY(const auto early, store.status(kEarlyPath));
-  if (early) return true;
-  ZARRFS_TRY(const auto contents, read_log(store));
-  if (!contents) return false;
-  std::map<std::uint64_t, bool> open;
-  for (const LogRecord& record : contents->records) {
-    if (record.kind == LogRecord::Kind::kDone) open.erase(record.successor);
-    if (record.kind == LogRecord::Kind::kPut || record.kind == LogRecord::Kind::kRemove) {
-      open[record.successor] = true;
-    }
-  }
-  return !open.empty();
-}
-
 }  // namespace zarrfs

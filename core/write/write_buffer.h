@@ -107,7 +107,4 @@ class WriteBuffer {
   CommitThread thread_;  ///< The last member: it ends before the others do.
 };
 
-/// Whether an earlier writer left writes in the store's log.
-Result<bool> has_unpublished(Store& store);
-
 }  // namespace zarrfs

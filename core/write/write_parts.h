@@ -7,11 +7,11 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "core/log/lock.h"
+#include "core/log/log.h"
+#include "core/log/parked_writes.h"
+#include "core/log/reserve.h"
 #include "core/write/dirty_table.h"
-#include "core/write/lock.h"
-#include "core/write/log.h"
-#include "core/write/parked_writes.h"
-#include "core/write/reserve.h"
 #include "core/write/write_options.h"
 
 namespace zarrfs {

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/metadata/metadata.h"
 #include "core/store/store.h"
 #include "core/zarr/layout.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "core/zarr/json_fields.h"
-#include "core/zarr/sharding_config.h"
+#include "core/metadata/json_fields.h"
+#include "core/metadata/sharding_config.h"
 
 namespace zarrfs {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/zarr/metadata.h"
+#include "core/metadata/metadata.h"
 #include "core/zarr/shard_index.h"
 
 namespace zarrfs {

@@ -5,11 +5,11 @@
 #include <mutex>
 #include <utility>
 
-#include "core/zarr/chunk_key.h"
-#include "core/zarr/grid.h"
+#include "core/metadata/chunk_key.h"
+#include "core/metadata/grid.h"
+#include "core/metadata/v2_metadata.h"
 #include "core/zarr/open_hint.h"
 #include "core/zarr/tree.h"
-#include "core/zarr/v2_metadata.h"
 
 namespace zarrfs {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/zarr/chunk_key.h"
+#include "core/metadata/chunk_key.h"
 
 namespace zarrfs {
 namespace {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/base/json.h"
+#include "core/metadata/metadata.h"
 #include "core/zarr/layout.h"
-#include "core/zarr/metadata.h"
 
 namespace zarrfs {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/zarr/grid.h"
+#include "core/metadata/grid.h"
 
 namespace zarrfs {
 namespace {

@@ -23,10 +23,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fs/fuse.h"
-#include "fs/statistics.h"
-#include "fs/wake_signal.h"
-#include "fs/wire.h"
+#include "fs/requests/fuse.h"
+#include "fs/requests/statistics.h"
+#include "fs/ring/wake_signal.h"
+#include "fs/ring/wire.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Chunks of any bytes, through any chain of codecs. Input: the array's zarr.json, a NUL, the chunk.
+#include "core/metadata/metadata.h"
 #include "core/zarr/layout.h"
-#include "core/zarr/metadata.h"
 #include "tests/fuzz/input.h"
 
 using zarrfs::fuzz::require;

@@ -1,5 +1,5 @@
 // Files of profiles, and documents with keys, of any bytes.
-#include "core/store/remote/credentials.h"
+#include "core/store/http/credentials.h"
 #include "tests/fuzz/input.h"
 
 using zarrfs::fuzz::require;

@@ -1,6 +1,6 @@
 // Answers of any headers and bytes. Input: one byte of choices, a length, an offset, then the
 // headers, an empty line and the body.
-#include "core/store/remote/object_answer.h"
+#include "core/store/http/object_answer.h"
 #include "tests/fuzz/input.h"
 
 using zarrfs::fuzz::require;

@@ -1,5 +1,5 @@
 // Listings of a bucket and error documents of any bytes.
-#include "core/store/remote/listing.h"
+#include "core/store/http/listing.h"
 #include "tests/fuzz/input.h"
 
 using zarrfs::fuzz::require;

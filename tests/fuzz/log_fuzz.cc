@@ -1,6 +1,6 @@
 // Logs of unpublished writes of any bytes. Every record's checksum is made right first where its
 // length can be so: without that nothing behind it would ever be reached.
-#include "core/write/log.h"
+#include "core/log/log.h"
 #include "tests/fuzz/input.h"
 #include "tests/support/memory_store.h"
 
@@ -8,7 +8,7 @@ using zarrfs::fuzz::require;
 
 namespace {
 
-// See core/write/log.cc: magic, payload length, CRC-32C; 20 bytes more of header; the payload.
+// See core/log/log.cc: magic, payload length, CRC-32C; 20 bytes more of header; the payload.
 constexpr std::size_t kPrefix = 12;
 constexpr std::size_t kHeader = 32;
 

@@ -1,6 +1,6 @@
 // zarr.json of any text, as far as what would be shown of it.
+#include "core/metadata/metadata.h"
 #include "core/present/presentation.h"
-#include "core/zarr/metadata.h"
 #include "tests/fuzz/input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // Indexes of Neuroglancer's shards, of any bytes. Input: the number of minishard bits, the shard's
 // size (8 bytes), an entry of the shard index (16 bytes), the index of a minishard.
-#include "core/formats/precomputed_sharding.h"
+#include "core/formats/precomputed/precomputed_sharding.h"
 #include "tests/fuzz/input.h"
 
 using zarrfs::fuzz::require;

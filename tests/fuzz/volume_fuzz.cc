@@ -2,7 +2,7 @@
 // NUL, then the bytes of a file of chunks. Each chunk is looked for and read, as a mount does.
 #include "core/formats/format.h"
 #include "core/formats/images.h"
-#include "core/formats/segmentation.h"
+#include "core/formats/precomputed/segmentation.h"
 #include "core/formats/wkw.h"
 #include "tests/fuzz/input.h"
 #include "tests/support/memory_store.h"

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/vfs/view.h"
+#include "core/vfs/open_view.h"
+#include "core/view/view.h"
 #include "core/zarr/tree.h"
 #include "tests/fuzz/input.h"
 #include "tests/support/memory_store.h"
@@ -171,14 +172,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.format = (input.byte() & 1U) != 0 ? ViewFormat::kV3 : ViewFormat::kV2;
   options.writing = Writing{};
   {
-    const auto view = View::open(store, options);
+    const auto view = open_view(store, options);
     require(view.has_value());
     Program((**view), input).run();
     static_cast<void>((*view)->close());
     static_cast<void>((*view)->report());
   }
   if (!*store->status("zarr.json")) return 0;  // the program took it away: it may be no store now
-  const auto again = View::open(store, options);
+  const auto again = open_view(store, options);
   if (!again)
     std::fprintf(stderr, "the store cannot be opened again: %s\n", again.error().message.c_str());
   require(again.has_value());

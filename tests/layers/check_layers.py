@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads the include lines of the sources and fails on an edge that the layers do not allow.
 
-    base <- {store, codec} <- zarr <- {formats, present, write} <- chunks <- nodes <- vfs <- {fs, tools};  fs/main.cc joins all
+docs/architecture.md tells what each room is for; fs/main.cc joins all.
 
 Fails, too, where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
 """
@@ -10,33 +10,55 @@ import pathlib
 import re
 import sys
 
-# Each room and what it may see, in the order in which a request goes through them.
-LAYERS = {
+# The rooms, in the order of what they may see: for each, those that it may see itself, beside what these may.
+ORDER = {
     "core/base": [],
-    "core/store": ["core/base"],
-    "core/codec": ["core/base"],
-    "core/zarr": ["core/base", "core/store", "core/codec"],
-    "core/formats": ["core/base", "core/store", "core/codec", "core/zarr"],
-    "core/present": ["core/base", "core/codec", "core/zarr"],
-    "core/write": ["core/base", "core/store", "core/codec", "core/zarr"],
-    "core/chunks": ["core/base", "core/store", "core/codec", "core/zarr", "core/present", "core/write"],
-    "core/nodes": ["core/base", "core/store", "core/codec", "core/zarr", "core/formats", "core/present", "core/write", "core/chunks"],
-    "core/vfs": ["core/base", "core/store", "core/codec", "core/zarr", "core/formats", "core/present", "core/write", "core/chunks", "core/nodes"],
     "core/cli": ["core/base"],
+    "core/store": ["core/base"],
+    "core/types": ["core/base"],
+    "core/codec": ["core/types"],
+    "core/codecs": ["core/codec"],
+    "core/metadata": ["core/store", "core/codec"],
+    "core/zarr": ["core/metadata", "core/codecs"],
+    "core/formats": ["core/zarr"],
+    "core/present": ["core/zarr"],
+    "core/log": ["core/zarr"],
+    "core/write": ["core/log"],
+    "core/view": ["core/present"],
+    "core/chunks": ["core/present", "core/write"],
+    "core/nodes": ["core/chunks", "core/formats", "core/view"],
+    "core/files": ["core/nodes"],
+    "core/names": ["core/files"],
+    "core/vfs": ["core/names"],
+    "fs/requests": ["core/vfs"],
+    "fs/ring": ["fs/requests"],
+    "fs/options": ["fs/ring", "core/cli"],
+    "fs/mounts": ["core/base"],
+    "fs/doctor": ["fs/options", "fs/mounts"],
+    "fs/session": ["fs/options", "fs/mounts"],
+    "fs": ["fs/session", "fs/doctor"],
+    "tools/shared": ["core/vfs", "core/cli"],
+    "tools/picture": ["tools/shared"],
+    "tools/convert": ["tools/shared"],
+    "tools": ["tools/picture", "tools/convert"],
 }
-LAYERS["tools"] = LAYERS["fs"] = list(LAYERS)
+LAYERS = {}
+for _room, _sees in ORDER.items():
+    LAYERS[_room] = list(dict.fromkeys(seen for one in _sees for seen in [*LAYERS[one], one]))
 COMPOSITION_ROOT = "fs/main.cc"
+FRONT = [room for room in LAYERS if room.startswith("fs")]
+TOOLS = [room for room in LAYERS if room.startswith("tools")]
 HOMES = {
-    r"fuse3?/|fuse_": ["fs"],
-    r"spdlog/|liburing\.h": ["fs"],
-    r"zlib\.h": ["core/codec", "core/formats", "core/store"],
-    r"zstd\.h|blosc\.h|lz4\.h|bzlib\.h|lzma\.h": ["core/codec"],
+    r"fuse3?/|fuse_": FRONT,
+    r"spdlog/|liburing\.h": FRONT,
+    r"zlib\.h": ["core/codecs", "core/formats", "core/store"],
+    r"zstd\.h|blosc\.h|lz4\.h|bzlib\.h|lzma\.h": ["core/codecs"],
     r"boost/": ["core/store", "core/base"],
-    r"png\.h": ["core/formats", "tools"],
+    r"png\.h": ["core/formats", *TOOLS],
     r"jpeglib\.h|blosc2\.h": ["core/formats"],
     r"curl/|openssl/|expat\.h": ["core/store"],
     r"nlohmann/": ["core/base"],
-    r"CLI/": ["core/cli", "fs", "tools"],
+    r"CLI/": ["core/cli", *FRONT, *TOOLS],
 }
 MAX_LINES = 600
 

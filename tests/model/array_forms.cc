@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "core/zarr/metadata.h"
+#include "core/metadata/metadata.h"
 
 namespace zarrfs::testing {
 namespace {

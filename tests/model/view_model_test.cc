@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/write/log.h"
+#include "core/log/log.h"
 #include "tests/model/view_sequence.h"
 
 namespace zarrfs::testing {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/vfs/open_view.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs::testing {
@@ -188,7 +189,7 @@ std::string ViewSequence::chunk_path(const std::string& array_path, const ModelA
 // --- What programs do ---------------------------------------------------------------------------
 
 void ViewSequence::mount() {
-  shown_ = std::make_unique<test::ShownStore>(must(View::open(store_, options_), "mounting"));
+  shown_ = std::make_unique<test::ShownStore>(must(open_view(store_, options_), "mounting"));
   cached_.clear();
 }
 

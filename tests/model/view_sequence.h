@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/vfs/view.h"
+#include "core/view/view.h"
 #include "tests/model/model_tree.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/shown_store.h"

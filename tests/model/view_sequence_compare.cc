@@ -1,8 +1,8 @@
 // View and model compared; store and model compared.
 #include <algorithm>
 
+#include "core/metadata/chunk_key.h"
 #include "core/zarr/array_reader.h"
-#include "core/zarr/chunk_key.h"
 #include "core/zarr/tree.h"
 #include "tests/model/view_sequence.h"
 

@@ -11,7 +11,8 @@
 #include <sstream>
 #include <thread>
 
-#include "core/vfs/view.h"
+#include "core/vfs/open_view.h"
+#include "core/view/view.h"
 #include "core/zarr/tree.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
@@ -313,7 +314,7 @@ TEST_P(ViewStress, SixThreadsUseEverythingAtOnce) {
   StoreMaker maker;
   maker.group("").group("g").array("g/a", plan_of(kind)).text("g/notes.txt", "plain");
   auto store = open_store(maker.root(), LinkPolicy::kInside);
-  auto view = View::open(std::move(*store), options_of(kind));
+  auto view = open_view(std::move(*store), options_of(kind));
   ASSERT_TRUE(view) << view.error().message;
   std::atomic<bool> stopped{false};
   std::atomic<std::uint64_t> acts{0};

@@ -377,6 +377,16 @@ def test_a_zip64_archive_beyond_4_gib(tmp_path):
     assert run("cat", folder, "0", text=False).stdout == b"\1\2\3\4"
 
 
+def test_absence_of_another_name_is_no_absence(serve, array):
+    """A login page or a broken proxy points somewhere that has nothing; a mirror that lacks the name itself says that it is absent."""
+    store, path, chunk, _ = array
+    web, mirror = serve(os.path.dirname(store)), serve(os.path.dirname(store))
+    for leads, absent in ((f"{mirror.url}/nothing", False), (f"{mirror.url}/elsewhere/", False), (f"{mirror.url}/elsewhere/zarr.json?key=1", True)):
+        web.fault = lambda seen: {"edit": lambda status, headers, body: (302, {"Location": leads}, b"")}
+        done = subprocess.run([DAEMON, "info", f"{web.url}/{store.name}", "--remote", "deadline=0"], capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and ("for another name" in done.stdout + done.stderr) != absent, (leads, done)
+
+
 def test_random_damage_of_answers_is_an_error_or_nothing(serve, array):
     """ZARRFS_DAMAGES=10000 for a long run."""
     store, path, chunk, data = array

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from buckets import MountedBucket
-from conftest import ROOT, Mount, kill, within
+from conftest import DAEMON, ROOT, Mount, kill, within
 from fault_proxy import FaultProxy
 from object_server import KEY, SECRET, signature
 from test_remote_writing import KILLS, SEED, Writer, count_from, data, own_files, publish, put
@@ -62,7 +62,7 @@ def free_port():
         return free.getsockname()[1]
 
 
-@pytest.fixture(params=["versitygw", "minio"])
+@pytest.fixture(params=["versitygw"])
 def server_program(request):
     """The name of a server, and its program."""
     program = os.path.join(SERVERS, request.param)
@@ -182,3 +182,11 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(small, tmp_path
     print(f"seed {SEED}: {kills} kills, {next(counter) - 101} writes, {small.proxy.requests} requests")
     assert not wrong, f"seed {SEED}: {wrong}"
     assert not own_files(tmp_path / "one") + own_files(tmp_path / "two")
+
+
+@pytest.mark.parametrize("server_program", ["minio"], indirect=True)
+def test_minio_is_refused_by_name(bucket):
+    """It removes objects whatever If-Match says."""
+    os.mkdir(bucket.folder / "mnt")
+    done = subprocess.run([DAEMON, "mount", "s3://bucket/store", bucket.folder / "mnt", "-o", bucket.options("one")], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "removes objects though If-Match forbids it" in done.stderr, done.stderr

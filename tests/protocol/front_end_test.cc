@@ -1,5 +1,5 @@
 // The real operations behind libfuse's real message handling; the test plays the kernel.
-#include "fs/front_end.h"
+#include "fs/requests/front_end.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/base/json.h"
-#include "fs/session.h"
+#include "fs/session/session.h"
 #include "tests/support/fake_view.h"
 #include "tests/support/kernel_player.h"
 

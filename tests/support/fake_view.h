@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/vfs/view.h"
+#include "core/view/view.h"
 
 namespace zarrfs {
 

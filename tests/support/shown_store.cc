@@ -7,13 +7,14 @@
 #include <sstream>
 
 #include "core/base/json.h"
+#include "core/vfs/open_view.h"
 
 namespace zarrfs::test {
 
 ShownStore::ShownStore(const std::string& root, ViewOptions options) {
   options.log = [this](ViewOptions::Level, const std::string& line) { log.push_back(line); };
   auto store = open_store(root, LinkPolicy::kInside);
-  auto view = store ? View::open(std::move(*store), options)
+  auto view = store ? open_view(std::move(*store), options)
                     : Result<std::unique_ptr<View>>(fail(store.error()));
   if (!view) {
     std::fprintf(stderr, "cannot show %s: %s\n", root.c_str(), view.error().message.c_str());

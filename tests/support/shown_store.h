@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/vfs/view.h"
+#include "core/present/view_options.h"
+#include "core/view/view.h"
 
 namespace zarrfs::test {
 

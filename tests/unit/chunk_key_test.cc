@@ -1,4 +1,4 @@
-#include "core/zarr/chunk_key.h"
+#include "core/metadata/chunk_key.h"
 
 #include <gtest/gtest.h>
 

@@ -5,12 +5,12 @@
 #include <fstream>
 
 #include "core/base/recently_used.h"
-#include "fs/holders.h"
-#include "fs/idle.h"
-#include "fs/log.h"
-#include "fs/mount_table.h"
-#include "fs/mountpoint.h"
-#include "fs/statistics.h"
+#include "fs/mounts/holders.h"
+#include "fs/mounts/mount_table.h"
+#include "fs/mounts/mountpoint.h"
+#include "fs/options/log.h"
+#include "fs/requests/statistics.h"
+#include "fs/session/idle.h"
 #include "tests/support/temp_dir.h"
 
 namespace zarrfs {

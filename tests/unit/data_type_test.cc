@@ -1,4 +1,4 @@
-#include "core/codec/data_type.h"
+#include "core/types/data_type.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/codec/small_float.h"
+#include "core/types/small_float.h"
 
 namespace zarrfs {
 namespace {

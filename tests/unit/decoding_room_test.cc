@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "core/codec/codec.h"
-#include "core/vfs/decoded_chunks.h"
+#include "core/files/decoded_chunks.h"
 
 namespace zarrfs {
 namespace {

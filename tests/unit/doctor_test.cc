@@ -1,4 +1,4 @@
-#include "fs/doctor.h"
+#include "fs/doctor/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/base/json.h"
-#include "fs/doctor_command.h"
+#include "fs/doctor/doctor_command.h"
 #include "tests/support/temp_dir.h"
 
 namespace zarrfs {

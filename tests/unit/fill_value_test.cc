@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/base/base64.h"
-#include "core/codec/data_type.h"
+#include "core/types/data_type.h"
 
 namespace zarrfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/zarr/grid.h"
+#include "core/metadata/grid.h"
 
 #include <gtest/gtest.h>
 

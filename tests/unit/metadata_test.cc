@@ -1,4 +1,4 @@
-#include "core/zarr/metadata.h"
+#include "core/metadata/metadata.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "core/zarr/document_text.h"
+#include "core/metadata/document_text.h"
 #include "core/zarr/layout.h"
 
 namespace zarrfs {

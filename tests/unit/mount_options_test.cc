@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/cli/lengths.h"
-#include "fs/option_values.h"
-#include "fs/options.h"
+#include "fs/options/option_values.h"
+#include "fs/options/options.h"
 
 namespace zarrfs {
 namespace {

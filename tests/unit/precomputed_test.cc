@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/images.h"
-#include "core/formats/precomputed_sharding.h"
-#include "core/formats/segmentation.h"
+#include "core/formats/precomputed/precomputed_sharding.h"
+#include "core/formats/precomputed/segmentation.h"
 #include "core/formats/voxel_chunk.h"
 
 namespace zarrfs {

@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/version.h"
 #include "fs/commands.h"
-#include "fs/options.h"
+#include "fs/options/options.h"
 
 namespace zarrfs {
 namespace {

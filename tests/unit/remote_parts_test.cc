@@ -6,15 +6,15 @@
 #include <random>
 #include <thread>
 
-#include "core/store/remote/credentials.h"
+#include "core/store/http/credentials.h"
+#include "core/store/http/headers.h"
+#include "core/store/http/listing.h"
+#include "core/store/http/object_answer.h"
+#include "core/store/http/options.h"
+#include "core/store/http/signer.h"
+#include "core/store/http/url.h"
 #include "core/store/remote/disk_cache.h"
-#include "core/store/remote/headers.h"
-#include "core/store/remote/listing.h"
-#include "core/store/remote/object_answer.h"
-#include "core/store/remote/options.h"
 #include "core/store/remote/segment_cache.h"
-#include "core/store/remote/signer.h"
-#include "core/store/remote/url.h"
 #include "core/zarr/named_store.h"
 #include "tests/support/temp_dir.h"
 

@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "core/store/http/listing.h"
 #include "core/store/local_store.h"
-#include "core/store/remote/listing.h"
 #include "core/store/remote/part_plan.h"
 #include "core/store/remote/upload_notes.h"
 #include "tests/support/temp_dir.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "fs/ring_entry.h"
-#include "fs/ring_layout.h"
-#include "fs/ring_places.h"
-#include "fs/ring_plan.h"
+#include "fs/ring/ring_entry.h"
+#include "fs/ring/ring_layout.h"
+#include "fs/ring/ring_places.h"
+#include "fs/ring/ring_plan.h"
 #include "tests/support/temp_dir.h"
 
 namespace zarrfs {
@@ -90,6 +90,16 @@ TEST_F(RingLayout, AnAnswerIsPutIntoItsPlaces) {
   EXPECT_EQ(std::string(payload().data(), 8), "abcdefg-");
 }
 
+TEST_F(RingLayout, AnAnswerThatWasMadeInPlaceStays) {
+  fuse_out_header common{};
+  common.len = sizeof common + 4;
+  std::memcpy(payload().data(), "here", 4);
+  const std::vector<iovec> parts = {{&common, sizeof common}, {payload().data(), 4}};
+  scatter(parts, header_, payload());
+  EXPECT_EQ(header_.payload_size, 4U);
+  EXPECT_EQ(std::string(payload().data(), 5), "here-");
+}
+
 TEST_F(RingLayout, AnAnswerThatDoesNotFitIsAnError) {
   fuse_out_header common{};
   common.len = sizeof common + 101;
@@ -137,6 +147,18 @@ TEST(RingEntryTest, AnAnswerIsGivenOnce) {
   EXPECT_FALSE((*entry)->claim(14));
   EXPECT_TRUE((*entry)->claim(12));
   EXPECT_FALSE((*entry)->claim(12));
+}
+
+TEST(RingEntryTest, HasRoomForAnAnswerWhereTheRequestHasNoBytes) {
+  auto entry = RingEntry::make(8192);
+  ASSERT_TRUE(entry);
+  const auto& parts = (*entry)->parts();
+  auto& header = *static_cast<RingHeader*>(parts[0].iov_base);
+  EXPECT_EQ((*entry)->room(100).data(), parts[1].iov_base);
+  EXPECT_EQ((*entry)->room(8192).size(), 8192U);
+  EXPECT_TRUE((*entry)->room(8193).empty());
+  header.payload_size = 1;
+  EXPECT_TRUE((*entry)->room(100).empty());
 }
 
 TEST(RingPlanTest, TheMemoryIsBounded) {

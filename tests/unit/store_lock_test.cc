@@ -11,8 +11,8 @@
 #include <iterator>
 #include <memory>
 
-#include "core/write/lock.h"
-#include "core/write/log.h"
+#include "core/log/lock.h"
+#include "core/log/log.h"
 #include "core/zarr/tree.h"
 #include "tests/support/store_maker.h"
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/vfs/open_view.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/shown_store.h"
 
@@ -52,7 +53,7 @@ class Tree {
     ViewOptions options;
     options.profile = profile;
     options.rechunk = std::move(rechunk);
-    auto view = View::open(store, options);
+    auto view = open_view(store, options);
     EXPECT_TRUE(view) << view.error().message;
     return std::move(*view);
   }

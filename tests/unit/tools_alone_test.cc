@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/store_maker.h"
-#include "tools/alone.h"
+#include "tools/shared/alone.h"
 
 namespace zarrfs::tools {
 namespace {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "core/codec/numeric.h"
-#include "tools/element_gauge.h"
-#include "tools/slice.h"
-#include "tools/terminal.h"
+#include "core/codecs/numeric.h"
+#include "tools/picture/element_gauge.h"
+#include "tools/picture/slice.h"
+#include "tools/picture/terminal.h"
 
 namespace zarrfs::tools {
 namespace {

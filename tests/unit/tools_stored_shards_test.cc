@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "tools/console.h"
-#include "tools/stored_shards.h"
+#include "tools/shared/console.h"
+#include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
 namespace {

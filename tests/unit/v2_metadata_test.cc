@@ -1,4 +1,4 @@
-#include "core/zarr/v2_metadata.h"
+#include "core/metadata/v2_metadata.h"
 
 #include <gmock/gmock.h>
 

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "core/base/request.h"
+#include "core/vfs/open_view.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
@@ -33,7 +34,7 @@ class ViewMoves : public ::testing::Test {
     shown_.reset();
     ViewOptions options;
     options.writing = Writing{};
-    auto view = View::open(store_, options);
+    auto view = open_view(store_, options);
     ASSERT_TRUE(view) << view.error().message;
     shown_ = std::make_unique<ShownStore>(std::move(*view));
   }

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/chunks/shard_versions.h"
-#include "core/nodes/node_id.h"
-#include "core/vfs/inode_table.h"
+#include "core/names/inode_table.h"
+#include "core/view/node_id.h"
 
 namespace zarrfs {
 namespace {

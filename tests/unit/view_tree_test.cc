@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/json.h"
+#include "core/vfs/open_view.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
 
@@ -23,7 +24,7 @@ ViewOptions v3_view() {
 
 Fault fault_of_opening(const std::string& root, std::string* message = nullptr) {
   auto store = open_store(root, LinkPolicy::kInside);
-  auto view = View::open(std::move(*store), {});
+  auto view = open_view(std::move(*store), {});
   if (view) return Fault::kNoData;
   if (message != nullptr) *message = view.error().message;
   return view.error().fault;

@@ -1,4 +1,4 @@
-#include "core/write/whole_file.h"
+#include "core/log/whole_file.h"
 
 #include <gtest/gtest.h>
 

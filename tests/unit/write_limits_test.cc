@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "core/write/lock.h"
+#include "core/log/lock.h"
 #include "tests/support/write_fixture.h"
 
 namespace zarrfs::testing {

@@ -1,8 +1,9 @@
 """Requests that wait for other programs leave the queue of their processor to others. In a virtual machine, as test_life.py."""
+import subprocess
 import sys
 
 import pytest
-from test_life import TRANSPORTS, Mount, run, within
+from test_life import PATIENCE, TRANSPORTS, Mount, run, within
 
 DOCUMENTS = 40  # more than may wait, and more than a processor has threads with threads=1
 
@@ -44,7 +45,8 @@ print(waiting, took)
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_documents_that_wait_leave_their_processor_served(transport, tmp_path):
     mount = Mount(tmp_path, transport, "rw,threads=1")
-    done = run("taskset", "-c", "0", sys.executable, "-c", PROGRAM, cwd=mount.path)
+    command = ["taskset", "-c", "0", sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, cwd=mount.path, capture_output=True, text=True, timeout=5 * PATIENCE)
     assert done.returncode == 0, done.stderr
     waiting, took = done.stdout.split()
     assert int(waiting) >= 8

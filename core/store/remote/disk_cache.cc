@@ -14,7 +14,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/json.h"
-#include "core/store/remote/signer.h"
+#include "core/store/http/signer.h"
 
 namespace zarrfs {
 namespace {

@@ -18,7 +18,7 @@
 #include "core/base/bytes.h"
 #include "core/base/recently_used.h"
 #include "core/base/result.h"
-#include "core/store/remote/object_answer.h"
+#include "core/store/http/object_answer.h"
 
 namespace zarrfs {
 

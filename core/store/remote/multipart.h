@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/store/remote/object_answer.h"
+#include "core/store/http/object_answer.h"
+#include "core/store/http/requester.h"
 #include "core/store/remote/part_plan.h"
-#include "core/store/remote/requester.h"
 
 namespace zarrfs {
 

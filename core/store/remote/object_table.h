@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/store/remote/object_answer.h"
+#include "core/store/http/object_answer.h"
 #include "core/store/store.h"
 
 namespace zarrfs {

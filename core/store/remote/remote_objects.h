@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "core/store/http/options.h"
+#include "core/store/http/requester.h"
 #include "core/store/object_store.h"
 #include "core/store/remote/disk_cache.h"
 #include "core/store/remote/object_table.h"
-#include "core/store/remote/options.h"
 #include "core/store/remote/part_plan.h"
-#include "core/store/remote/requester.h"
 #include "core/store/remote/segment_cache.h"
 
 namespace zarrfs {

@@ -1,8 +1,8 @@
 // RemoteObjects: objects that are put in parts.
 #include <utility>
 
+#include "core/base/random_name.h"
 #include "core/store/remote/multipart.h"
-#include "core/store/remote/random_name.h"
 #include "core/store/remote/remote_objects.h"
 #include "core/store/remote/writing_headers.h"
 

@@ -2,7 +2,7 @@
 // stands there which was seen.
 #include <utility>
 
-#include "core/store/remote/random_name.h"
+#include "core/base/random_name.h"
 #include "core/store/remote/remote_objects.h"
 #include "core/store/remote/writing_headers.h"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "core/store/http/options.h"
 #include "core/store/object_store.h"
-#include "core/store/remote/options.h"
 
 namespace zarrfs {
 

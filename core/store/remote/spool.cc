@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/store/http/signer.h"
 #include "core/store/local_store.h"
-#include "core/store/remote/signer.h"
 
 namespace zarrfs {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/json.h"
-#include "core/store/remote/random_name.h"
+#include "core/base/random_name.h"
 
 namespace zarrfs {
 namespace {

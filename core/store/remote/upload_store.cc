@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <random>
 #include <utility>
 
+#include "core/base/random_name.h"
 #include "core/store/local_file.h"
 #include "core/store/remote/remote_objects.h"
 #include "core/store/remote/remote_store.h"
@@ -32,14 +32,6 @@ Result<Fd> nameless_file() {
   if (!file.valid()) return fail(system_error(errno, folder + ": making a temporary file"));
   static_cast<void>(::unlink(name.c_str()));
   return file;
-}
-
-std::string note_of_upload() {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::random_device random;
-  std::string text;
-  for (int i = 0; i < 32; ++i) text.push_back(kDigits[random() % 16]);
-  return text;
 }
 
 class Uploads final : public UploadStore {
@@ -109,7 +101,7 @@ class Uploads final : public UploadStore {
       if (same) return {};
     }
     ZARRFS_TRY(const auto body, RequestBody::of_file(file, {0, file->size()}));
-    const auto made = objects_->put(path, body, earlier, note_of_upload());
+    const auto made = objects_->put(path, body, earlier, random_digits());
     if (made) return {};
     if (made.error().fault != Fault::kStale) return fail(made.error());
     return fail(Fault::kExists, objects_->url_of(path) + " was put by another program meanwhile");

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/store/remote/options.h"
+#include "core/store/http/options.h"
 #include "core/store/store.h"
 
 namespace zarrfs {

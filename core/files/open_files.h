@@ -1,0 +1,88 @@
+// The kinds of opened files: bytes in memory, a slice of a shard, and a whole pass-through
+// file. Thread-safe: nothing changes after construction.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/chunks/chunk_finder.h"
+#include "core/store/store.h"
+#include "core/view/view.h"
+
+namespace zarrfs {
+
+/// `wanted` clamped to a file of `size` bytes.
+ByteRange clamp_read(std::uint64_t offset, std::uint64_t length, std::uint64_t size);
+
+/// Makes the `change`, but for the size, to the opened file that messages call `name`.
+Result<void> change_opened(int descriptor, const std::string& name, const AttributeChange& change);
+
+using ShowStatus = std::function<InodeEntry(const struct stat&)>;
+
+/// A document, a decoded chunk, or a fill chunk.
+class BytesFile : public OpenFile {
+ public:
+  /// `direct`: the size may differ from what an earlier stat told.
+  explicit BytesFile(std::shared_ptr<const Bytes> bytes, bool direct = false)
+      : bytes_(std::move(bytes)), direct_(direct) {}
+  Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] bool keep_cache() const override { return !direct_; }
+  [[nodiscard]] bool direct_io() const override { return direct_; }
+
+ private:
+  const std::shared_ptr<const Bytes> bytes_;
+  const bool direct_;
+};
+
+/// `range` of a shard. kStale once the shard has been changed in place.
+class SliceFile : public OpenFile {
+ public:
+  /// `name` is what messages call it. With `immutable` it is not looked at again.
+  SliceFile(std::shared_ptr<const File> file, ByteRange range, std::string name, bool immutable)
+      : file_(std::move(file)), range_(range), name_(std::move(name)), immutable_(immutable) {}
+  Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] bool keep_cache() const override { return true; }
+
+ private:
+  const std::shared_ptr<const File> file_;
+  const ByteRange range_;
+  const std::string name_;
+  const bool immutable_;
+};
+
+/// Opens a chunk's content. `name` is what messages call it.
+std::shared_ptr<OpenFile> open_content(const ChunkContent& content, std::string name,
+                                       bool immutable);
+
+/// A chunk that cannot be read: every read of it is the error.
+class BrokenFile : public OpenFile {
+ public:
+  explicit BrokenFile(Error error) : error_(std::move(error)) {}
+  Result<ReadPlan> read(std::uint64_t, std::uint64_t) override { return fail(error_); }
+  [[nodiscard]] bool keep_cache() const override { return false; }
+  [[nodiscard]] bool direct_io() const override { return true; }
+
+ private:
+  const Error error_;
+};
+
+/// A file of the store that is not Zarr's, as it is at each read.
+class PassThroughFile : public OpenFile {
+ public:
+  /// `show` gives the attributes of a file with this status.
+  PassThroughFile(std::shared_ptr<const File> file, bool immutable, ShowStatus show)
+      : file_(std::move(file)), immutable_(immutable), show_(std::move(show)) {}
+  /// Of the opened file, which may have lost its name.
+  Result<std::optional<InodeEntry>> attributes() override;
+  Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
+  Result<bool> change(const AttributeChange& change) override;
+  [[nodiscard]] bool keep_cache() const override { return immutable_; }
+
+ private:
+  const std::shared_ptr<const File> file_;
+  const bool immutable_;
+  const ShowStatus show_;
+};
+
+}  // namespace zarrfs

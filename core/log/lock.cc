@@ -1,0 +1,204 @@
+#include "core/log/lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/base/json.h"
+#include "core/log/log.h"
+#include "core/log/whole_file.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kAttemptsToShare = 5;
+
+/// The arguments of process `pid`, separated by blanks; empty where they cannot be read.
+std::string command_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/cmdline", std::ios::binary);
+  std::string line;
+  for (char c = 0; file.get(c);) line.push_back(c == '\0' ? ' ' : c);
+  if (!line.empty()) line.pop_back();
+  return printable(line);
+}
+
+/// Who holds a lock.
+struct Holder {
+  bool is_zarrfs = false;
+  std::string called = "another program";  ///< "process 4711 (zarrfs mount a b)".
+};
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Who holds a lock on the file of `descriptor`, from /proc/locks.
+Holder holder_of(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return {};
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, mode, access, pid, file;
+    words >> number >> kind >> mode >> access >> pid >> file;
+    const auto colon = file.rfind(':');
+    if (kind != "FLOCK" || colon == std::string::npos) continue;
+    if (file.substr(colon + 1) != std::to_string(status.st_ino)) continue;
+    const std::string command = command_of(pid);
+    return {first_line("/proc/" + pid + "/comm") == "zarrfs",
+            "process " + pid + (command.empty() ? "" : " (" + command + ")")};
+  }
+  return {};
+}
+
+Error busy(const Store& store, const Holder& holder) {
+  return {Fault::kBusy, "store " + store.name() + " is already written by " + holder.called};
+}
+
+/// The lock that zarrfs 0.1 takes alone: kBusy where it has it. Anybody who may read the store can
+/// have it too, which says nothing.
+Result<Fd> share_root(const Store& store, Fd root) {
+  if (::flock(root.get(), LOCK_SH | LOCK_NB) == 0) return root;
+  if (errno != EWOULDBLOCK) return fail(system_error(errno, "locking store " + store.name()));
+  const Holder holder = holder_of(root.get());
+  if (holder.is_zarrfs) return fail(busy(store, holder));
+  return Fd();
+}
+
+/// `.zarrfs`, opened; made where there is none.
+Result<Fd> open_own_directory(Store& store) {
+  ZARRFS_CHECK(make_own_directory(store));
+  auto own = store.open_plain(kLogDirectory, O_RDONLY | O_DIRECTORY, 0);
+  if (own || own.error().fault != Fault::kDenied) return own;
+  return fail(Fault::kDenied, "store " + store.name() + ": its directory " + kLogDirectory +
+                                  " is another user's, who writes to the store, or did");
+}
+
+/// Whether `own` is `.zarrfs` still, and not one that its last holder removed.
+Result<bool> is_current(Store& store, const Fd& own) {
+  ZARRFS_TRY(const auto now, store.status(kLogDirectory));
+  struct stat mine {};
+  if (::fstat(own.get(), &mine) != 0) return fail(system_error(errno, "locking " + store.name()));
+  return now && now->st_ino == mine.st_ino && now->st_dev == mine.st_dev;
+}
+
+/// `.zarrfs`, made and locked.
+Result<Fd> lock_own_directory(Store& store, int how) {
+  for (int attempt = 0;;) {
+    ZARRFS_TRY(Fd own, open_own_directory(store));
+    if (!own.valid()) continue;  // removed since it was made
+    if (::flock(own.get(), how | LOCK_NB) != 0) {
+      const bool may_pass = errno == EWOULDBLOCK && how == LOCK_SH;  // its last holder removes it
+      if (may_pass && ++attempt < kAttemptsToShare) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
+      if (errno == EWOULDBLOCK) return fail(busy(store, holder_of(own.get())));
+      return fail(system_error(errno, "locking store " + store.name()));
+    }
+    ZARRFS_TRY(const bool current, is_current(store, own));
+    if (current) return own;
+  }
+}
+
+bool is_written_as_store(const fs::path& directory) {
+  std::error_code error;
+  for (const char* name : {"zarr.json", ".zgroup", kLogDirectory}) {
+    if (fs::exists(directory / name, error)) return true;
+  }
+  return false;
+}
+
+bool is_not_ours(const Error& error) {
+  return error.fault == Fault::kDenied || error.fault == Fault::kReadOnly;
+}
+
+/// The lock of the store at `directory`, in which another one lies that is to be written.
+Result<StoreLock> share(const std::string& directory) {
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_store(directory, LinkPolicy::kInside));
+  ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_SH));
+  StoreLock lock(store, std::move(own), Fd(), {});
+  ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
+  if (!unpublished) return lock;
+  return fail(Fault::kBusy, directory +
+                                " has chunks that are not published yet: run zarrfs "
+                                "recover, or mount it for writing and unmount it");
+}
+
+/// The locks of the stores that the directory `root` lies in.
+Result<std::vector<StoreLock>> share_above(const Fd& root) {
+  std::vector<StoreLock> locks;
+  std::error_code error;
+  fs::path at = fs::read_symlink("/proc/self/fd/" + std::to_string(root.get()), error);
+  while (!error && at.has_relative_path()) {
+    at = at.parent_path();
+    if (!is_written_as_store(at)) continue;
+    auto lock = share(at.string());
+    if (lock) {
+      locks.push_back(std::move(*lock));
+    } else if (!is_not_ours(lock.error())) {
+      return fail(std::move(lock.error()));
+    }
+  }
+  return locks;
+}
+
+struct ClusterFileSystem {
+  std::uint64_t magic;
+  const char* name;
+};
+
+// Sources: linux/magic.h, and the projects' own headers where it has none.
+constexpr ClusterFileSystem kClusterFileSystems[] = {
+    {0x00006969, "NFS"},  {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},   {0x00C36400, "Ceph"},
+    {0xFF534D42, "SMB"},  {0xFE534D42, "SMB"},    {0x0000517B, "SMB"},    {0x5346414F, "AFS"},
+    {0x01161970, "GFS2"}, {0x7461636F, "OCFS2"},  {0x19830326, "BeeGFS"}, {0x20030528, "OrangeFS"},
+};
+
+}  // namespace
+
+std::string cluster_file_system(std::uint64_t magic) {
+  for (const ClusterFileSystem& one : kClusterFileSystems) {
+    if (one.magic == magic) return one.name;
+  }
+  return {};
+}
+
+Result<std::string> cluster_file_system_of(Store& store) {
+  ZARRFS_TRY(const Fd root, store.open_plain("", O_RDONLY | O_DIRECTORY, 0));
+  struct statfs status {};
+  if (::fstatfs(root.get(), &status) == 0) {
+    return cluster_file_system(static_cast<std::uint32_t>(status.f_type));
+  }
+  return fail(system_error(errno, store.name() + ": reading what file system it lies on"));
+}
+
+StoreLock::~StoreLock() {
+  if (!own_.valid() || ::flock(own_.get(), LOCK_EX | LOCK_NB) != 0) return;  // others share it
+  // Before the lock goes: who waits for it looks whether the directory is there still.
+  static_cast<void>(store_->remove_directory(kLogDirectory));
+}
+
+Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
+  ZARRFS_TRY(Fd root, store->open_plain("", O_RDONLY | O_DIRECTORY, 0));
+  ZARRFS_TRY(std::vector<StoreLock> above, share_above(root));
+  ZARRFS_TRY(root, share_root(*store, std::move(root)));
+  ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_EX));
+  return StoreLock(std::move(store), std::move(own), std::move(root), std::move(above));
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,145 @@
+#include "core/names/control_files.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "core/store/object_store.h"
+
+namespace zarrfs {
+
+namespace {
+constexpr mode_t kOwnerOnly = 0700;
+constexpr std::uint64_t kOwnPadding = 4096;
+
+/// The files of the folder, in the order of listings.
+struct ControlFile {
+  const char* name;
+  NamedNode::Kind kind;
+};
+constexpr std::array<ControlFile, 2> kFiles = {
+    {{"report.json", NamedNode::Kind::kReport}, {"stats.json", NamedNode::Kind::kStatistics}}};
+}  // namespace
+
+ControlFiles::ControlFiles(ViewParts& parts, const Statuses& statuses)
+    : parts_(parts), statuses_(statuses), front_statistics_([] { return std::string("{}"); }) {
+  ::clock_gettime(CLOCK_REALTIME, &started_);
+}
+
+InodeEntry ControlFiles::folder() {
+  const NamedNode own{NamedNode::Kind::kOwnFolder, kOwnFolder, 0};
+  return InodeEntry{.id = parts_.table.look_up(own), .status = status(own)};
+}
+
+std::optional<InodeEntry> ControlFiles::find(std::string_view name) {
+  for (const ControlFile& file : kFiles) {
+    if (name != file.name) continue;
+    const NamedNode own{file.kind, join_path(kOwnFolder, file.name), 0};
+    return InodeEntry{.id = parts_.table.look_up(own), .status = status(own), .uncached = true};
+  }
+  return std::nullopt;
+}
+
+void ControlFiles::list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) {
+  for (std::uint64_t at = offset; at < kFiles.size(); ++at) {
+    const char* name = kFiles.at(at).name;
+    if (!sink({name, S_IFREG, inode_of(join_path(kOwnFolder, name)), at + 1})) return;
+  }
+}
+
+struct stat ControlFiles::status(const NamedNode& node) {
+  struct stat like {};
+  like.st_uid = ::getuid();
+  like.st_gid = ::getgid();
+  like.st_mtim = started_;
+  like.st_ctim = started_;
+  const std::uint64_t inode = inode_of(node.path);
+  if (node.kind == NamedNode::Kind::kOwnFolder) return statuses_.directory_status(like, inode);
+  // Always new: a kernel that reads without opening drops what it has of an older file.
+  ::clock_gettime(CLOCK_REALTIME, &like.st_mtim);
+  struct stat status = statuses_.file_status(like, inode, text(node).size());
+  // The report names what not everybody may see, and its pages are the same for all.
+  if (parts_.permissions.wanted() && node.kind == NamedNode::Kind::kReport) {
+    status.st_mode &= S_IFMT | kOwnerOnly;
+    status.st_uid = ::getuid();
+  }
+  return status;
+}
+
+std::string ControlFiles::text(const NamedNode& node) {
+  std::string text = node.kind == NamedNode::Kind::kReport ? report() : statistics();
+  if (!parts_.shared.options.immutable) return text;
+  // The kernel may read without opening, up to the size it was told at lookup: blanks make the size
+  // one that hardly ever changes.
+  text.insert(text.size() - 1, divide_up(text.size(), kOwnPadding) * kOwnPadding - text.size(),
+              ' ');
+  return text;
+}
+
+std::string ControlFiles::report() {
+  Json document = {{"source", parts_.shared.store->name()},
+                   {"view", parts_.shared.options.format == ViewFormat::kV2 ? "v2" : "v3"},
+                   {"profile", parts_.shared.profile.name}};
+  if (!parts_.shared.profile_because.empty())
+    document["profile_because"] = parts_.shared.profile_because;
+  document.update(parts_.shared.reporter.render());
+  if (parts_.writable()) {
+    document["unpublished"] = Json::object();
+    for (const Unpublished& one : unpublished()) document["unpublished"][one.name] = one.reason;
+  }
+  return dump_document(document);
+}
+
+std::vector<Unpublished> ControlFiles::unpublished() {
+  std::vector<Unpublished> list;
+  if (!parts_.writable()) return list;
+  const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
+  for (const LeftDraft& draft : parts_.shared.writes->left()) {
+    list.push_back({"/" + draft.array_path + " chunk " + dotted.key(draft.chunk), draft.reason});
+  }
+  return list;
+}
+
+std::string ControlFiles::statistics() {
+  std::function<std::string()> front;
+  {
+    const std::lock_guard lock(front_mutex_);
+    front = front_statistics_;
+  }
+  const ReadCounters& counters = *parts_.shared.counters;
+  Json document = {{"index_reads", counters.index_reads.load()},
+                   {"index_hits", counters.index_hits.load()},
+                   {"chunk_reads", counters.range_reads.load()},
+                   {"chunk_bytes_read", counters.bytes.load()},
+                   {"whole_shards_decoded", counters.whole_shards.load()},
+                   {"index_cache_bytes", parts_.shared.indexes->bytes()},
+                   {"named_nodes", parts_.table.size()}};
+  if (const auto* objects = dynamic_cast<const ObjectStore*>(parts_.shared.store.get())) {
+    const auto remote = parse_json(objects->statistics(), "statistics");
+    if (remote) document["remote"] = *remote;
+  }
+  if (parts_.writable()) {
+    const WriteStatistics writes = parts_.shared.writes->statistics();
+    document["chunks_written"] = writes.puts;
+    document["chunk_bytes_written"] = writes.bytes_put;
+    document["shards_rewritten"] = writes.commits;
+    document["shard_rewrites_failed"] = writes.failed_commits;
+    document["shard_bytes_rewritten"] = writes.bytes_committed;
+    document["shards_unpublished"] = writes.dirty_shards;
+    document["chunks_unpublished"] = writes.drafts;
+    document["log_bytes"] = writes.log_bytes;
+  }
+  if (const auto members = parse_json(front(), "front statistics");
+      members && members->is_object()) {
+    document.update(*members);
+  }
+  return dump_document(document);
+}
+
+void ControlFiles::set_front_statistics(std::function<std::string()> render_json_object) {
+  const std::lock_guard lock(front_mutex_);
+  front_statistics_ = std::move(render_json_object);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,63 @@
+// Opened directories: documents, then other names of the store, then chunks. A position says which
+// of these comes next; positions of chunks are theirs for as long as the array's metadata does not
+// change. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/names/namespace.h"
+
+namespace zarrfs {
+
+class DirectoryListing : public OpenDirectory {
+ public:
+  DirectoryListing(ViewParts& parts, Namespace& names, Documents& documents, Directory directory)
+      : parts_(parts),
+        names_(names),
+        documents_(documents),
+        directory_(std::move(directory)),
+        state_(*directory_.state) {}
+
+  Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override;
+  /// All but chunks and directories of chunks.
+  Result<void> list_names_only(const std::function<bool(const Listed&)>& sink);
+
+ private:
+  using Sink = std::function<bool(const Listed&)>;
+  using Names = std::shared_ptr<const std::vector<Entry>>;
+
+  /// False: the sink has had enough.
+  bool list_documents(std::uint64_t offset, const Sink& sink) const;
+  Result<bool> list_names(std::uint64_t offset, const Sink& sink);
+  Result<void> list_parts(std::uint64_t offset, const Sink& sink) const;
+  /// The names of the store's directory as they were when this listing started, sorted.
+  Result<Names> names(bool afresh);
+  [[nodiscard]] std::string stored_directory() const;
+  /// Adds temporary files, and directories of chunks that were made and are still empty.
+  void add_written(std::vector<Entry>& entries) const;
+  [[nodiscard]] std::vector<std::string> made_and_empty() const;
+  Result<mode_t> type_of(const Entry& entry) const;
+
+  ViewParts& parts_;
+  Namespace& names_;
+  Documents& documents_;
+  const Directory directory_;
+  const NodeState& state_;
+  std::mutex mutex_;
+  Names names_listed_;
+};
+
+/// `.zarrfs`.
+class ControlListing : public OpenDirectory {
+ public:
+  Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override {
+    ControlFiles::list(offset, sink);
+    return {};
+  }
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,70 @@
+// The numbers of directories, documents and pass-through files: given out when a node is first
+// found, kept as long as the kernel knows the node (lookup counts), then forgotten. Chunks are not
+// in here: see node_id.h. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/view/view.h"
+
+namespace zarrfs {
+
+/// What a number of the table stands for.
+struct NamedNode {
+  enum class Kind : std::uint8_t {
+    kDirectory,    ///< A directory of the store: group, array or neither.
+    kDocument,     ///< A document that is rendered: `.zarray`, `zarr.json`, ...
+    kPassThrough,  ///< Another file of the store.
+    kBroken,       ///< A chunk that cannot be read; `version` is its number.
+    kStaged,       ///< A file being written; `version` is its number.
+    kOwnFolder,    ///< `.zarrfs`
+    kReport,       ///< `.zarrfs/report.json`
+    kStatistics,   ///< `.zarrfs/stats.json`
+  };
+  Kind kind = Kind::kDirectory;
+  std::string path;  ///< From the root of the store.
+  /// Of documents: another one for other contents. Of pass-through files: which file it is.
+  std::uint64_t version = 0;
+  /// A file is one node by all names that it has and gets, as programs lock it and append to it.
+  [[nodiscard]] bool by_version() const {
+    return kind == Kind::kPassThrough || kind == Kind::kStaged;
+  }
+  bool operator==(const NamedNode& other) const {
+    return kind == other.kind && version == other.version && (by_version() || path == other.path);
+  }
+};
+
+class InodeTable {
+ public:
+  /// The root is there from the start and stays.
+  InodeTable();
+  /// The number of `node`, which counts as one more lookup. A file that was found by another name
+  /// before is called by this one from now on.
+  NodeId look_up(const NamedNode& node);
+  [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
+  void forget(NodeId id, std::uint64_t lookups);
+  /// The next node like this is another one: to the kernel a removed directory is dead for good.
+  void removed(const NamedNode& node);
+  /// The directory or file at `from` is now at `to`, with all below it.
+  void moved(const std::string& from, const std::string& to);
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const NamedNode& node) const;
+  };
+  struct Entry {
+    NamedNode node;
+    std::uint64_t lookups = 0;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<NodeId, Entry> nodes_;
+  std::unordered_map<NamedNode, NodeId, Hash> ids_;
+  NodeId next_ = kRootNode;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,51 @@
+// From the number by which the kernel calls a node to what it stands for now. kStale where that is
+// something else by now: the kernel then looks the name up again. Thread-safe.
+#pragma once
+
+#include <optional>
+
+#include "core/names/name.h"
+#include "core/names/view_parts.h"
+
+namespace zarrfs {
+
+/// What a number leads to. `state` is the array of a part, or the directory a named node is or
+/// lies in.
+struct InodeTarget {
+  NodeId id = 0;
+  std::optional<NamedNode> named;
+  ChunkOrPrefix part;         ///< Where not `named`.
+  std::uint64_t version = 0;  ///< Of the part.
+  StatePtr state;
+};
+
+class Inodes {
+ public:
+  explicit Inodes(ViewParts& parts) : parts_(parts) {}
+
+  Result<InodeTarget> resolve(NodeId node);
+  /// The chunk, where it still is what the node was given out for.
+  Result<ShownChunk> current_chunk(const InodeTarget& target);
+  /// kStale where another version of the chunk has taken the place of what the node was given out
+  /// for. Not where it is written by this node.
+  Result<void> check_opened(const InodeTarget& target);
+  /// What is being written under the name of the chunk, or null; kStale where it has taken the
+  /// place of what the node stands for.
+  Result<StagedPointer> current_staged(const InodeTarget& target);
+
+  /// Whether some program has the chunk open to write.
+  [[nodiscard]] bool is_written(const InodeTarget& target) const {
+    return staged_of(target) != nullptr;
+  }
+
+ private:
+  Result<void> check_current(const InodeTarget& target);
+  Result<InodeTarget> resolve_part(NodeId node);
+  /// What a directory is that was one of the store until an array was made around it.
+  Result<InodeTarget> resolve_adopted(const NamedNode& directory);
+  [[nodiscard]] StagedPointer staged_of(const InodeTarget& target) const;
+
+  ViewParts& parts_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,310 @@
+#include "core/names/namespace.h"
+
+#include <utility>
+
+#include "core/chunks/chunk_lister.h"
+#include "core/log/successor.h"
+#include "core/names/errors.h"
+#include "core/nodes/orphan_chunks.h"
+
+namespace zarrfs {
+
+ResolvedName Namespace::resolve(const Directory& directory, const std::string& name) const {
+  const NodeState& state = *directory.state;
+  if (!directory.prefix) {
+    if (state.path.empty() && name == kOwnFolder) return {NameKind::kControl, {}};
+    if (documents_.is_document(name)) return {NameKind::kDocument, {}};
+  }
+  const bool array = state.kind == NodeState::Kind::kArray;
+  if (array) {
+    auto part = directory.prefix ? state.shown.names.in_prefix(*directory.prefix, name)
+                                 : state.shown.names.in_array(name);
+    if (part) return {part->directory ? NameKind::kPrefix : NameKind::kChunk, std::move(*part)};
+    if (looks_like_chunk(name)) return {NameKind::kOutside, {}};
+  }
+  if (state.kind == NodeState::Kind::kDamaged && (looks_like_chunk(name) || is_v2_document(name))) {
+    return {NameKind::kUnreadable, {}};
+  }
+  if (is_concealed(state, name)) return {NameKind::kConcealed, {}};
+  if (!state.levels.stored(name)) return {NameKind::kLevel, {}};
+  return {array ? NameKind::kTemporary : NameKind::kPassThrough, {}};
+}
+
+bool Namespace::is_concealed(const NodeState& state, std::string_view name) const {
+  if (name.starts_with(kOwnFolder)) return true;
+  const bool v2 = parts_.shared.options.format == ViewFormat::kV2;
+  if (name == kStoredDocument) {
+    return v2 || state.has_document() || parts_.overlay.is_removed(state.path, kStoredDocument);
+  }
+  return !v2 && state.has_document() && is_v2_document(name);
+}
+
+bool Namespace::shows_stored(const Directory& directory, const std::string& name) const {
+  switch (resolve(directory, name).kind) {
+    case NameKind::kTemporary:
+    case NameKind::kPassThrough: return true;
+    case NameKind::kDocument:  // a file that is called so, where the view has no
+                               // such document
+      return !documents_.shows(*directory.state, name) && !is_concealed(*directory.state, name);
+    default: return false;
+  }
+}
+
+Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_view name) {
+  const auto creation = parts_.shared_creation();
+  return find_now(parent, name);
+}
+
+Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  ZARRFS_TRY(InodeTarget target, inodes_.resolve(parent));
+  if (!target.named) {
+    if (!target.part.directory) return std::nullopt;
+    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name));
+  }
+  switch (target.named->kind) {
+    case NamedNode::Kind::kDirectory: return find_in({target.state, {}}, std::string(name));
+    case NamedNode::Kind::kOwnFolder: return control_.find(name);
+    default: return std::nullopt;
+  }
+}
+
+Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
+                                                     const std::string& name) {
+  const NodeState& state = *directory.state;
+  const ResolvedName resolved = resolve(directory, name);
+  switch (resolved.kind) {
+    case NameKind::kControl: return control_.folder();
+    case NameKind::kChunk: return find_chunk(state, resolved.part);
+    case NameKind::kPrefix: return find_prefix(state, resolved.part);
+    case NameKind::kUnreadable: return fail(state.error);
+    case NameKind::kOutside:
+    case NameKind::kConcealed:
+    case NameKind::kLevel: return std::nullopt;
+    case NameKind::kDocument:
+      if (documents_.shows(state, name)) return find_document(state, name);
+      if (state.kind == NodeState::Kind::kDamaged && is_v2_document(name)) return fail(state.error);
+      if (is_concealed(state, name)) return std::nullopt;
+      break;
+    case NameKind::kTemporary:
+    case NameKind::kPassThrough: break;
+  }
+  return find_stored(directory, name);
+}
+
+Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& state,
+                                                           const std::string& name) {
+  ZARRFS_TRY(const auto text, documents_.text(state, name));
+  if (text == nullptr) return std::nullopt;
+  const std::string path = join_path(state.path, name);
+  const NodeId id =
+      parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*text)});
+  return entries_.of(id, statuses_.of_document(state, path, text->size()));
+}
+
+Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
+                                                         const ChunkOrPrefix& part) {
+  ZARRFS_TRY(bool exists, ChunkLister(array.shown, parts_.chunks).prefix_exists(part.coordinates));
+  // Where missing chunks are synthesized when asked for by name, so is the way to them.
+  exists =
+      exists || (array.shown.presentation.materialise != Materialise::kOff &&
+                 array.shown.presentation.fill_chunk != nullptr && array.shown.names.chunks() > 0);
+  if (!exists && !parts_.overlay.has_chunk_directory(part_path(array.shown, part))) {
+    return std::nullopt;
+  }
+  ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, 0));
+  const std::uint64_t inode = inode_of(array.path, array.shown.names.number_of(part));
+  return entries_.of(id, statuses_.of_prefix(array, inode));
+}
+
+/// By which node a chunk that is being written is looked up; `now`: that of what is stored.
+std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeState& array,
+                                                 std::optional<NodeId> now) const {
+  const std::lock_guard lock(file.mutex);
+  // A temporary file that became a chunk is another file than the chunk is by its name: that is
+  // how programs tell who holds a lock.
+  if (!file.node && file.made_as == StagedFile::Kind::kTemporary) file.node = now;
+  if (!file.node) return std::nullopt;
+  const auto known = parts_.shared.numbers.find(*file.node);
+  if (!known || known->generation != array.generation) file.node = now;  // shown otherwise now
+  return file.node;
+}
+
+Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
+                                                        const ChunkOrPrefix& part) {
+  const StagedPointer file =
+      parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, part.coordinates));
+  auto stored = parts_.chunks.find(array.shown, part.coordinates);
+  if (file != nullptr) {
+    std::optional<NodeId> now;
+    if (stored && *stored) {
+      ZARRFS_TRY(now, entries_.id_of(array, part, (*stored)->version));
+    }
+    return entries_.of_staged(file, node_of_written(*file, array, now));
+  }
+  if (!stored && stored.error().fault != Fault::kStale) {
+    parts_.shared.reporter.fault(stored.error());
+    return entries_.of_broken_chunk(array, part, std::nullopt);
+  }
+  ZARRFS_TRY(const auto chunk, std::move(stored));
+  if (!chunk) return std::nullopt;
+  ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, chunk->version));
+  return entries_.of(id, statuses_.of_chunk(array, part, *chunk));
+}
+
+/// A file that is being written, or what the store has.
+Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& directory,
+                                                         const std::string& name) {
+  const NodeState& state = *directory.state;
+  const std::string shown_path = join_path(directory.path(), name);
+  if (const StagedPointer file = parts_.staged.find_temporary(shown_path)) {
+    return entries_.of_staged(file, std::nullopt);
+  }
+  if (directory.prefix) {
+    ZARRFS_TRY(const auto parked, parked_status(state, shown_path));
+    if (!parked) return std::nullopt;
+    return entries_.look_up_pass_through(parked_path(state.path, shown_path), *parked);
+  }
+  const std::string path = join_path(state.path, state.levels.stored(name).value_or(name));
+  ZARRFS_TRY(const auto status, parts_.shared.store->status(path));
+  if (!status) return std::nullopt;
+  if (!S_ISDIR(status->st_mode)) return entries_.look_up_pass_through(path, *status);
+  ZARRFS_TRY(const StatePtr child, shown_directory(path, &state));
+  if (child == nullptr) return std::nullopt;
+  const NodeId id = parts_.table.look_up({NamedNode::Kind::kDirectory, path, 0});
+  return entries_.of(id, statuses_.of_directory(*child));
+}
+
+Result<std::optional<struct stat>> Namespace::parked_status(const NodeState& array,
+                                                            const std::string& path) {
+  if (!parts_.writable()) return std::nullopt;
+  ZARRFS_TRY(auto status, parts_.shared.store->status(parked_path(array.path, path)));
+  if (status && S_ISDIR(status->st_mode)) status.reset();
+  return status;
+}
+
+Result<StatePtr> Namespace::shown_directory(const std::string& path, const NodeState* parent) {
+  ZARRFS_TRY(StatePtr child, parts_.nodes.get(path));
+  const bool gone =
+      child->kind == NodeState::Kind::kAbsent || child->kind == NodeState::Kind::kHidden;
+  const bool node_in_array =
+      parent != nullptr && parent->kind == NodeState::Kind::kArray && child->has_document();
+  if (gone || node_in_array) return nullptr;
+  return child;
+}
+
+Result<Directory> Namespace::directory_of(NodeId node) {
+  ZARRFS_CHECK(rights_.check_writing());
+  ZARRFS_TRY(InodeTarget target, inodes_.resolve(node));
+  if (!target.named) {
+    if (!target.part.directory) return fail(Fault::kInvalid, "a chunk is not a directory");
+    return Directory{target.state, std::move(target.part.coordinates)};
+  }
+  if (target.named->kind != NamedNode::Kind::kDirectory) {
+    return refused(Fault::kForbidden, target.named->path, "nothing can be made here");
+  }
+  return Directory{target.state, std::nullopt};
+}
+
+/// Whether the directory belongs to a store of Zarr v2, which passes through as it is.
+Result<bool> Namespace::belongs_to_v2(const NodeState& state) {
+  std::string path = state.path;
+  for (;;) {
+    for (const char* document : {".zgroup", ".zarray"}) {
+      ZARRFS_TRY(const auto status, parts_.shared.store->status(join_path(path, document)));
+      if (status) return true;
+    }
+    if (path.empty()) return false;
+    path = parent_path(path);
+    ZARRFS_TRY(const StatePtr above, parts_.nodes.get(path));
+    if (above->has_document()) return false;
+  }
+}
+
+Result<Name> Namespace::claim(const Directory& directory, const std::string& name) {
+  const NodeState& state = *directory.state;
+  ResolvedName resolved = resolve(directory, name);
+  const std::string stored = state.levels.stored(name).value_or(name);
+  Name result{resolved.kind, join_path(directory.path(), stored), join_path(state.path, stored),
+              std::move(resolved.part)};
+  switch (result.kind) {
+    case NameKind::kChunk:
+    case NameKind::kPrefix:
+    case NameKind::kPassThrough: return result;
+    case NameKind::kDocument: {
+      if (state.kind != NodeState::Kind::kPassThrough) return result;
+      // Attributes are kept until there is a node that they belong to.
+      if (name != ".zattrs" && name != ".zmetadata") {
+        ZARRFS_TRY(const bool v2, belongs_to_v2(state));
+        if (!v2) return result;
+      }
+      result.kind = NameKind::kPassThrough;
+      return result;
+    }
+    case NameKind::kTemporary:
+      if (directory.prefix) {
+        ZARRFS_TRY(const auto parked, parked_status(state, result.path));
+        result.store_path = parked ? parked_path(state.path, result.path) : "";
+      }
+      return result;
+    case NameKind::kOutside:
+      return refused(Fault::kInvalid, result.path, "this chunk lies outside the array");
+    case NameKind::kUnreadable: return fail(state.error);
+    case NameKind::kLevel:
+      return refused(Fault::kExists, result.path, "a level has this name in the store");
+    case NameKind::kControl:
+    case NameKind::kConcealed: break;
+  }
+  if (result.kind == NameKind::kControl || is_successor_name(name)) {
+    return refused(Fault::kForbidden, result.path,
+                   "names that begin with .zarrfs are zarrfs's own");
+  }
+  return refused(Fault::kExists, result.path, "the name is taken by what this view does not show");
+}
+
+/// A chunk that cannot be read is there: it can be replaced and removed.
+Result<bool> Namespace::chunk_is_stored(const NodeState& array, const Coordinates& chunk) {
+  const auto found = parts_.chunks.find(array.shown, chunk);
+  if (!found && found.error().fault == Fault::kDamaged) return true;
+  if (!found) return fail(found.error());
+  return *found && !(*found)->is_fill;
+}
+
+Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
+  switch (name.kind) {
+    case NameKind::kChunk: {
+      if (parts_.staged.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) {
+        return true;
+      }
+      return chunk_is_stored(*directory.state, name.part.coordinates);
+    }
+    case NameKind::kPrefix: {
+      if (parts_.overlay.has_chunk_directory(name.path)) return true;
+      return ChunkLister(directory.state->shown, parts_.chunks)
+          .prefix_exists(name.part.coordinates);
+    }
+    case NameKind::kDocument:
+      return parts_.staged.find(name.path) != nullptr ||
+             documents_.shows(*directory.state, base_name(name.path));
+    default: break;
+  }
+  if (parts_.staged.find(name.path) != nullptr) return true;
+  if (name.store_path.empty()) return false;
+  ZARRFS_TRY(const auto status, parts_.shared.store->status(name.store_path));
+  return status.has_value();
+}
+
+Result<InodeEntry> Namespace::found_again(NodeId parent, std::string_view name) {
+  ZARRFS_TRY(const auto found, find_now(parent, name));
+  if (!found) return fail(Fault::kStale, printable(name) + " is gone again");
+  return *found;
+}
+
+std::string base_name(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,78 @@
+// Names in directories. `resolve` holds the one rule which of all that could have a name wins;
+// lookups, changes and listings follow it. Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/names/caller_rights.h"
+#include "core/names/control_files.h"
+#include "core/names/documents.h"
+#include "core/names/entries.h"
+#include "core/names/inodes.h"
+#include "core/names/name.h"
+
+namespace zarrfs {
+
+class Namespace {
+ public:
+  Namespace(ViewParts& parts, Documents& documents, Entries& entries, Inodes& inodes,
+            ControlFiles& control, CallerRights& rights, const Statuses& statuses)
+      : parts_(parts),
+        documents_(documents),
+        entries_(entries),
+        inodes_(inodes),
+        control_(control),
+        rights_(rights),
+        statuses_(statuses) {}
+
+  /// What `name` stands for in the directory, whether or not something is there. Asks nobody.
+  [[nodiscard]] ResolvedName resolve(const Directory& directory, const std::string& name) const;
+
+  /// What is there; nothing where that is proven absent.
+  Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name);
+  /// The same, for who holds a SharedCreation or ExclusiveCreation.
+  Result<std::optional<InodeEntry>> find_now(NodeId parent, std::string_view name);
+  /// A child of the directory after a change.
+  Result<InodeEntry> found_again(NodeId parent, std::string_view name);
+
+  /// The directory that a program changes.
+  Result<Directory> directory_of(NodeId node);
+  /// The name that a program makes, changes or removes; an error where it may take no such name.
+  Result<Name> claim(const Directory& directory, const std::string& name);
+  Result<bool> exists(const Directory& directory, const Name& name);
+  Result<bool> chunk_is_stored(const NodeState& array, const Coordinates& chunk);
+
+  /// Whether a file of the store, or one that is being written, is in sight by this name.
+  [[nodiscard]] bool shows_stored(const Directory& directory, const std::string& name) const;
+  /// A directory of the store, or null where there is none or it is hidden.
+  Result<StatePtr> shown_directory(const std::string& path, const NodeState* parent);
+
+ private:
+  /// Whether a name of the store is kept out of sight: documents of the other version, stored
+  /// objects, zarrfs's own files.
+  [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
+  Result<std::optional<InodeEntry>> find_in(const Directory& directory, const std::string& name);
+  Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name);
+  Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
+  Result<std::optional<InodeEntry>> find_chunk(const NodeState& array, const ChunkOrPrefix& part);
+  std::optional<NodeId> node_of_written(StagedFile& file, const NodeState& array,
+                                        std::optional<NodeId> now) const;
+  Result<std::optional<InodeEntry>> find_stored(const Directory& directory,
+                                                const std::string& name);
+  /// The status of a file in a directory of chunks that was there before the array; nothing where
+  /// there is none.
+  Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);
+  Result<bool> belongs_to_v2(const NodeState& state);
+
+  ViewParts& parts_;
+  Documents& documents_;
+  Entries& entries_;
+  Inodes& inodes_;
+  ControlFiles& control_;
+  CallerRights& rights_;
+  const Statuses& statuses_;
+};
+
+}  // namespace zarrfs

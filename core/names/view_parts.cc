@@ -1,0 +1,27 @@
+#include "core/names/view_parts.h"
+
+#include <utility>
+
+namespace zarrfs {
+
+ViewParts::ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, Profile profile)
+    : shared(std::move(store), options, std::move(profile)),
+      permissions(shared.store),
+      nodes(shared),
+      consolidation(shared, nodes, permissions),
+      chunks(shared),
+      staged(shared.store, options.writing ? options.writing->write_buffer : 0),
+      chunk_writer(shared),
+      editor(shared, nodes, consolidation, overlay) {}
+
+SharedCreation ViewParts::shared_creation() {
+  return writable() ? creation_gate.shared() : SharedCreation();
+}
+
+Result<ExclusiveCreation> ViewParts::exclusive_creation(const std::string& path) {
+  ZARRFS_TRY(const auto state, nodes.get(path));
+  if (state->has_document()) return ExclusiveCreation();
+  return creation_gate.exclusive_creation(path);
+}
+
+}  // namespace zarrfs

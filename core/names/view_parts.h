@@ -1,0 +1,55 @@
+// What the classes of the view work on: the rooms below, and the tables of this one. Each part is
+// thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/chunks/chunk_finder.h"
+#include "core/chunks/chunk_writer.h"
+#include "core/files/staged_table.h"
+#include "core/names/inode_table.h"
+#include "core/nodes/consolidation.h"
+#include "core/nodes/creation_gate.h"
+#include "core/nodes/metadata_editor.h"
+#include "core/nodes/mount_overlay.h"
+#include "core/nodes/move_gate.h"
+#include "core/nodes/node_cache.h"
+#include "core/nodes/stored_permissions.h"
+
+namespace zarrfs {
+
+struct ViewParts {
+  ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, Profile profile);
+
+  ViewShared shared;
+  StoredPermissions permissions;
+  NodeCache nodes;
+  Consolidation consolidation;
+  ChunkFinder chunks;
+  InodeTable table;
+  // Writing:
+  StagedTable staged;
+  MountOverlay overlay;
+  CreationGate creation_gate;
+  MoveGate move_gate;
+  ChunkWriter chunk_writer;
+  MetadataEditor editor;
+
+  [[nodiscard]] bool writable() const { return shared.writes != nullptr; }
+  /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
+  SharedCreation shared_creation();
+  /// For who is going to write a document in the directory at `path`. Taken before the mutex of any
+  /// file, which those who are waited for may hold.
+  Result<ExclusiveCreation> exclusive_creation(const std::string& path);
+  /// Has the report and the log tell of an error that is worth it; gives `result` back.
+  template <class T>
+  Result<T> reported(Result<T> result) {
+    if (!result && is_worth_reporting(result.error().fault)) {
+      shared.reporter.fault(result.error());
+    }
+    return result;
+  }
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,317 @@
+#include "core/store/http/http.h"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/version.h"
+
+namespace zarrfs {
+namespace {
+
+/// The last name of a URL's path; of a directory, its name.
+std::string_view last_name(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  if (url.ends_with('/')) url.remove_suffix(1);
+  return url.substr(url.rfind('/') + 1);
+}
+
+constexpr int kPollMilliseconds = 1000;
+constexpr int kPartialContent = 206;
+constexpr std::uint64_t kSlowestSending = 100'000;  // bytes a second
+
+/// One request on its way.
+struct Transfer {
+  HttpRequest request;
+  HttpClient::Done done;
+  HttpResponse response;
+  CURL* handle = nullptr;
+  curl_slist* headers = nullptr;
+  bool too_long = false;
+  std::uint64_t sent = 0;  ///< Of the request's body.
+  std::array<char, CURL_ERROR_SIZE> message{};
+
+  ~Transfer() {
+    ::curl_slist_free_all(headers);
+    if (handle != nullptr) ::curl_easy_cleanup(handle);
+  }
+  Transfer() = default;
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+};
+
+std::size_t on_header(const char* line, std::size_t /*one*/, std::size_t size, void* self) {
+  static_cast<Transfer*>(self)->response.headers.add_line({line, size});
+  return size;
+}
+
+std::size_t on_body(const char* bytes, std::size_t /*one*/, std::size_t size, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  long status = 0;
+  ::curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
+  const std::size_t limit =
+      status == kPartialContent ? transfer.request.part_limit : transfer.request.whole_limit;
+  Bytes& body = transfer.response.body;
+  transfer.too_long = size > limit || body.size() > limit - size;
+  if (transfer.too_long) return 0;
+  try {
+    if (body.empty() && status == kPartialContent) body.reserve(limit);
+    body.insert(body.end(), bytes, bytes + size);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+  return size;
+}
+
+std::size_t on_send(char* buffer, std::size_t /*one*/, std::size_t size, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const MutableByteView out(reinterpret_cast<std::uint8_t*>(buffer), size);
+  const auto got = transfer.request.body->read_at(transfer.sent, out);
+  if (!got) return CURL_READFUNC_ABORT;
+  transfer.sent += *got;
+  return *got;
+}
+
+/// A request that found its connection closed is sent again.
+int on_seek(void* self, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<Transfer*>(self)->sent = static_cast<std::uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
+  using Kind = HttpFailure::Kind;
+  if (transfer.too_long) return {Kind::kTooLong, "the answer is longer than what was asked for"};
+  std::string detail =
+      transfer.message[0] != '\0' ? transfer.message.data() : ::curl_easy_strerror(code);
+  // libcurl repeats the whole URL, and with it a password.
+  if (detail.starts_with("Unsupported proxy")) detail = "the URL of the proxy is not understood";
+  switch (code) {
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_ISSUER_ERROR: return {Kind::kTls, detail};
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_TOO_MANY_REDIRECTS:
+    case CURLE_OUT_OF_MEMORY: return {Kind::kOther, detail};
+    default: return {Kind::kNetwork, detail};
+  }
+}
+
+/// Once for the process; libcurl needs it before the first thread uses it.
+bool start_curl() {
+  static const bool started = ::curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  return started;
+}
+
+}  // namespace
+
+struct HttpClient::State {
+  HttpSettings settings;
+  HttpCounters counters;
+  CURLM* multi = nullptr;
+  std::mutex mutex;
+  std::deque<std::unique_ptr<Transfer>> waiting;  // guarded by mutex
+  bool ends = false;                              // guarded by mutex
+  std::unordered_map<CURL*, std::unique_ptr<Transfer>> running;
+  std::thread thread;
+
+  void work() {
+    for (;;) {
+      std::deque<std::unique_ptr<Transfer>> fresh;
+      {
+        const std::lock_guard lock(mutex);
+        if (ends) break;
+        fresh.swap(waiting);
+      }
+      for (auto& transfer : fresh) start(std::move(transfer));
+      int under_way = 0;
+      ::curl_multi_perform(multi, &under_way);
+      finish_those_done();
+      ::curl_multi_poll(multi, nullptr, 0, kPollMilliseconds, nullptr);
+    }
+    for (auto& [handle, transfer] : running) {
+      ::curl_multi_remove_handle(multi, handle);
+      give_up(*transfer);
+    }
+    running.clear();
+    const std::lock_guard lock(mutex);
+    for (auto& transfer : waiting) give_up(*transfer);
+    waiting.clear();
+  }
+
+  static void give_up(Transfer& transfer) {
+    transfer.done(tl::unexpected(HttpFailure{HttpFailure::Kind::kOther, "the store is closed"}));
+  }
+
+  void start(std::unique_ptr<Transfer> transfer) {
+    transfer->handle = ::curl_easy_init();
+    if (transfer->handle == nullptr || !set_up(*transfer) ||
+        ::curl_multi_add_handle(multi, transfer->handle) != CURLM_OK) {
+      transfer->done(
+          tl::unexpected(HttpFailure{HttpFailure::Kind::kOther, "libcurl takes no request"}));
+      return;
+    }
+    ++counters.requests;
+    running.emplace(transfer->handle, std::move(transfer));
+  }
+
+  bool set_up(Transfer& transfer) const {
+    CURL* const handle = transfer.handle;
+    const HttpRequest& request = transfer.request;
+    bool good = true;
+    const auto set = [&](CURLoption option, auto value) {
+      good = good && ::curl_easy_setopt(handle, option, value) == CURLE_OK;
+    };
+    set(CURLOPT_URL, request.url.c_str());
+    set(CURLOPT_PATH_AS_IS, 1L);
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
+    set(CURLOPT_FOLLOWLOCATION, request.follow ? 1L : 0L);
+    set(CURLOPT_MAXREDIRS, 5L);
+    set(CURLOPT_NETRC, request.netrc ? static_cast<long>(CURL_NETRC_OPTIONAL)
+                                     : static_cast<long>(CURL_NETRC_IGNORED));
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(CURLOPT_USERAGENT, (std::string("zarrfs/") + kProgramVersion).c_str());
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_BUFFERSIZE, 256L << 10U);
+    set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(settings.connect_seconds));
+    set(CURLOPT_TIMEOUT, static_cast<long>(settings.seconds));
+    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings.quiet_seconds));
+    set(CURLOPT_ERRORBUFFER, transfer.message.data());
+    set(CURLOPT_HEADERFUNCTION, on_header);
+    set(CURLOPT_HEADERDATA, &transfer);
+    set(CURLOPT_WRITEFUNCTION, on_body);
+    set(CURLOPT_WRITEDATA, &transfer);
+    if (!settings.ca_file.empty()) set(CURLOPT_CAINFO, settings.ca_file.c_str());
+    if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+    if (request.body != nullptr) {
+      const std::uint64_t size = request.body->size();
+      set(CURLOPT_UPLOAD, 1L);
+      set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+      set(CURLOPT_READFUNCTION, on_send);
+      set(CURLOPT_READDATA, &transfer);
+      set(CURLOPT_SEEKFUNCTION, on_seek);
+      set(CURLOPT_SEEKDATA, &transfer);
+      set(CURLOPT_TIMEOUT, static_cast<long>(settings.seconds + size / kSlowestSending));
+      add_header(transfer, "Expect:", good);
+    }
+    if (request.method != "HEAD" && request.method != "GET") {
+      set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    }
+    for (const auto& [name, value] : request.headers) {
+      add_header(transfer, name + ": " + value, good);
+    }
+    set(CURLOPT_HTTPHEADER, transfer.headers);
+    return good;
+  }
+
+  static void add_header(Transfer& transfer, const std::string& line, bool& good) {
+    curl_slist* const longer = ::curl_slist_append(transfer.headers, line.c_str());
+    good = good && longer != nullptr;
+    if (longer != nullptr) transfer.headers = longer;
+  }
+
+  void finish_those_done() {
+    int left = 0;
+    while (const CURLMsg* const note = ::curl_multi_info_read(multi, &left)) {
+      if (note->msg != CURLMSG_DONE) continue;
+      const CURLcode code = note->data.result;
+      CURL* const handle = note->easy_handle;
+      ::curl_multi_remove_handle(multi, handle);
+      const auto found = running.find(handle);
+      if (found == running.end()) continue;
+      const std::unique_ptr<Transfer> transfer = std::move(found->second);
+      running.erase(found);
+      finish(*transfer, code);
+    }
+  }
+
+  void finish(Transfer& transfer, CURLcode code) {
+    counters.bytes += transfer.response.body.size();
+    counters.bytes_sent += transfer.sent;
+    long status = 0;
+    ::curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
+    transfer.response.status = static_cast<int>(status);
+    const char* from = nullptr;
+    ::curl_easy_getinfo(transfer.handle, CURLINFO_EFFECTIVE_URL, &from);
+    const std::string_view asked = transfer.request.url;
+    const std::string_view answered = from == nullptr ? asked : std::string_view(from);
+    transfer.response.elsewhere = last_name(answered) != last_name(asked);
+    transfer.response.directory =
+        answered.ends_with('/') && !asked.ends_with('/') && !transfer.response.elsewhere;
+    if (code == CURLE_OK) return transfer.done(std::move(transfer.response));
+    ++counters.failures;
+    transfer.done(tl::unexpected(failure_of(code, transfer)));
+  }
+};
+
+Result<std::unique_ptr<HttpClient>> HttpClient::make(const HttpSettings& settings) {
+  if (!start_curl()) return fail(Fault::kNoMemory, "libcurl does not start");
+  auto state = std::make_unique<State>();
+  state->settings = settings;
+  state->multi = ::curl_multi_init();
+  if (state->multi == nullptr) return fail(Fault::kNoMemory, "libcurl does not start");
+  ::curl_multi_setopt(state->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                      static_cast<long>(settings.connections));
+  ::curl_multi_setopt(state->multi, CURLMOPT_MAXCONNECTS, static_cast<long>(settings.connections));
+  ::curl_multi_setopt(state->multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  state->thread = std::thread([state = state.get()] { state->work(); });
+  return std::unique_ptr<HttpClient>(new HttpClient(std::move(state)));
+}
+
+HttpClient::HttpClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+HttpClient::~HttpClient() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->ends = true;
+  }
+  ::curl_multi_wakeup(state_->multi);
+  state_->thread.join();
+  ::curl_multi_cleanup(state_->multi);
+}
+
+void HttpClient::submit(HttpRequest request, Done done) {
+  auto transfer = std::make_unique<Transfer>();
+  transfer->request = std::move(request);
+  transfer->done = std::move(done);
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.push_back(std::move(transfer));
+  }
+  ::curl_multi_wakeup(state_->multi);
+}
+
+std::vector<HttpAnswer> HttpClient::perform(std::vector<HttpRequest> requests) {
+  std::vector<HttpAnswer> answers(requests.size());
+  std::mutex mutex;
+  std::condition_variable all_here;
+  std::size_t missing = requests.size();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    submit(std::move(requests[i]), [&, i](HttpAnswer answer) {
+      const std::lock_guard lock(mutex);
+      answers[i] = std::move(answer);
+      if (--missing == 0) all_here.notify_one();
+    });
+  }
+  std::unique_lock lock(mutex);
+  all_here.wait(lock, [&] { return missing == 0; });
+  return answers;
+}
+
+const HttpCounters& HttpClient::counters() const { return state_->counters; }
+
+}  // namespace zarrfs

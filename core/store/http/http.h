@@ -1,0 +1,95 @@
+// An HTTP client with many requests in flight: one thread, connections that are kept, HTTP/1.1.
+// TLS is always verified. Source: libcurl's multi interface. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/store/http/headers.h"
+#include "core/store/http/request_body.h"
+#include "core/store/http/signer.h"
+
+namespace zarrfs {
+
+struct HttpSettings {
+  std::size_t connections = 24;
+  std::string ca_file;  ///< Empty: the system's certificates.
+  std::uint64_t connect_seconds = 10;
+  std::uint64_t quiet_seconds = 20;  ///< Without a byte: the request has failed.
+  std::uint64_t seconds = 60;        ///< Of one request.
+};
+
+struct HttpRequest {
+  std::string method = "GET";  ///< Or "HEAD", "PUT", "POST", "DELETE".
+  std::string url;
+  HeaderList headers;
+  std::shared_ptr<const RequestBody> body;  ///< Null: none is sent.
+  /// A longer body is refused: of an answer to a range (206), and of any other.
+  std::size_t part_limit = 0;
+  std::size_t whole_limit = 0;
+  /// Whether other places that a server names are asked; never from https to http. Only for
+  /// requests without secrets in `headers`.
+  bool follow = false;
+  /// Passwords for the host from ~/.netrc.
+  bool netrc = false;
+};
+
+struct HttpResponse {
+  int status = 0;
+  /// The server pointed from the name that was asked for to the same with a slash behind it.
+  bool directory = false;
+  /// The server pointed to another name, and the answer is that one's.
+  bool elsewhere = false;
+  Headers headers;
+  Bytes body;
+};
+
+/// Why there is no answer.
+struct HttpFailure {
+  enum class Kind {
+    kNetwork,  ///< Not reached, cut off, silent: may be better another time.
+    kTooLong,  ///< More bytes than were asked for.
+    kTls,      ///< The server's certificate is not trusted, or no encryption was agreed on.
+    kOther
+  };
+  Kind kind = Kind::kOther;
+  std::string message;
+};
+
+using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
+
+/// What was sent and received; only grows.
+struct HttpCounters {
+  std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> bytes{0};       ///< Of bodies received.
+  std::atomic<std::uint64_t> bytes_sent{0};  ///< Of bodies.
+  std::atomic<std::uint64_t> failures{0};
+};
+
+class HttpClient {
+ public:
+  static Result<std::unique_ptr<HttpClient>> make(const HttpSettings& settings);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  using Done = std::function<void(HttpAnswer)>;
+  /// `done` is called once, by the client's thread, and must not wait.
+  void submit(HttpRequest request, Done done);
+  /// Waits for the answers, in the order of `requests`.
+  std::vector<HttpAnswer> perform(std::vector<HttpRequest> requests);
+  [[nodiscard]] const HttpCounters& counters() const;
+
+ private:
+  struct State;
+  explicit HttpClient(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,28 @@
+#include "core/vfs/open_view.h"
+
+#include <utility>
+
+#include "core/nodes/survey.h"
+#include "core/vfs/store_view.h"
+
+namespace zarrfs {
+
+Result<std::unique_ptr<View>> open_view(std::shared_ptr<Store> store, const ViewOptions& options) {
+  const Survey survey = survey_store(*store, kNodesBeforeMount);
+  ViewOptions chosen = options;
+  ProfileChoice choice;
+  if (options.profile == kAutoProfile) {
+    // Columns describe a reader by themselves, and the view of version 3 has no profiles.
+    const bool free = options.columns.empty() && options.format == ViewFormat::kV2;
+    choice = free ? choose_for(survey) : ProfileChoice{profiles().front().name, ""};
+    chosen.profile = choice.profile;
+  }
+  ZARRFS_TRY(Profile profile, choose_profile(chosen));
+  auto view = std::make_unique<StoreView>(std::move(store), chosen, std::move(profile));
+  ZARRFS_CHECK(view->check_source());
+  ZARRFS_CHECK(view->explain(choice, survey));
+  if (options.writing) ZARRFS_CHECK(view->begin_writing());
+  return view;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,454 @@
+#include "fs/doctor/doctor_server.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/store/http/endpoint.h"
+#include "core/store/http/http.h"
+#include "core/store/open_store.h"
+#include "core/store/remote/remote_objects.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::int64_t kClockTolerance = 300;  // seconds
+constexpr double kDoctorPatience = 20;         // seconds
+constexpr std::size_t kDocumentLimit = std::size_t{16} << 20U;
+constexpr int kServerLessons = 3;
+constexpr const char* kOtherTag = "\"00000000000000000000000000000000\"";
+constexpr const char* kReadRights =
+    "the credentials need the right to read objects (s3:GetObject) and to list the bucket "
+    "(s3:ListBucket); requester_pays where the reader pays";
+
+/// What servers say when they refuse, and what to do.
+struct RefusalAdvice {
+  const char* code;
+  const char* remedy;
+};
+constexpr std::array kRefusalAdvice = {
+    RefusalAdvice{
+        "InvalidAccessKeyId",
+        "the server does not know this key: another profile (aws_profile), another server "
+        "(endpoint), or a new key"},
+    RefusalAdvice{"SignatureDoesNotMatch",
+                  "the secret is not the one of this key, or a proxy changes the requests"},
+    RefusalAdvice{"ExpiredToken",
+                  "the credentials have expired: log in anew (for example `aws sso login`), or let "
+                  "credential_process get them"},
+    RefusalAdvice{"AuthorizationHeaderMalformed", "region=NAME, as the server says"},
+    RefusalAdvice{"PermanentRedirect", "the bucket is in another region: region=NAME"},
+    RefusalAdvice{"NoSuchBucket", "look at the bucket's name, endpoint, region and aws_profile"},
+    RefusalAdvice{"RequestTimeTooSkewed", "set this machine's clock (timedatectl set-ntp true)"},
+    RefusalAdvice{"AccessDenied", kReadRights},
+};
+
+std::string remedy_for(int status, const std::string& code) {
+  for (const RefusalAdvice& one : kRefusalAdvice) {
+    if (code == one.code) return one.remedy;
+  }
+  if (status == 401) return "put name and password into ~/.netrc; for buckets, see credentials";
+  if (status == 403) return kReadRights;
+  if (status >= 300 && status < 400) {
+    return "the server points elsewhere, where requests with credentials do not go: give that URL";
+  }
+  if (status == 429 || status >= 500) {
+    return "the server is overloaded or broken: try later, with fewer connections=";
+  }
+  return "look at the URL";
+}
+
+/// Without the password that may stand in it.
+std::string proxy_shown(const std::string& proxy) {
+  const std::size_t at = proxy.rfind('@');
+  if (at == std::string::npos) return proxy;
+  const std::size_t scheme = proxy.find("://");
+  return (scheme == std::string::npos ? "" : proxy.substr(0, scheme + 3)) + "...@" +
+         proxy.substr(at + 1);
+}
+
+bool is_excepted(const std::string& host, const std::string& no_proxy) {
+  std::istringstream names(no_proxy);
+  for (std::string name; std::getline(names, name, ',');) {
+    name.erase(0, std::min(name.find_first_not_of(" ."), name.size()));
+    while (name.ends_with(' ')) name.pop_back();
+    if (name == "*") return true;
+    if (!name.empty() && (host == name || host.ends_with("." + name))) return true;
+  }
+  return false;
+}
+
+/// As libcurl chooses it: upper case counts for all but http_proxy.
+std::string proxy_for(const Url& url) {
+  const Environment environment = process_environment();
+  const auto first = [&](std::initializer_list<const char*> names) -> std::string {
+    for (const char* name : names) {
+      if (const auto value = environment(name)) return *value;
+    }
+    return "";
+  };
+  const std::string excepted = first({"no_proxy", "NO_PROXY"});
+  if (is_excepted(url.host(), excepted)) return "";
+  const std::string all = first({"all_proxy", "ALL_PROXY"});
+  const std::string own =
+      url.scheme == "https" ? first({"https_proxy", "HTTPS_PROXY"}) : first({"http_proxy"});
+  return own.empty() ? all : own;
+}
+
+std::string body_of(const HttpResponse& response) {
+  return {response.body.begin(), response.body.end()};
+}
+
+class ServerExamination {
+ public:
+  using Tell = std::function<void(const ServerFinding&)>;
+
+  ServerExamination(Url url, std::string archive, RemoteOptions options, const Tell& tell)
+      : url_(std::move(url)),
+        archive_(std::move(archive)),
+        options_(std::move(options)),
+        tell_(tell) {
+    options_.deadline = std::min(options_.deadline, kDoctorPatience);
+  }
+
+  Result<void> run(bool writing) {
+    HttpSettings settings;
+    settings.ca_file = options_.ca_file;
+    settings.seconds = static_cast<std::uint64_t>(std::max(1.0, options_.deadline));
+    settings.connect_seconds = settings.quiet_seconds =
+        std::min<std::uint64_t>(10, settings.seconds);
+    ZARRFS_TRY(http_, HttpClient::make(settings));
+    bucket_ = url_.scheme == "s3" || url_.scheme == "gs";
+    if (bucket_) {
+      ZARRFS_TRY(endpoint_, bucket_endpoint(url_, options_, *http_, process_environment()));
+      RemoteOptions unsigned_options = options_;
+      unsigned_options.anonymous = true;
+      ZARRFS_TRY(auto open, bucket_endpoint(url_, unsigned_options, *http_, process_environment()));
+      ZARRFS_TRY(plain_, open->write({}));
+    } else {
+      endpoint_ = web_endpoint(url_);
+      ZARRFS_TRY(plain_, endpoint_->write({}));
+    }
+    plain_.whole_limit = plain_.part_limit = kDocumentLimit;
+    if (!look_at_name() || !look_at_connection()) return {};
+    if (!look_at_credentials()) return {};
+    if (bucket_ && !look_at_listing()) return {};
+    const auto key = look_at_document(writing);
+    if (key) {
+      look_at_ranges(*key);
+      look_at_versions(*key);
+    }
+    if (writing) look_at_writing();
+    return {};
+  }
+
+ private:
+  void good(const std::string& name, const std::string& text) const {
+    tell_({name, {Verdict::kGood, text}, ""});
+  }
+  void limited(const std::string& name, const std::string& text, const std::string& remedy) const {
+    tell_({name, {Verdict::kLimited, text}, remedy});
+  }
+  void wrong(const std::string& name, const std::string& text, const std::string& remedy) const {
+    tell_({name, {Verdict::kWrong, text}, remedy});
+  }
+
+  bool look_at_name() {
+    auto asked = parse_url(plain_.url);
+    if (!asked) {
+      wrong("name", asked.error().message, "look at the URL and endpoint");
+      return false;
+    }
+    server_ = std::move(*asked);
+    const std::string proxy = proxy_for(server_);
+    good("proxy", proxy.empty() ? "none" : proxy_shown(proxy) + " (it looks up the names)");
+    if (!proxy.empty()) return true;
+    const std::string host = server_.host();
+    addrinfo* found = nullptr;
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+    if (error != 0) {
+      wrong("name", host + ": " + ::gai_strerror(error),
+            "look at the name in the URL or in endpoint, and at this machine's DNS (getent hosts " +
+                host + "); a bucket with a name of its own may need addressing=path");
+      return false;
+    }
+    std::array<char, NI_MAXHOST> address{};
+    static_cast<void>(::getnameinfo(found->ai_addr, found->ai_addrlen, address.data(),
+                                    address.size(), nullptr, 0, NI_NUMERICHOST));
+    ::freeaddrinfo(found);
+    const bool is_address = host == address.data();
+    good("name", host + (is_address ? " is an address" : std::string(" is ") + address.data()));
+    return true;
+  }
+
+  HttpAnswer perform(const HttpRequest& request) {
+    return std::move(http_->perform({request}).front());
+  }
+
+  bool look_at_connection() {
+    const std::string where = server_.scheme + "://" + server_.authority;
+    const HttpAnswer answer = perform(plain_);
+    if (!answer && answer.error().kind == HttpFailure::Kind::kTls) {
+      wrong("connection", where + ": " + answer.error().message,
+            "ca_file=FILE names the certificates to trust, for a server of your own; a clock that "
+            "is wrong and a proxy that opens TLS are refused so, too");
+      return false;
+    }
+    if (!answer && answer.error().kind != HttpFailure::Kind::kTooLong) {
+      wrong("connection", where + ": " + answer.error().message,
+            "look whether the server runs, at its port and at firewalls; behind a proxy set "
+            "https_proxy");
+      return false;
+    }
+    const std::string trust = options_.ca_file.empty() ? "the system's" : options_.ca_file + "'s";
+    good("connection", where + (server_.scheme == "https"
+                                    ? " answers, with a certificate that " + trust + " vouch for"
+                                    : " answers, without encryption"));
+    if (answer) look_at_clock(*answer);
+    return true;
+  }
+
+  void look_at_clock(const HttpResponse& response) const {
+    const auto date = response.headers.find("date");
+    const auto theirs = date ? parse_http_date(*date) : std::nullopt;
+    if (!theirs) return good("clock", "the server does not tell its time");
+    const std::int64_t behind = *theirs - static_cast<std::int64_t>(::time(nullptr));
+    if (std::abs(behind) <= kClockTolerance) return good("clock", "as the server's");
+    limited("clock",
+            "this machine's is " + std::to_string(std::abs(behind)) + " s " +
+                (behind > 0 ? "behind" : "ahead of") + " the server's",
+            "set it (timedatectl set-ntp true); requests are signed with the server's time, but "
+            "certificates and tokens may be refused");
+  }
+
+  bool look_at_credentials() {
+    if (!bucket_) {
+      good("credentials", "none; names and passwords for a server come from ~/.netrc");
+      return true;
+    }
+    const auto origin = endpoint_->credentials();
+    if (!origin) {
+      wrong("credentials", origin.error().message,
+            "docs/remote.md names the places; anonymous is for what everybody may read");
+      return false;
+    }
+    good("credentials", origin->empty() ? "none (anonymous)" : "from " + *origin);
+    return true;
+  }
+
+  /// Once, and anew where the server says what is wrong with it.
+  Result<HttpResponse> ask(ObjectRequest request) {
+    request.part_limit = request.whole_limit = kDocumentLimit;
+    for (int lesson = 0;; ++lesson) {
+      ZARRFS_TRY(const HttpRequest written, endpoint_->write(request));
+      HttpAnswer answer = perform(written);
+      if (!answer) return fail(Fault::kIo, answer.error().message);
+      const ServiceError error = parse_service_error(body_of(*answer));
+      if (answer->status < 300 || lesson == kServerLessons || !endpoint_->learn(*answer, error)) {
+        return std::move(*answer);
+      }
+    }
+  }
+
+  /// A listing of one name; false where nothing else is worth trying.
+  bool look_at_listing() {
+    const auto answer = ask(endpoint_->listing("", "", 1));
+    const std::string where = endpoint_->url_of("");
+    if (!answer) {
+      wrong("bucket", where + ": " + answer.error().message, "see connection");
+      return false;
+    }
+    const std::string body = body_of(*answer);
+    if (answer->status == 200) {
+      const auto page = parse_listing(body);
+      if (!page) {
+        wrong("bucket", where + ": " + page.error().message,
+              "this is no server of S3: look at endpoint, or use https://");
+        return false;
+      }
+      const bool empty = page->objects.empty() && page->prefixes.empty();
+      good("bucket", where + (empty ? " may be listed, and nothing is there" : " may be listed"));
+      return true;
+    }
+    const ServiceError error = parse_service_error(body);
+    const std::string text = where + ": listing it: " + status_text(*answer, error);
+    if (answer->status == 403 && (error.code == "AccessDenied" || error.code.empty())) {
+      limited("bucket", text,
+              "s3:ListBucket for these credentials; without it give absent=403, and only groups "
+              "with consolidated metadata can be listed");
+      return true;
+    }
+    wrong("bucket", text, remedy_for(answer->status, error.code));
+    return false;
+  }
+
+  static std::string status_text(const HttpResponse& response, const ServiceError& error) {
+    std::string text = "status " + std::to_string(response.status);
+    if (!error.code.empty()) text += ", " + error.code + ": " + error.message;
+    return printable(text, 400);
+  }
+
+  [[nodiscard]] std::vector<std::string> documents() const {
+    if (!archive_.empty()) return {archive_};
+    return {"zarr.json", ".zgroup", ".zarray", ".zattrs"};
+  }
+
+  /// The key of an object of the store to try things with.
+  std::optional<std::string> look_at_document(bool writing) {
+    bool refused = false;
+    for (const std::string& key : documents()) {
+      ObjectRequest request;
+      request.key = key;
+      request.headers.emplace_back("Range", "bytes=0-0");
+      const auto answer = ask(request);
+      const std::string where = endpoint_->url_of(key);
+      if (!answer) {
+        wrong("store", where + ": " + answer.error().message, "see connection");
+        return std::nullopt;
+      }
+      const int status = answer->directory ? 404 : answer->status;
+      if (status == 200 || status == 206) return take_document(key, *answer);
+      if (status == 404 || status == 410) continue;
+      const ServiceError error = parse_service_error(body_of(*answer));
+      if (status == 403 && bucket_ && options_.absent_403) continue;
+      wrong("store", where + ": " + status_text(*answer, error),
+            status == 403 && bucket_ ? std::string(kReadRights) +
+                                           "; where the bucket may not be listed, a missing "
+                                           "object is answered so, too: absent=403"
+                                     : remedy_for(status, error.code));
+      refused = true;
+      break;
+    }
+    if (refused) return std::nullopt;
+    const std::string text =
+        archive_.empty() ? endpoint_->url_of("") + ": no zarr.json, .zgroup, .zarray or .zattrs"
+                         : endpoint_->url_of(archive_) + ": there is no such object";
+    const std::string advice =
+        "look at the path: it is the one of the store's root, or of an archive";
+    writing ? limited("store", text, "a new store can be made there; else " + advice)
+            : wrong("store", text, advice);
+    return std::nullopt;
+  }
+
+  std::optional<std::string> take_document(const std::string& key, const HttpResponse& answer) {
+    const auto encoding = answer.headers.find("content-encoding");
+    if (encoding && *encoding != "identity") {
+      wrong("store",
+            endpoint_->url_of(key) + ": the server sends it compressed (" + *encoding + ")",
+            "let the server send files as they are (nginx: gzip off)");
+      return std::nullopt;
+    }
+    good("store", endpoint_->url_of(key) + " can be read");
+    return key;
+  }
+
+  Result<HttpResponse> ask_with(const std::string& key, const std::string& name,
+                                const std::string& value) {
+    ObjectRequest request;
+    request.key = key;
+    request.headers.emplace_back(name, value);
+    return ask(request);
+  }
+
+  void look_at_ranges(const std::string& key) {
+    const auto first = ask_with(key, "Range", "bytes=0-0");
+    const auto last = ask_with(key, "Range", "bytes=-1");
+    const auto brings_one = [](const Result<HttpResponse>& answer) {
+      return answer && answer->status == 206 && answer->body.size() == 1 &&
+             answer->headers.find("content-range");
+    };
+    if (brings_one(first) && brings_one(last)) {
+      return good("ranges", "a part of an object is sent alone, from its start and from its end");
+    }
+    limited("ranges",
+            brings_one(first) ? "the server does not count a range from the end of an object"
+                              : "the server sends objects whole, whatever part is asked for",
+            "objects are read whole, up to memory_cache; another server, or one without "
+            "max_ranges 0 (nginx), sends parts");
+  }
+
+  void look_at_versions(const std::string& key) {
+    const auto answer = ask_with(key, "Range", "bytes=0-0");
+    const Version version = answer ? version_of(answer->headers) : Version();
+    if (version.tag.empty()) {
+      return limited("versions", "neither ETag nor Last-Modified: nothing tells versions apart",
+                     "mount only what does not change (immutable)");
+    }
+    if (version.tag.starts_with("modified ")) {
+      return limited("versions", "no ETag; the date of the last change tells versions apart",
+                     "changes within a second may be missed: replace objects, and mount anew");
+    }
+    const auto same = ask_with(key, "If-None-Match", version.tag);
+    const auto other = ask_with(key, "If-Match", kOtherTag);
+    const bool notices = same && same->status == 304;
+    const bool refuses = other && other->status == 412;
+    if (notices && refuses && !version.weak) {
+      return good("versions", "each has an ETag, and the server keeps conditions");
+    }
+    limited("versions",
+            version.weak ? "only weak ETags"
+            : notices    ? "the server ignores If-Match"
+                         : "the server ignores If-None-Match",
+            notices ? "an object that is replaced while it is read is noticed by its ETag only"
+                    : "every look for a change brings the object again: a larger revalidate, or "
+                      "immutable");
+  }
+
+  void look_at_writing() {
+    if (!archive_.empty() || !endpoint_->writes()) {
+      return wrong("writing", endpoint_->url_of(archive_) + ": this kind of store is only read",
+                   "write to a directory, or to a bucket");
+    }
+    options_.write = true;
+    auto objects = RemoteObjects::open(url_, options_);
+    auto tried = objects ? (*objects)->check_conditions() : fail(objects.error());
+    if (tried) return good("writing", "objects are put and removed, and conditions are kept");
+    const bool careless = tried.error().fault == Fault::kReadOnly;
+    wrong("writing", printable(tried.error().message, 600),
+          careless ? "mount it with ro, or use a server that has conditional writes"
+                   : "the credentials need the rights to get, put, delete and list "
+                     "(s3:PutObject, s3:DeleteObject)");
+  }
+
+  const Url url_;
+  const std::string archive_;
+  RemoteOptions options_;
+  const Tell& tell_;
+  bool bucket_ = false;
+  std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<Endpoint> endpoint_;
+  HttpRequest plain_;  ///< For the store's root, without credentials.
+  Url server_;         ///< Where requests go.
+};
+
+}  // namespace
+
+Result<void> examine_server(const std::string& source, const RemoteOptions& options, bool writing,
+                            const std::function<void(const ServerFinding&)>& tell) {
+  if (is_local(source)) {
+    return fail(Fault::kInvalid, source + ": is not at a server; `zarrfs doctor` alone looks at " +
+                                     "all that a directory needs");
+  }
+  ZARRFS_TRY(const ServerPlace place, server_place(source));
+  ZARRFS_TRY(Url url, parse_url(place.url));
+  if (url.scheme != "http" && url.scheme != "https" && url.scheme != "s3" && url.scheme != "gs") {
+    return fail(Fault::kUnsupported, source + ": give a URL of http, https, s3 or gs");
+  }
+  ServerExamination examination(std::move(url), place.archive, options, tell);
+  return examination.run(writing);
+}
+
+}  // namespace zarrfs

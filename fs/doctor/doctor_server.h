@@ -1,0 +1,26 @@
+// What a store at a server needs for being read, and written to, tried in turn: name, connection,
+// clock, credentials, bucket, document, ranges, versions, conditional writes. Reads only, but for
+// `writing`, which puts an object of its own and removes it. One thread at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/store/http/options.h"
+#include "fs/doctor/doctor.h"
+
+namespace zarrfs {
+
+struct ServerFinding {
+  std::string name;
+  Finding finding;
+  std::string remedy;  ///< What to do where it is not good.
+};
+
+/// Tells each finding as soon as it is made; ends after one without which nothing else can be
+/// tried. An Error where `source` is no URL of a server, or an option is wrong.
+Result<void> examine_server(const std::string& source, const RemoteOptions& options, bool writing,
+                            const std::function<void(const ServerFinding&)>& tell);
+
+}  // namespace zarrfs

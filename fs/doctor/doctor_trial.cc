@@ -1,0 +1,184 @@
+// The checks that ask other processes: they run in a process of their own and are given up after a
+// while, because whoever asks a hanging mount hangs with it.
+#include <poll.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "core/base/fd.h"
+#include "core/base/json.h"
+#include "core/base/result.h"
+#include "fs/doctor/doctor.h"
+#include "fs/mounts/mount_table.h"
+#include "fs/requests/fuse.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kTrialPatience = 5000;  // Milliseconds.
+constexpr std::size_t kMostSaid = 2000;
+constexpr std::size_t kMostLeftNamed = 5;
+
+struct Answer {
+  int status = 0;
+  std::string said;  ///< On standard error, in one line.
+};
+
+std::string in_one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  return printable(text);
+}
+
+/// Reads until the other end is closed or time is over; whether it was closed.
+bool hear(const Fd& from, std::string& said) {
+  std::array<char, 256> part{};
+  pollfd ready = {from.get(), POLLIN, 0};
+  while (::poll(&ready, 1, kTrialPatience) > 0) {
+    const ssize_t got = ::read(from.get(), part.data(), part.size());
+    if (got <= 0) return true;
+    if (said.size() < kMostSaid) said.append(part.data(), static_cast<std::size_t>(got));
+  }
+  return false;
+}
+
+/// What `body` returns and writes to standard error, in a process of its own; nothing where it has
+/// not ended in time.
+std::optional<Answer> ask_aside(const std::function<int()>& body) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  const Fd from(ends[0]);
+  Fd to(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) {
+    ::dup2(to.get(), STDERR_FILENO);
+    ::_exit(body());
+  }
+  to = Fd();
+  Answer answer;
+  const bool ended = hear(from, answer.said);
+  if (!ended) ::kill(child, SIGKILL);
+  while (::waitpid(child, &answer.status, 0) < 0 && errno == EINTR) {
+  }
+  if (!ended) return std::nullopt;
+  answer.status = WIFEXITED(answer.status) ? WEXITSTATUS(answer.status) : EIO;
+  answer.said = in_one_line(std::move(answer.said));
+  return answer;
+}
+
+void say(const std::string& text) {
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+/// The kernel's first request tells what it can do.
+void on_trial_init(void*, fuse_conn_info* connection) {
+  const std::array<std::pair<unsigned, const char*>, 6> features = {{
+      {FUSE_CAP_READDIRPLUS, "readdirplus"},
+      {FUSE_CAP_PARALLEL_DIROPS, "parallel lookups"},
+      {FUSE_CAP_ASYNC_READ, "parallel reads"},
+      {FUSE_CAP_SPLICE_WRITE, "splice"},
+      {FUSE_CAP_EXPLICIT_INVAL_DATA, "explicit invalidation"},
+      {FUSE_CAP_WRITEBACK_CACHE, "write-back"},
+  }};
+  std::string text = "FUSE protocol " + std::to_string(connection->proto_major) + "." +
+                     std::to_string(connection->proto_minor);
+  for (const auto& [flag, name] : features) {
+    if ((connection->capable & flag) != 0) text += std::string(", ") + name;
+  }
+  say(text);
+}
+
+/// Mounts on `folder`, answers the kernel's first request, and unmounts.
+int mount_for_a_moment(const std::string& folder) {
+  std::array<std::string, 3> words = {"zarrfs", "-o", "fsname=zarrfs-doctor,subtype=zarrfs,ro"};
+  std::array<char*, 3> argv = {words[0].data(), words[1].data(), words[2].data()};
+  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(argv.size()), argv.data());
+  fuse_lowlevel_ops operations{};
+  operations.init = on_trial_init;
+  fuse_session* session = ::fuse_session_new(&args, &operations, sizeof operations, nullptr);
+  ::fuse_opt_free_args(&args);
+  if (session == nullptr) return EIO;
+  int status = EIO;
+  if (::fuse_session_mount(session, folder.c_str()) == 0) {
+    fuse_buf request{};
+    if (::fuse_session_receive_buf(session, &request) > 0) {
+      ::fuse_session_process_buf(session, &request);
+      status = 0;
+    }
+    std::free(request.mem);
+    ::fuse_session_unmount(session);
+  }
+  ::fuse_session_destroy(session);
+  return status;
+}
+
+int ask_for_space(const std::string& path) {
+  struct statvfs space {};
+  return ::statvfs(path.c_str(), &space) == 0 ? 0 : errno;
+}
+
+/// The last few of `names`, the last first.
+std::string latest(const std::vector<std::string>& names) {
+  std::string text;
+  const std::size_t shown = std::min(names.size(), kMostLeftNamed);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i == 0 ? "" : ", ") + names[names.size() - 1 - i];
+  }
+  if (shown < names.size()) text += " and " + std::to_string(names.size() - shown) + " more";
+  return text;
+}
+
+}  // namespace
+
+Finding look_at_trial(const Machine& machine) {
+  std::string folder = machine.temporary + "/zarrfs-doctor-XXXXXX";
+  if (::mkdtemp(folder.data()) == nullptr) {
+    return {Verdict::kWrong, system_error(errno, "a folder in " + machine.temporary).message};
+  }
+  const auto answer = ask_aside([&folder] { return mount_for_a_moment(folder); });
+  while (::rmdir(folder.c_str()) != 0 && errno == EBUSY && unmount(folder, true)) {
+  }
+  if (!answer) return {Verdict::kWrong, "mounting on " + folder + " does not end"};
+  if (answer->status == 0) return {Verdict::kGood, "mounted and unmounted; " + answer->said};
+  return {Verdict::kWrong, "mounting on " + folder + " failed: " + answer->said};
+}
+
+Finding look_at_mounts(const Machine& machine) {
+  std::ifstream file(machine.root + "/proc/self/mountinfo");
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return {Verdict::kWrong, "could not read mountinfo"};
+  std::vector<std::string> living;
+  std::vector<std::string> dead;
+  for (const MountEntry& entry : parse_mountinfo(text.str())) {
+    if (entry.type != kOwnType) continue;
+    const auto answer = ask_aside([&entry] { return ask_for_space(entry.mountpoint); });
+    const bool gone = answer && (answer->status == ENOTCONN || answer->status == ECONNABORTED);
+    const char* state = gone ? " (its daemon is gone)" : " (does not answer)";
+    if (answer && !gone) {
+      living.push_back(entry.mountpoint);
+    } else {
+      dead.push_back(printable(entry.mountpoint) + state);
+    }
+  }
+  if (dead.empty()) {
+    return {Verdict::kGood, "mounts of zarrfs: " + std::to_string(living.size()) + ", none dead"};
+  }
+  return {Verdict::kWrong, latest(dead)};
+}
+
+}  // namespace zarrfs

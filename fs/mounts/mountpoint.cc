@@ -1,0 +1,123 @@
+#include "fs/mounts/mountpoint.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "core/base/json.h"
+#include "fs/mounts/mount_table.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kMostDeadMounts = 16;
+
+bool contains(const std::string& outer, const std::string& inner) {
+  const std::string prefix = outer == "/" ? outer : outer + "/";
+  return outer == inner || inner.starts_with(prefix);
+}
+
+Result<bool> is_own_mount(const std::string& path) {
+  ZARRFS_TRY(const auto mount, mount_at(path));
+  return mount && mount->type == kOwnType;
+}
+
+/// Whether a file system whose daemon has died stands at `path`. Asks for its space: attributes are
+/// answered from the kernel's cache for a while after the daemon's death.
+bool is_dead(const std::string& path) {
+  struct statvfs space {};
+  return ::statvfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
+Result<void> detach_dead_mounts(const std::string& path) {
+  for (int i = 0; i < kMostDeadMounts && is_dead(path); ++i) {
+    ZARRFS_TRY(const bool own, is_own_mount(path));
+    if (!own) {
+      return fail(
+          Fault::kBusy,
+          "mountpoint " + path + ": another file system there is not connected; unmount it first");
+    }
+    ZARRFS_CHECK(unmount(path, true));
+  }
+  return {};
+}
+
+/// "brain" of "/data/brain.zarr/" and "https://host/brain.zarr?x".
+std::string plain_name(const std::string& source) {
+  std::string path = source.substr(0, source.find_first_of("?#"));
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  std::string name = std::filesystem::path(path).filename().string();
+  if (name.empty() || name == "." || name == "..") {
+    std::error_code problem;
+    name = std::filesystem::canonical(path, problem).filename().string();
+  }
+  constexpr std::string_view kEnding = ".zarr";
+  if (name.size() > kEnding.size() && name.ends_with(kEnding)) {
+    name.resize(name.size() - kEnding.size());
+  }
+  return name.empty() || name == "/" ? "store" : name;
+}
+
+/// Whether a mount can be put there: an empty directory, or one of our mounts, which
+/// prepare_mountpoint() looks at.
+Result<bool> is_free(const std::string& path) {
+  std::error_code problem;
+  const std::filesystem::path here = std::filesystem::current_path(problem);
+  if (problem) return fail(system_error(problem.value(), "the working directory"));
+  ZARRFS_TRY(const bool own, is_own_mount((here / path).string()));
+  if (own) return true;
+  const bool empty = std::filesystem::is_directory(path, problem) &&
+                     std::filesystem::is_empty(path, problem) && !problem;
+  return empty;
+}
+
+}  // namespace
+
+Result<OwnMountpoint> own_mountpoint(const std::string& source) {
+  const std::string name = plain_name(source);
+  const std::string preferred = name + ".zarr";
+  for (const std::string& path : {preferred, name + ".mount.zarr"}) {
+    if (::mkdir(path.c_str(), 0777) == 0) return OwnMountpoint{path, true};
+    if (errno != EEXIST)
+      return fail(system_error(errno, "making the mountpoint " + printable(path)));
+    ZARRFS_TRY(const bool free, is_free(path));
+    if (free) return OwnMountpoint{path, false};
+  }
+  return fail(Fault::kExists, printable(preferred) + " and " + printable(name) +
+                                  ".mount.zarr are taken here: name a MOUNTPOINT");
+}
+
+Result<std::string> prepare_mountpoint(const std::string& path) {
+  ZARRFS_TRY(std::string place, canonical_mountpoint(path));
+  ZARRFS_CHECK(detach_dead_mounts(place));
+  struct stat status {};
+  if (::stat(place.c_str(), &status) != 0) {
+    return fail(system_error(errno, "mountpoint " + printable(place)));
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return fail(Fault::kInvalid, "mountpoint " + printable(place) + " is not a directory");
+  }
+  ZARRFS_TRY(const bool own, is_own_mount(place));
+  if (own) return fail(Fault::kBusy, "zarrfs is mounted on " + printable(place) + " already");
+  return place;
+}
+
+Result<void> check_apart(const std::string& source, const std::string& mountpoint) {
+  std::error_code problem;
+  const std::string canonical = std::filesystem::weakly_canonical(source, problem).string();
+  if (problem) return fail(system_error(problem.value(), "source " + printable(source)));
+  if (contains(canonical, mountpoint)) {
+    return fail(Fault::kInvalid, "mountpoint " + printable(mountpoint) +
+                                     " lies within the source " + printable(canonical) +
+                                     ": mount elsewhere");
+  }
+  if (contains(mountpoint, canonical)) {
+    return fail(Fault::kInvalid, "source " + printable(canonical) + " lies within the mountpoint " +
+                                     printable(mountpoint) + ": mount elsewhere");
+  }
+  return {};
+}
+
+}  // namespace zarrfs

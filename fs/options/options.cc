@@ -1,0 +1,447 @@
+#include "fs/options/options.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "core/base/json.h"
+#include "core/cli/lengths.h"
+#include "core/present/profile.h"
+#include "fs/options/option_values.h"
+
+namespace zarrfs {
+namespace {
+
+using Group = MountOption::Group;
+using Setter = std::function<Result<void>(MountSettings&, const std::string&)>;
+
+constexpr std::uint64_t kMostThreads = 256;
+constexpr std::uint64_t kMostIndexCache = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kHighestId = std::numeric_limits<std::uint32_t>::max() - 1;
+
+/// A setter from two functions: text -> Result<value>, and where the value goes.
+template <class Parse, class Store>
+Setter value_setter(Parse parse, Store store) {
+  return [parse, store](MountSettings& settings, const std::string& text) -> Result<void> {
+    ZARRFS_TRY(auto value, parse(text));
+    store(settings, std::move(value));
+    return {};
+  };
+}
+
+template <class Store>
+Setter flag_setter(Store store) {
+  return [store](MountSettings& settings, const std::string&) -> Result<void> {
+    store(settings);
+    return {};
+  };
+}
+
+template <class Value>
+using Words = std::vector<std::pair<std::string, Value>>;
+
+template <class Value>
+std::string alternatives(const Words<Value>& words) {
+  std::string list;
+  for (const auto& [word, value] : words) list += (list.empty() ? "" : "|") + word;
+  return list;
+}
+
+/// A setter for an option whose argument is one of a few words.
+template <class Value, class Store>
+Setter word_setter(const Words<Value>& words, Store store) {
+  return [words, store](MountSettings& settings, const std::string& text) -> Result<void> {
+    for (const auto& [word, value] : words) {
+      if (word != text) continue;
+      store(settings, value);
+      return {};
+    }
+    return fail(Fault::kInvalid,
+                "\"" + printable(text) + "\" is not one of " + alternatives(words));
+  };
+}
+
+Setter kernel_setter(const std::string& name) {
+  return flag_setter([name](MountSettings& s) { s.kernel_options.push_back(name); });
+}
+
+Result<std::uint64_t> parse_id(const std::string& text) {
+  return parse_number(text, 0, kHighestId);
+}
+
+Result<std::uint64_t> parse_index_cache(const std::string& text) {
+  ZARRFS_TRY(const std::uint64_t bytes, parse_size(text));
+  if (bytes > kMostIndexCache) {
+    return fail(Fault::kInvalid, "\"" + printable(text) + "\" is more than 1 TiB");
+  }
+  return bytes;
+}
+
+Result<std::string> parse_path(const std::string& text) {
+  if (text.empty()) return fail(Fault::kInvalid, "a file name is missing");
+  return text;
+}
+
+void add_access(std::vector<MountOption>& table) {
+  using Access = MountSettings::Access;
+  const Words<LinkPolicy> links = {{"inside", LinkPolicy::kInside},
+                                   {"follow", LinkPolicy::kFollow}};
+  table.insert(
+      table.end(),
+      {{"ro", "", "", "only reading", Group::kAccess,
+        flag_setter([](MountSettings& s) { s.access = Access::kReadOnly; })},
+       {"rw", "", "",
+        "reading and writing, or no mount; without ro and rw: where the store cannot be written, "
+        "only reading, with a word",
+        Group::kAccess, flag_setter([](MountSettings& s) { s.access = Access::kReadWrite; })},
+       {"symlinks", alternatives(links), "inside",
+        "whether symbolic links may lead out of the store", Group::kAccess,
+        word_setter(links, [](MountSettings& s, LinkPolicy policy) { s.links = policy; })},
+       {"uid", "N", "", "owner shown for presented files; that of the stored file where not given",
+        Group::kAccess,
+        value_setter(parse_id,
+                     [](MountSettings& s, std::uint64_t id) {
+                       s.view.uid = static_cast<std::uint32_t>(id);
+                     })},
+       {"gid", "N", "", "group shown for presented files; that of the stored file where not given",
+        Group::kAccess,
+        value_setter(parse_id,
+                     [](MountSettings& s, std::uint64_t id) {
+                       s.view.gid = static_cast<std::uint32_t>(id);
+                     })},
+       {"umask", "OCTAL", "",
+        "permission bits taken away from presented files; where not given 022, and none with "
+        "allow_other",
+        Group::kAccess,
+        value_setter(parse_permissions,
+                     [](MountSettings& s, std::uint32_t bits) { s.umask = bits; })},
+       {"allow_other", "", "", "other users may use the mount too, as the permission bits say",
+        Group::kAccess, flag_setter([](MountSettings& s) { s.allow_other = true; })},
+       {"allow_root", "", "", "root may use the mount too, where an ordinary user mounts",
+        Group::kAccess, flag_setter([](MountSettings& s) { s.allow_root = true; })}});
+}
+
+void add_view(std::vector<MountOption>& table) {
+  const Words<ViewFormat> formats = {{"v2", ViewFormat::kV2}, {"v3", ViewFormat::kV3}};
+  const Words<char> separators = {{".", '.'}, {"/", '/'}, {"dot", '.'}, {"slash", '/'}};
+  const Words<Materialise> ways = {
+      {"off", Materialise::kOff}, {"lookup", Materialise::kLookup}, {"list", Materialise::kList}};
+  table.insert(
+      table.end(),
+      {{"view", alternatives(formats), "v2",
+        "the Zarr format shown: version 2, or version 3 without sharding", Group::kView,
+        word_setter(formats, [](MountSettings& s, ViewFormat format) { s.view.format = format; })},
+       {"profile", "NAME", kAutoProfile, "the programs that will read, see the profiles",
+        Group::kView,
+        value_setter([](const std::string& text) { return Result<std::string>(text); },
+                     [](MountSettings& s, std::string name) { s.view.profile = std::move(name); })},
+       {"separator", alternatives(separators), "",
+        "between the numbers of a v2 chunk's name; the profile's where not given", Group::kView,
+        word_setter(separators, [](MountSettings& s, char c) { s.view.separator = c; })},
+       {"materialise", alternatives(ways), "",
+        "whether chunks that are not stored are shown, full of the fill value: not, when asked for "
+        "by name, or in listings too; "
+        "where the reader needs it if not given",
+        Group::kView,
+        word_setter(ways, [](MountSettings& s, Materialise way) { s.view.materialise = way; })},
+       {"rechunk", "LENGTHS", "",
+        "chunks of this shape instead, e.g. 64x64x64, or one number for every axis; elements",
+        Group::kView,
+        value_setter(parse_lengths, [](MountSettings& s, std::vector<std::uint64_t> lengths) {
+          s.view.rechunk = std::move(lengths);
+        })}});
+}
+
+void add_profile_columns(std::vector<MountOption>& table) {
+  for (const ProfileColumn& column : profile_columns()) {
+    table.push_back({column.name, "VALUE", "", column.help, Group::kProfile,
+                     [name = column.name](MountSettings& settings, const std::string& value) {
+                       settings.view.columns.emplace_back(name, value);
+                       return Result<void>();
+                     }});
+  }
+}
+
+void add_caching(std::vector<MountOption>& table) {
+  table.insert(
+      table.end(),
+      {{"immutable", "", "",
+        "the store does not change while it is mounted: everything may be cached for ever",
+        Group::kCaching, flag_setter([](MountSettings& s) { s.view.immutable = true; })},
+       {"timeout", "SECONDS", "1.0",
+        "how long names and attributes may be cached where the store may change", Group::kCaching,
+        value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.timeout = seconds; })},
+       {"index_cache", "SIZE", "64M", "memory for shard indexes, in bytes", Group::kCaching,
+        value_setter(parse_index_cache,
+                     [](MountSettings& s, std::uint64_t bytes) { s.view.index_cache = bytes; })},
+       {"memory", "SIZE", "",
+        "bytes for decoding chunks, of which half keeps what was decoded last; half of the "
+        "machine's memory where not given",
+        Group::kCaching,
+        value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) { s.memory = bytes; })},
+       {"read_ahead", "SIZE", "8M",
+        "bytes of a shard asked for in advance when chunks are read in order; 0: none",
+        Group::kCaching, value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
+          s.view.read_ahead = bytes;
+        })}});
+}
+
+void add_remote(std::vector<MountOption>& table) {
+  for (const RemoteOption& option : remote_options()) {
+    table.push_back({option.name, option.argument, option.default_value, option.help,
+                     Group::kRemote,
+                     [set = option.set](MountSettings& settings, const std::string& value) {
+                       return set(settings.remote, value);
+                     }});
+  }
+}
+
+Writing& writing(MountSettings& settings) { return settings.writing; }
+
+Result<double> parse_pause(const std::string& text) {
+  ZARRFS_TRY(const double seconds, parse_seconds(text));
+  if (seconds > 3600) return fail(Fault::kInvalid, "\"" + printable(text) + "\" is over an hour");
+  return seconds;
+}
+
+void add_writing(std::vector<MountOption>& table) {
+  const Words<bool> flush = {{"close", true}, {"later", false}};
+  const Words<bool> validate = {{"cheap", true}, {"off", false}};
+  const Words<bool> deletes = {{"allow", true}, {"deny", false}};
+  const Words<bool> foreign = {{"keep", false}, {"drop", true}};
+  using Lengths = std::vector<std::uint64_t>;
+  table.insert(
+      table.end(),
+      {{"flush_after", "SECONDS", "5",
+        "a shard that was written to is rewritten when it has been left alone for this long",
+        Group::kWriting,
+        value_setter(parse_pause,
+                     [](MountSettings& s, double seconds) {
+                       writing(s).flush_after =
+                           std::chrono::milliseconds(static_cast<int>(seconds * 1000));
+                     })},
+       {"flush", alternatives(flush), "later",
+        "close: every close(2) of a chunk rewrites its shard and waits for it", Group::kWriting,
+        word_setter(flush,
+                    [](MountSettings& s, bool at_close) { writing(s).flush_at_close = at_close; })},
+       {"write_buffer", "SIZE", "256M",
+        "memory for what is being written; what is more goes to files in the store",
+        Group::kWriting,
+        value_setter(
+            parse_index_cache,
+            [](MountSettings& s, std::uint64_t bytes) { writing(s).write_buffer = bytes; })},
+       {"validate", alternatives(validate), "cheap",
+        "cheap: bytes that do not decode to a chunk are kept as they are and shown, but not put "
+        "into a shard",
+        Group::kWriting,
+        word_setter(validate, [](MountSettings& s, bool on) { writing(s).validate = on; })},
+       {"deletes", alternatives(deletes), "allow",
+        "deny: chunks, documents and nodes cannot be removed or replaced by a rename",
+        Group::kWriting,
+        word_setter(deletes, [](MountSettings& s, bool may) { writing(s).may_delete = may; })},
+       {"foreign_bytes", alternatives(foreign), "keep",
+        "keep: a shard that is an HDF5 or TIFF file as well is not written to; drop: a write makes "
+        "it a shard only",
+        Group::kWriting,
+        word_setter(foreign, [](MountSettings& s, bool drop) { writing(s).drop_foreign = drop; })},
+       {"spool", "DIR", "",
+        "directory for what was written and is not at the server yet, with rw; "
+        "$XDG_STATE_HOME/zarrfs/spool where not given, root's /var/lib/zarrfs/spool",
+        Group::kWriting,
+        value_setter(parse_path,
+                     [](MountSettings& s, std::string path) { s.remote.spool = std::move(path); })},
+       {"spool_in_memory", "", "",
+        "the spool may lie on a file system in memory, where a power cut loses it", Group::kWriting,
+        flag_setter([](MountSettings& s) { s.remote.spool_in_memory = true; })},
+       {"shard_shape", "LENGTHS", "",
+        "shards of new arrays, in elements, e.g. 512x512x64, or one number for every axis",
+        Group::kWriting,
+        value_setter(parse_lengths,
+                     [](MountSettings& s, Lengths lengths) {
+                       writing(s).shards.shape = std::move(lengths);
+                     })},
+       {"shard_chunks", "LENGTHS", "", "shards of new arrays, in chunks", Group::kWriting,
+        value_setter(parse_lengths,
+                     [](MountSettings& s, Lengths lengths) {
+                       writing(s).shards.chunks = std::move(lengths);
+                     })},
+       {"shard_bytes", "SIZE", "64M",
+        "decoded bytes of a shard of new arrays, at most, where no shape is given", Group::kWriting,
+        value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
+          writing(s).shards.bytes = bytes;
+        })}});
+}
+
+void add_daemon(std::vector<MountOption>& table) {
+  const Words<LogLevel> levels = {{"error", LogLevel::kError},
+                                  {"warning", LogLevel::kWarning},
+                                  {"info", LogLevel::kInfo},
+                                  {"debug", LogLevel::kDebug}};
+  const Words<RingUse> rings = {
+      {"auto", RingUse::kAuto}, {"on", RingUse::kOn}, {"off", RingUse::kOff}};
+  table.insert(
+      table.end(),
+      {{"threads", "N", "8",
+        "requests served at once, with io_uring by each processor; 64 where not given and the "
+        "store is at a server",
+        Group::kDaemon,
+        value_setter(
+            [](const std::string& text) { return parse_number(text, 1, kMostThreads); },
+            [](MountSettings& s, std::uint64_t n) { s.threads = static_cast<unsigned>(n); })},
+       {"io_uring", alternatives(rings), "auto",
+        "whether requests come by FUSE over io_uring, a ring for each processor, where the kernel "
+        "has it and fuse.enable_uring is set; on: or no mount",
+        Group::kDaemon, word_setter(rings, [](MountSettings& s, RingUse use) { s.ring = use; })},
+       {"idle", "SECONDS", "0",
+        "unmounts when nothing was asked for so long and nothing is open; 0: never", Group::kDaemon,
+        value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.idle = seconds; })},
+       {"log_level", alternatives(levels), "info", "the least that is logged", Group::kDaemon,
+        word_setter(levels, [](MountSettings& s, LogLevel level) { s.log_level = level; })},
+       {"log", "FILE", "", "where to log instead of standard error (with -f) or the system's log",
+        Group::kDaemon, value_setter(parse_path, [](MountSettings& s, std::string file) {
+          s.log_file = std::move(file);
+        })}});
+}
+
+void add_mount(std::vector<MountOption>& table) {
+  const std::array<std::pair<const char*, const char*>, 8> flags = {{
+      {"exec", "programs in the mount may be run"},
+      {"noexec", "programs in the mount cannot be run"},
+      {"nosuid", "set-user-id bits do not count: always so"},
+      {"nodev", "device files do not work: always so"},
+      {"atime", "see mount(8)"},
+      {"noatime", "see mount(8)"},
+      {"sync", "see mount(8)"},
+      {"dirsync", "see mount(8)"},
+  }};
+  for (const auto& [name, help] : flags) {
+    table.push_back({name, "", "", help, Group::kMount, kernel_setter(name)});
+  }
+  table.push_back({"remount", "", "", "refused: unmount and mount anew to change options",
+                   Group::kMount, [](MountSettings&, const std::string&) -> Result<void> {
+                     return fail(Fault::kInvalid,
+                                 "a zarrfs mount cannot be changed; unmount it and mount it anew");
+                   }});
+}
+
+std::vector<MountOption> make_table() {
+  std::vector<MountOption> table;
+  add_access(table);
+  add_view(table);
+  add_profile_columns(table);
+  add_caching(table);
+  add_remote(table);
+  add_writing(table);
+  add_daemon(table);
+  add_mount(table);
+  return table;
+}
+
+Result<void> apply_one(MountSettings& settings, const std::string& item) {
+  const std::size_t equals = item.find('=');
+  const std::string name = item.substr(0, equals);
+  std::optional<std::string> value;
+  if (equals != std::string::npos) value = item.substr(equals + 1);
+  const auto& table = mount_options();
+  const auto option = std::find_if(table.begin(), table.end(),
+                                   [&](const MountOption& one) { return one.name == name; });
+  if (option == table.end()) {
+    if (is_for_mount_program(item)) return {};
+    return fail(Fault::kInvalid, "there is no option \"" + printable(name) + "\"");
+  }
+  if (option->argument.empty() && value) {
+    return fail(Fault::kInvalid, "option " + name + " takes no value");
+  }
+  if (!option->argument.empty() && !value) {
+    return fail(Fault::kInvalid,
+                "option " + name + " needs a value: " + name + "=" + option->argument);
+  }
+  auto done = option->set(settings, value.value_or(""));
+  if (!done) done.error().message = "option " + name + ": " + done.error().message;
+  return done;
+}
+
+}  // namespace
+
+const char* mount_option_group_title(MountOption::Group group) {
+  switch (group) {
+    case Group::kAccess: return "Access";
+    case Group::kView: return "What is shown";
+    case Group::kProfile: return "Single columns of the profile";
+    case Group::kCaching: return "Caching";
+    case Group::kRemote: return "Stores at a server (http, https, s3, gs)";
+    case Group::kWriting: return "Writing";
+    case Group::kDaemon: return "The daemon";
+    case Group::kMount: return "The mount, as for every file system";
+  }
+  return "";
+}
+
+const std::vector<MountOption>& mount_options() {
+  static const std::vector<MountOption> table = make_table();
+  return table;
+}
+
+bool is_for_mount_program(std::string_view option) {
+  static constexpr std::array<std::string_view, 21> kNames = {
+      "suid",   "dev",      "auto",       "noauto",      "defaults", "user",       "nouser",
+      "users",  "owner",    "group",      "nofail",      "_netdev",  "async",      "loud",
+      "silent", "relatime", "norelatime", "strictatime", "diratime", "nodiratime", "lazytime"};
+  if (std::find(kNames.begin(), kNames.end(), option) != kNames.end()) return true;
+  return option.starts_with("x-") || option.starts_with("X-") || option.starts_with("comment=") ||
+         option.starts_with("user=");
+}
+
+Result<void> apply_mount_options(MountSettings& settings, std::string_view list) {
+  for (const std::string& item : split_options(list)) ZARRFS_CHECK(apply_one(settings, item));
+  return {};
+}
+
+Result<void> check_settings(const MountSettings& settings) {
+  if (settings.allow_other && settings.allow_root) {
+    return fail(Fault::kInvalid, "options allow_other and allow_root exclude each other");
+  }
+  if (settings.view.immutable && settings.access == MountSettings::Access::kReadWrite) {
+    return fail(Fault::kInvalid, "options immutable and rw exclude each other");
+  }
+  const ShardForm& shards = settings.writing.shards;
+  const int shard_options = static_cast<int>(!shards.shape.empty()) +
+                            static_cast<int>(!shards.chunks.empty()) +
+                            static_cast<int>(shards.bytes != 0);
+  if (shard_options > 1) {
+    return fail(Fault::kInvalid,
+                "options shard_shape, shard_chunks and shard_bytes exclude each other");
+  }
+  auto profile = choose_profile(settings.view);
+  if (!profile) return fail(std::move(profile.error()));
+  return {};
+}
+
+std::string mount_options_help() {
+  std::string text;
+  std::optional<Group> group;
+  for (const MountOption& option : mount_options()) {
+    if (group != option.group) {
+      group = option.group;
+      text += std::string("\n") + mount_option_group_title(option.group) + ":\n";
+    }
+    std::string left = "  " + option.name;
+    if (!option.argument.empty()) left += "=" + option.argument;
+    left.resize(std::max<std::size_t>(left.size() + 2, 30), ' ');
+    text += left + option.help;
+    if (!option.default_value.empty()) text += " (" + option.default_value + ")";
+    text += "\n";
+  }
+  text += "\nProfiles:\n";
+  const auto add_profile = [&text](const std::string& name, const std::string& summary) {
+    std::string left = "  " + name;
+    left.resize(std::max<std::size_t>(left.size() + 2, 30), ' ');
+    text += left + summary + "\n";
+  };
+  add_profile(kAutoProfile, kAutoSummary);
+  for (const Profile& profile : profiles()) add_profile(profile.name, profile.summary);
+  return text;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,81 @@
+// The options of a mount: one table from which the parser, `zarrfs mount --help` and the reference
+// documents are made. The table is immutable; thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/present/profile.h"
+#include "core/present/view_options.h"
+#include "core/store/http/options.h"
+#include "core/store/store.h"
+#include "fs/options/log.h"
+#include "fs/ring/ring_plan.h"
+
+namespace zarrfs {
+
+inline ViewOptions by_what_the_store_is() {
+  ViewOptions options;
+  options.profile = kAutoProfile;
+  return options;
+}
+
+/// What `-o` chose.
+struct MountSettings {
+  enum class Access { kUnsaid, kReadOnly, kReadWrite };
+
+  ViewOptions view = by_what_the_store_is();
+  LinkPolicy links = LinkPolicy::kInside;
+  Access access = Access::kUnsaid;
+  Writing writing;       ///< How, unless the mount only reads.
+  double timeout = 1.0;  ///< Seconds.
+  double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
+  RingUse ring = RingUse::kAuto;
+  std::optional<unsigned> threads;      ///< As many as suit the store where not given.
+  std::optional<std::uint64_t> memory;  ///< Bytes for decoding.
+  std::optional<std::uint32_t> umask;   ///< The usual one where not given, or none for others.
+  RemoteOptions remote;
+  bool allow_other = false;
+  bool allow_root = false;
+  LogLevel log_level = LogLevel::kInfo;
+  std::string log_file;  ///< Empty: standard error in the foreground, the system's log otherwise.
+  /// Options of the mount itself, handed on to the kernel: "noexec", "noatime", ...
+  std::vector<std::string> kernel_options;
+};
+
+struct MountOption {
+  enum class Group { kAccess, kView, kProfile, kCaching, kRemote, kWriting, kDaemon, kMount };
+
+  std::string name;
+  std::string argument;       ///< What follows "=", e.g. "SIZE" or "v2|v3"; empty: a flag.
+  std::string default_value;  ///< As text; empty where there is none to name.
+  std::string help;           ///< One phrase, with the unit.
+  Group group;
+  std::function<Result<void>(MountSettings&, const std::string& value)> set;
+};
+
+/// In the order in which they are documented.
+const std::vector<MountOption>& mount_options();
+
+/// The group's title in documents.
+const char* mount_option_group_title(MountOption::Group group);
+
+/// Options of mount(8) and fstab that change nothing about a zarrfs mount: accepted and dropped.
+bool is_for_mount_program(std::string_view option);
+
+/// Applies one `-o` argument, e.g. "ro,profile=gdal,index_cache=128M". kInvalid, naming option and
+/// value.
+Result<void> apply_mount_options(MountSettings& settings, std::string_view list);
+
+/// What one option alone cannot tell: an unknown profile, options that contradict each other.
+/// kInvalid.
+Result<void> check_settings(const MountSettings& settings);
+
+/// The table as text for `--help`.
+std::string mount_options_help();
+
+}  // namespace zarrfs

@@ -1,0 +1,373 @@
+#include "fs/requests/front_end.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "fs/requests/handles.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr double kForEver = 365.0 * 24 * 3600;  // Seconds.
+constexpr std::size_t kMostKeptOpen = 64;
+constexpr unsigned kMostBackgroundRequests = 64;
+constexpr std::string_view kUserAttributes = "user.";
+
+/// Whether an error is a fault of the store or the storage, which somebody should look at; the
+/// others answer the program.
+bool is_worth_a_line(Fault fault) {
+  return fault == Fault::kDamaged || fault == Fault::kIo || fault == Fault::kNoMemory ||
+         fault == Fault::kNoFiles;
+}
+
+/// Reads exactly `range`; kStale where the file has become shorter.
+Result<void> read_exactly(int descriptor, ByteRange range, std::uint8_t* out) {
+  std::uint64_t done = 0;
+  while (done < range.length) {
+    const ssize_t got = ::pread(descriptor, out + done, range.length - done,
+                                static_cast<off_t>(range.offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(system_error(errno, "reading a shard"));
+    if (got == 0) {
+      return fail(Fault::kStale, "a shard became shorter while it was open: nothing at offset " +
+                                     std::to_string(range.offset + done));
+    }
+    done += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+/// Memory of this thread for answers, at least `size` bytes long.
+MutableByteView scratch(std::size_t size) {
+  thread_local Bytes memory;
+  if (memory.size() < size) memory.resize(size);
+  return MutableByteView(memory).first(size);
+}
+
+bool is_dot(std::string_view name) { return name == "." || name == ".."; }
+
+bool add_plain(fuse_req_t request, const Listed& listed, Bytes& listing, std::size_t size) {
+  struct stat status {};
+  status.st_ino = listed.inode;
+  status.st_mode = listed.type;
+  const std::string name(listed.name);
+  const std::size_t needed = fuse_add_direntry(request, nullptr, 0, name.c_str(), nullptr, 0);
+  const std::size_t before = listing.size();
+  if (needed > size - before) return false;
+  listing.resize(before + needed);
+  fuse_add_direntry(request, reinterpret_cast<char*>(listing.data() + before), needed, name.c_str(),
+                    &status, static_cast<off_t>(listed.next));
+  return true;
+}
+
+}  // namespace
+
+FrontEnd::FrontEnd(View& view, FrontEndSettings settings)
+    : view_(view),
+      settings_(std::move(settings)),
+      files_(kMostKeptOpen),
+      directories_(kMostKeptOpen),
+      waiting_room_(settings_.patience, settings_.may_wait) {
+  view_.set_front_statistics([this] { return statistics_.render(); });
+}
+
+std::optional<Caller> FrontEnd::caller_of(fuse_req_t request) const {
+  if (!settings_.for_others) return std::nullopt;
+  const fuse_ctx* context = fuse_req_ctx(request);
+  return Caller{context->uid, context->gid, context->pid, std::nullopt};
+}
+
+void FrontEnd::agree(fuse_conn_info& connection) {
+  connection.max_read = kLargestRequest;
+  connection.max_readahead = kLargestRequest;
+  connection.max_background = kMostBackgroundRequests;
+  // Requests are small and answers are copied once either way; pipes would only cost system calls.
+  connection.want &=
+      ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+  without_open_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  without_opendir_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+  settings_.ready();
+}
+
+double FrontEnd::timeout_of(const InodeEntry& found) const {
+  if (found.uncached) return 0;
+  return found.immutable ? kForEver : settings_.timeout;
+}
+
+fuse_entry_param FrontEnd::entry_of(const InodeEntry& found) const {
+  fuse_entry_param entry{};
+  entry.ino = found.id;
+  entry.attr = found.status;
+  entry.attr_timeout = timeout_of(found);
+  entry.entry_timeout = timeout_of(found);
+  return entry;
+}
+
+void FrontEnd::refuse(Reply& reply, const Error& error) {
+  if (is_worth_a_line(error.fault)) {
+    settings_.complain(std::string(operation_name(reply.operation())) + ": " + error.message);
+  }
+  reply.error(request_ended() ? EINTR : errno_of(error.fault));
+}
+
+void FrontEnd::internal_error(Operation operation, const char* what) noexcept {
+  try {
+    settings_.complain("internal error: " + std::string(operation_name(operation)) + ": " + what);
+  } catch (const std::exception&) {
+    // No memory for the line; the program still gets its errno.
+    return;
+  }
+}
+
+void FrontEnd::lookup(Reply& reply, NodeId parent, const char* name) {
+  const auto found = view_.find(parent, name);
+  if (!found) return refuse(reply, found.error());
+  if (!*found) {
+    fuse_entry_param absent{};
+    // What a program writes can make other names appear, by which it may ask next.
+    const double while_read_only = settings_.immutable ? kForEver : settings_.timeout;
+    absent.entry_timeout = view_.writable() ? 0 : while_read_only;
+    reply.entry(absent);
+    return;
+  }
+  const NodeId node = (*found)->id;
+  if (!S_ISDIR((*found)->status.st_mode)) habit_.looked_up(parent);
+  if (!reply.entry(entry_of(**found))) view_.forget(node, 1);
+}
+
+void FrontEnd::forget(Reply& reply, NodeId node, std::uint64_t lookups) {
+  files_.drop(node);
+  directories_.drop(node);
+  view_.forget(node, lookups);
+  reply.none();
+}
+
+void FrontEnd::forget_multi(Reply& reply, std::span<const fuse_forget_data> forgotten) {
+  for (const fuse_forget_data& one : forgotten) {
+    files_.drop(one.ino);
+    directories_.drop(one.ino);
+    view_.forget(one.ino, one.nlookup);
+  }
+  reply.none();
+}
+
+void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
+  if (info != nullptr && info->fh != 0) {
+    const auto own = (*opened_behind<OpenFile>(info->fh))->attributes();
+    if (own && *own) return reply.attributes((*own)->status, timeout_of(**own));
+  }
+  auto found = view_.attributes(node);
+  if (const auto file = found ? nullptr : open_.find(node)) {  // its name is gone, or another's
+    if (const auto own = file->attributes(); own && *own) found = **own;
+  }
+  if (!found) return refuse(reply, found.error());
+  reply.attributes(found->status, timeout_of(*found));
+}
+
+void FrontEnd::access(Reply& reply, NodeId node, int mask) {
+  if ((mask & W_OK) != 0 && !view_.writable()) return reply.error(EROFS);
+  const auto found = view_.attributes(node);
+  if (!found) return refuse(reply, found.error());
+  const bool may_execute = (found->status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
+  reply.error((mask & X_OK) != 0 && !may_execute ? EACCES : 0);
+}
+
+void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
+  if ((asked.flags & O_ACCMODE) != O_RDONLY || (asked.flags & O_TRUNC) != 0) {
+    auto written = view_.open_for_writing(node, asked.flags);
+    if (!written) return refuse(reply, written.error());
+    const fuse_file_info info = writing_info(node, asked, std::move(*written));
+    if (!reply.opened(info)) abandon(node, info);
+    return;
+  }
+  if (without_open_) return reply.error(ENOSYS);
+  auto file = view_.open_file(node);
+  if (!file) return refuse(reply, file.error());
+  fuse_file_info info = asked;
+  info.keep_cache = (*file)->keep_cache();
+  info.direct_io = (*file)->direct_io();
+  info.noflush = true;
+  open_.opened(node, *file);
+  info.fh = handle_for(std::move(*file));
+  if (!reply.opened(info)) abandon(node, info);
+}
+
+Result<std::shared_ptr<OpenFile>> FrontEnd::file_of(NodeId node, const fuse_file_info* info) {
+  if (info != nullptr && info->fh != 0) return *opened_behind<OpenFile>(info->fh);
+  if (auto kept = files_.find(node)) return kept;
+  const RequestScope for_all(std::nullopt);  // whoever reads next gets it too: the kernel has asked
+  ZARRFS_TRY(std::shared_ptr<OpenFile> file, view_.open_file(node));
+  // Files rendered anew by each open must not stay as they were.
+  if (!file->direct_io()) files_.keep(node, file);
+  return file;
+}
+
+void FrontEnd::read(Reply& reply, NodeId node, std::size_t size, off_t offset,
+                    const fuse_file_info* info) {
+  if (offset < 0) return reply.error(EINVAL);
+  const std::size_t most = std::min(size, kLargestRequest);
+  const auto file = file_of(node, info);
+  if (!file) return refuse(reply, file.error());
+  const auto plan = (*file)->read(static_cast<std::uint64_t>(offset), most);
+  if (!plan) return refuse(reply, plan.error());
+  if (plan->descriptor < 0) {
+    return reply.data(plan->bytes.first(std::min(most, plan->bytes.size())));
+  }
+  const ByteRange range{plan->range.offset, std::min<std::uint64_t>(most, plan->range.length)};
+  const std::span<char> room = settings_.room(range.length);
+  const MutableByteView memory =
+      room.empty() ? scratch(range.length)
+                   : MutableByteView(reinterpret_cast<std::uint8_t*>(room.data()), room.size());
+  const auto done = read_exactly(plan->descriptor, range, memory.data());
+  if (!done) return refuse(reply, done.error());
+  reply.data(memory);
+}
+
+void FrontEnd::abandon(NodeId node, const fuse_file_info& info) {
+  auto* file = opened_behind<OpenFile>(info.fh);
+  (*file)->closed();
+  open_.closed(node, file->get());
+  delete file;
+}
+
+void FrontEnd::release(Reply& reply, NodeId node, const fuse_file_info& info) {
+  const auto attempt = [this, node, info](Reply& released, bool last) {
+    OpenFile& file = **opened_behind<OpenFile>(info.fh);
+    if (!last && file.must_wait()) {  // its close was interrupted, and left the document to this
+      const auto flushed = file.flush();
+      const bool again = !flushed && flushed.error().fault == Fault::kBusy && file.must_wait();
+      if (again) return WaitingRoom::Outcome::kAgain;
+    }
+    abandon(node, info);
+    released.error(0);
+    return WaitingRoom::Outcome::kAnswered;
+  };
+  constexpr bool kLast = true;
+  if (attempt(reply, !kLast) == WaitingRoom::Outcome::kAgain) {
+    waiting_room_.wait(std::move(reply), attempt);
+  }
+}
+
+void FrontEnd::opendir(Reply& reply, NodeId node, const fuse_file_info& asked) {
+  if (without_opendir_) return reply.error(ENOSYS);
+  auto directory = view_.open_directory(node);
+  if (!directory) return refuse(reply, directory.error());
+  fuse_file_info info = asked;
+  info.fh = handle_for(std::move(*directory));
+  if (!reply.opened(info)) delete opened_behind<OpenDirectory>(info.fh);
+}
+
+Result<std::shared_ptr<OpenDirectory>> FrontEnd::directory_of(NodeId node,
+                                                              const fuse_file_info* info) {
+  if (info != nullptr && info->fh != 0) return *opened_behind<OpenDirectory>(info->fh);
+  if (auto kept = directories_.find(node)) return kept;
+  ZARRFS_TRY(std::shared_ptr<OpenDirectory> directory, view_.open_directory(node));
+  directories_.keep(node, directory);
+  return directory;
+}
+
+void FrontEnd::readdir(Reply& reply, NodeId node, std::size_t size, off_t offset,
+                       const fuse_file_info* info) {
+  const auto directory = directory_of(node, info);
+  if (!directory) return refuse(reply, directory.error());
+  const std::size_t most = std::min(size, kLargestRequest);
+  Bytes listing;
+  listing.reserve(most);
+  const auto done =
+      (*directory)->list(static_cast<std::uint64_t>(offset), [&](const Listed& listed) {
+        return add_plain(reply.request(), listed, listing, most);
+      });
+  // What came before a fault is worth having; the next request meets the fault again.
+  if (!done && listing.empty()) return refuse(reply, done.error());
+  reply.buffer(listing);
+}
+
+bool FrontEnd::add_with_status(Plus& plus, const Listed& listed, bool files_too) {
+  const std::string name(listed.name);
+  const std::size_t needed =
+      fuse_add_direntry_plus(plus.request, nullptr, 0, name.c_str(), nullptr, 0);
+  const std::size_t before = plus.listing.size();
+  if (needed > plus.most - before) return false;
+  // A name whose status cannot be had is listed without it; asking for it by name gives the error.
+  fuse_entry_param entry{};
+  entry.attr.st_ino = listed.inode;
+  entry.attr.st_mode = listed.type;
+  if (!is_dot(name) && (files_too || S_ISDIR(listed.type))) {
+    const auto found = view_.find(plus.directory, name);
+    if (found && *found) {
+      entry = entry_of(**found);
+      plus.counted.push_back(entry.ino);
+    }
+  }
+  plus.listing.resize(before + needed);
+  fuse_add_direntry_plus(plus.request, reinterpret_cast<char*>(plus.listing.data() + before),
+                         needed, name.c_str(), &entry, static_cast<off_t>(listed.next));
+  return true;
+}
+
+void FrontEnd::readdirplus(Reply& reply, NodeId node, std::size_t size, off_t offset,
+                           const fuse_file_info* info) {
+  const auto directory = directory_of(node, info);
+  if (!directory) return refuse(reply, directory.error());
+  // Behind the start the kernel asks only where the program has asked for the status of files.
+  const bool files_too = offset != 0 || habit_.wants_status(node);
+  Plus plus{reply.request(), node, std::min(size, kLargestRequest), {}, {}};
+  plus.listing.reserve(plus.most);
+  const auto done =
+      (*directory)->list(static_cast<std::uint64_t>(offset), [&](const Listed& listed) {
+        return add_with_status(plus, listed, files_too);
+      });
+  if (!done && plus.listing.empty()) return refuse(reply, done.error());
+  if (reply.buffer(plus.listing)) return;
+  for (const NodeId one : plus.counted) view_.forget(one, 1);
+}
+
+void FrontEnd::releasedir(Reply& reply, const fuse_file_info& info) {
+  delete opened_behind<OpenDirectory>(info.fh);
+  reply.error(0);
+}
+
+void FrontEnd::statfs(Reply& reply) {
+  const auto space = view_.space();
+  if (!space) return refuse(reply, space.error());
+  reply.space(*space);
+}
+
+void FrontEnd::answer_text(Reply& reply, const std::string& text, std::size_t size) {
+  if (size == 0) return reply.attribute_size(text.size());
+  if (size < text.size()) return reply.error(ERANGE);
+  reply.buffer(ByteView(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+}
+
+void FrontEnd::getxattr(Reply& reply, NodeId node, const char* name, std::size_t size) {
+  if (node == kRootNode && name == kProcessAttribute) {
+    return answer_text(reply, std::to_string(::getpid()), size);
+  }
+  if (node == kRootNode && name == kUnpublishedAttribute) {
+    // It names what not everybody may see.
+    if (foreign_caller() != nullptr) return reply.error(EACCES);
+    return answer_text(reply, unpublished_text(size), size);
+  }
+  // "Not supported", unlike "none here", is remembered for the whole mount by programs that ask for
+  // labels and access lists of every file, as ls -l does.
+  if (!std::string_view(name).starts_with(kUserAttributes)) return reply.error(EOPNOTSUPP);
+  const auto value = view_.attribute(node, name);
+  if (!value) return refuse(reply, value.error());
+  answer_text(reply, *value, size);
+}
+
+void FrontEnd::listxattr(Reply& reply, NodeId node, std::size_t size) {
+  const auto names = view_.attribute_names(node);
+  if (!names) return refuse(reply, names.error());
+  std::string text;
+  for (const std::string& name : *names) {
+    text += name;
+    text.push_back('\0');
+  }
+  answer_text(reply, text, size);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,420 @@
+#include "fs/session/daemon.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "core/base/fd.h"
+#include "core/base/file_limit.h"
+#include "core/base/json.h"
+#include "core/cli/exit_code.h"
+#include "core/codec/decoding_room.h"
+#include "core/formats/format_store.h"
+#include "core/log/lock.h"
+#include "core/log/log.h"
+#include "core/store/object_store.h"
+#include "core/store/open_store.h"
+#include "core/store/store.h"
+#include "core/store/store_users.h"
+#include "core/vfs/open_view.h"
+#include "core/view/view.h"
+#include "core/zarr/named_store.h"
+#include "fs/mounts/mount_table.h"
+#include "fs/mounts/mountpoint.h"
+#include "fs/requests/front_end.h"
+#include "fs/session/idle.h"
+#include "fs/session/privileges.h"
+#include "fs/session/process.h"
+#include "fs/session/session.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::chrono::seconds kWaitForWriter{10};  // An earlier mount may still be finishing.
+constexpr unsigned kThreads = 8;
+constexpr unsigned kThreadsFar = 64;
+constexpr std::size_t kShardsKeptOpen = 64;  // Of immutable mounts.
+constexpr std::chrono::milliseconds kBetweenTries{50};
+constexpr int kPatience = 5000;  // Milliseconds from the unmount to the end of the connection.
+
+LogLevel log_level(ViewOptions::Level level) {
+  switch (level) {
+    case ViewOptions::Level::kInfo: return LogLevel::kInfo;
+    case ViewOptions::Level::kWarning: return LogLevel::kWarning;
+    case ViewOptions::Level::kError: return LogLevel::kError;
+  }
+  return LogLevel::kError;
+}
+
+/// What the serving threads tell the main thread: bytes in a pipe.
+class Notes {
+ public:
+  enum Note : char { kReady = 'r', kEnded = 'e' };
+
+  static Result<std::unique_ptr<Notes>> make() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return fail(system_error(errno, "making a pipe"));
+    return std::unique_ptr<Notes>(new Notes(Fd(ends[0]), Fd(ends[1])));
+  }
+  void leave(Note note) const {
+    while (::write(to_.get(), &note, 1) < 0 && errno == EINTR) {
+    }
+  }
+  [[nodiscard]] Note take() const {
+    Note note = kEnded;
+    while (::read(from_.get(), &note, 1) < 0 && errno == EINTR) {
+    }
+    return note;
+  }
+  [[nodiscard]] const Fd& descriptor() const { return from_; }
+
+ private:
+  Notes(Fd from, Fd to) : from_(std::move(from)), to_(std::move(to)) {}
+  Fd from_;
+  Fd to_;
+};
+
+class Daemon {
+ public:
+  Daemon(const MountRequest& request, Readiness readiness, std::ostream& err)
+      : request_(request), readiness_(std::move(readiness)), err_(err) {}
+
+  Result<void> run() {
+    ZARRFS_TRY(signals_, take_signals());
+    ZARRFS_TRY(notes_, Notes::make());
+    auto done = mount_and_serve();
+    remove_own_mountpoint();
+    return done;
+  }
+
+ private:
+  Result<void> mount_and_serve() {
+    ZARRFS_CHECK(prepare_places());
+    ZARRFS_CHECK(open_log());
+    ZARRFS_CHECK(drop_privileges());  // before the first thread: each has its own
+    ZARRFS_CHECK(open_view());
+    if (std::string notice = view_->notice(); !notice.empty()) facts_.push_back(std::move(notice));
+    ZARRFS_CHECK(mount());
+    return serve();
+  }
+
+  Result<void> prepare_places() {
+    source_ = request_.source.substr(0, request_.source.find('?'));  // behind it may be a secret
+    if (is_local(request_.source)) {
+      ZARRFS_TRY(source_, local_path(request_.source));
+    }
+    OwnMountpoint place{request_.mountpoint, false};
+    if (place.path.empty()) {
+      ZARRFS_TRY(place, own_mountpoint(source_));
+      facts_.push_back("mounted on " + printable(place.path));
+    }
+    if (place.made) made_mountpoint_ = std::filesystem::absolute(place.path).string();
+    ZARRFS_TRY(mountpoint_, prepare_mountpoint(place.path));
+    if (!is_local(request_.source)) return {};
+    return check_apart(source_, mountpoint_);
+  }
+
+  /// Only what is empty and not a mountpoint any more can be removed.
+  void remove_own_mountpoint() const {
+    if (!made_mountpoint_.empty()) static_cast<void>(::rmdir(made_mountpoint_.c_str()));
+  }
+
+  Result<void> open_log() {
+    const MountSettings& settings = request_.settings;
+    LogTarget target = request_.foreground ? LogTarget::kStandardError : LogTarget::kSystem;
+    if (!settings.log_file.empty()) target = LogTarget::kFile;
+    ZARRFS_TRY(log_, Log::open(target, settings.log_level, settings.log_file));
+    return {};
+  }
+
+  Result<void> open_view() {
+    const MountSettings& settings = request_.settings;
+    ViewOptions options = settings.view;
+    options.log = [log = log_](ViewOptions::Level level, const std::string& message) {
+      log->write(log_level(level), message);
+    };
+    StoreOptions of_store{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
+                          settings.remote};
+    of_store.remote.immutable = settings.view.immutable;
+    of_store.remote.write = settings.access == MountSettings::Access::kReadWrite;
+    ZARRFS_CHECK(check_spool());
+    ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
+    near_ = traits_of(*opened).near;
+    const bool is_directory = traits_of(*opened).directories;
+    if (settings.memory) set_decoding_memory(*settings.memory);
+    if (StoreUsers* users = users_of(*opened); users != nullptr && settings.allow_other) {
+      users->serve_others();
+      if (!settings.umask) options.umask = 0;
+    }
+    if (settings.umask) options.umask = *settings.umask;
+    const std::shared_ptr<Store> store =
+        is_directory ? with_formats(std::move(opened)) : with_names(std::move(opened));
+    ZARRFS_CHECK(choose_access(*store, options));
+    if (!options.writing) return open_reading(store, options);
+    const auto give_up = std::chrono::steady_clock::now() + kWaitForWriter;
+    for (bool told = false;; told = true) {
+      auto view = zarrfs::open_view(store, options);
+      if (view) {
+        view_ = std::move(*view);
+        return {};
+      }
+      Error& problem = view.error();
+      const bool busy = problem.fault == Fault::kBusy;
+      if (busy && !told) log_->write(LogLevel::kInfo, "waiting: " + problem.message);
+      if (!busy || std::chrono::steady_clock::now() > give_up) {
+        if (busy) problem.message += "; -o ro mounts it for reading beside that";
+        return fail(std::move(problem));
+      }
+      std::this_thread::sleep_for(kBetweenTries);
+    }
+  }
+
+  /// The options of the spool are for stores that have one.
+  [[nodiscard]] Result<void> check_spool() const {
+    const MountSettings& settings = request_.settings;
+    const bool writes = settings.access == MountSettings::Access::kReadWrite;
+    const std::string& source = request_.source;
+    const bool has_spool = writes && (source.starts_with("s3://") || source.starts_with("gs://"));
+    if (has_spool && settings.allow_other) {
+      return fail(Fault::kUnsupported,
+                  "options allow_other and rw exclude each other for stores at a server: what is "
+                  "written is one user's until it is there");
+    }
+    const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory;
+    if (has_spool || !asked) return {};
+    return fail(Fault::kInvalid,
+                "options spool and spool_in_memory are for stores of s3:// and gs:// with rw only");
+  }
+
+  Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {
+    // What is not published yet is beside the store only where it is a directory.
+    const bool is_directory = traits_of(*store).directories;
+    const auto unpublished = is_directory ? has_unpublished(*store) : Result<bool>(false);
+    if (!unpublished) say(unpublished.error().message);
+    ZARRFS_TRY(view_, zarrfs::open_view(store, options));
+    if (unpublished && *unpublished) {
+      say(printable(request_.source) +
+          " has writes that are not in its shards yet and are not shown: `zarrfs recover " +
+          printable(request_.source) + "` puts them there");
+    }
+    return {};
+  }
+
+  /// Decides whether the mount writes.
+  Result<void> choose_access(Store& store, ViewOptions& options) {
+    using Access = MountSettings::Access;
+    const MountSettings& settings = request_.settings;
+    if (settings.access == Access::kReadOnly || settings.view.immutable) return {};
+    auto reason = store.why_read_only();
+    if (!reason && settings.access != Access::kReadWrite) {
+      ZARRFS_TRY(const std::string cluster, cluster_file_system_of(store));
+      if (!cluster.empty()) {
+        reason = printable(request_.source) + " lies on " + cluster +
+                 ", where a mount on another machine may write to it at the same time; where none "
+                 "does, -o rw mounts it for writing";
+      }
+    }
+    if (!reason) {
+      options.writing = settings.writing;
+      options.writing->may_begin = settings.access == Access::kReadWrite;
+      if (settings.access == Access::kUnsaid) facts_.emplace_back("read and write");
+      return {};
+    }
+    if (settings.access == Access::kReadWrite) return fail(Fault::kReadOnly, *reason);
+    facts_.push_back("read-only (" + *reason + ")");
+    return {};
+  }
+
+  Result<void> mount() {
+    if (request_.settings.ring == RingUse::kOn) ZARRFS_CHECK(check_ring());
+    FrontEndSettings settings;
+    settings.timeout = request_.settings.timeout;
+    settings.immutable = request_.settings.view.immutable;
+    settings.for_others = request_.settings.allow_other;
+    settings.complain = [log = log_](const std::string& line) {
+      log->write(LogLevel::kError, line);
+    };
+    settings.may_wait = Wire::may_wait;
+    settings.room = Wire::room;
+    settings.ready = [notes = notes_.get()] { notes->leave(Notes::kReady); };
+    front_ = std::make_unique<FrontEnd>(*view_, std::move(settings));
+    ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options(), wire()));
+    ZARRFS_CHECK(session_->mount(mountpoint_));
+    ZARRFS_TRY(mounted_, mount_at(mountpoint_));
+    return {};
+  }
+
+  [[nodiscard]] WireSettings wire() const {
+    return {request_.settings.ring, ring_threads(),
+            [log = log_](const std::string& reason) { log->write(LogLevel::kError, reason); }};
+  }
+
+  /// Where a network is waited for, a ring must not leave a processor with fewer threads than all
+  /// processors share without it.
+  [[nodiscard]] RingThreads ring_threads() const {
+    return {threads(), near_ ? kLeastRingThreads : threads()};
+  }
+
+  /// A thread that waits for a network serves nobody else meanwhile.
+  [[nodiscard]] unsigned threads() const {
+    return request_.settings.threads.value_or(near_ ? kThreads : kThreadsFar);
+  }
+
+  [[nodiscard]] std::vector<std::string> kernel_options() const {
+    const MountSettings& settings = request_.settings;
+    std::vector<std::string> options = settings.kernel_options;
+    if (!view_->writable()) options.emplace_back("ro");
+    if (settings.allow_other) {
+      options.emplace_back("allow_other");
+      options.emplace_back("default_permissions");
+    }
+    if (settings.allow_root) options.emplace_back("allow_root");
+    return options;
+  }
+
+  Result<void> serve() {
+    auto started =
+        session_->start(threads(), [notes = notes_.get()] { notes->leave(Notes::kEnded); });
+    if (!started) {
+      unmount_own();
+      return started;
+    }
+    bool answers = false;
+    IdleWatch idle(std::chrono::duration<double>(request_.settings.idle), IdleWatch::Clock::now());
+    for (;;) {
+      std::array<pollfd, 2> ready = {
+          {{signals_.get(), POLLIN, 0}, {notes_->descriptor().get(), POLLIN, 0}}};
+      const int count = ::poll(ready.data(), ready.size(), answers ? idle.pause() : -1);
+      if (count == 0) end_if_idle(idle);
+      if (count <= 0) continue;
+      if (ready[0].revents != 0) {
+        end_by_signal(next_signal(signals_));
+        break;
+      }
+      if (notes_->take() == Notes::kEnded) break;
+      answers = true;
+      tell_ready();
+    }
+    session_->stop();
+    front_->stop_waiting();
+    ZARRFS_CHECK(end_writing());
+    log_->write(LogLevel::kInfo, "ended serving " + mountpoint_);
+    if (!answers)
+      return fail(Fault::kIo, "the mount on " + mountpoint_ + " ended before it answered");
+    return {};
+  }
+
+  /// Where something is open there, the mount stays.
+  void end_if_idle(IdleWatch& idle) {
+    if (!idle.look(front_->statistics().wanted_requests(), IdleWatch::Clock::now())) return;
+    const auto now = mount_at(mountpoint_);
+    if (!now || !*now || !mounted_ || (*now)->device != mounted_->device) return;
+    if (unmount(mountpoint_, false)) log_->write(LogLevel::kInfo, "unmounted: nobody used it");
+  }
+
+  /// Puts what was written into its shards; an error where something stays outside.
+  Result<void> end_writing() {
+    auto closed = view_->close();
+    const std::vector<Unpublished> left = view_->unpublished();
+    for (const Unpublished& one : left) {
+      log_->write(LogLevel::kError, one.name + " is not published: " + one.reason);
+    }
+    if (!left.empty()) {
+      return fail(Fault::kIo,
+                  std::to_string(left.size()) +
+                      " written chunks could not be published; they are kept in " +
+                      (is_local(request_.source) ? source_ + "/.zarrfs and the files it names"
+                                                 : std::string("the spool")));
+    }
+    return closed;
+  }
+
+  void tell_ready() {
+    log_->write(LogLevel::kInfo, "mounted " + source_ + " on " + mountpoint_);
+    ::sd_notifyf(0, "READY=1\nMAINPID=%d", static_cast<int>(::getpid()));
+    tell_facts();
+    if (!readiness_.awaited()) return;
+    let_go_of_terminal();
+    readiness_.tell();
+  }
+
+  void end_by_signal(int number) {
+    log_->write(LogLevel::kInfo, std::string("ending: ") + ::strsignal(number));
+    ::sd_notify(0, "STOPPING=1");
+    if (!unmount_own()) return;
+    // The connection ends as soon as the kernel has let go of it; another mount namespace may keep
+    // it.
+    pollfd ready = {notes_->descriptor().get(), POLLIN, 0};
+    ::poll(&ready, 1, kPatience);
+  }
+
+  /// Unmounts if the mountpoint still shows this mount. Not lazily: an empty directory under the
+  /// eyes of a reader would look like chunks full of the fill value, while a mount without its
+  /// daemon is an error.
+  bool unmount_own() {
+    const auto now = mount_at(mountpoint_);
+    if (!now || !*now || !mounted_ || (*now)->device != mounted_->device) return false;
+    const auto done = unmount(mountpoint_, false);
+    if (!done)
+      log_->write(LogLevel::kWarning, done.error().message + "; what is open there will fail");
+    return done.has_value();
+  }
+
+  /// What nobody asked for in so many words, in one line.
+  void tell_facts() {
+    std::string line;
+    for (const std::string& fact : facts_) line += (line.empty() ? "" : ", ") + fact;
+    if (!line.empty()) say(line);
+  }
+
+  /// A line for the user who waits for the mount, and for the log.
+  void say(const std::string& line) {
+    if (readiness_.awaited()) err_ << "zarrfs: " << line << std::endl;
+    log_->write(LogLevel::kInfo, line);
+  }
+
+  const MountRequest& request_;
+  Readiness readiness_;
+  std::ostream& err_;
+  Fd signals_;
+  std::unique_ptr<Notes> notes_;
+  std::string source_;
+  std::string mountpoint_;
+  std::string made_mountpoint_;     ///< Absolute; empty where it was there before.
+  std::vector<std::string> facts_;  ///< See tell_facts().
+  bool near_ = true;
+  std::shared_ptr<Log> log_;
+  std::unique_ptr<View> view_;
+  std::unique_ptr<FrontEnd> front_;
+  std::unique_ptr<Session> session_;
+  std::optional<MountEntry> mounted_;
+};
+
+int serve_mount(const MountRequest& request, Readiness readiness, std::ostream& err) {
+  raise_file_limit();
+  const auto done = Daemon(request, std::move(readiness), err).run();
+  if (done) return 0;
+  err << "zarrfs: " << done.error().message << std::endl;
+  return kCouldNot;
+}
+
+}  // namespace
+
+int run_mount(const MountRequest& request, std::ostream& err) {
+  fill_standard_descriptors();
+  if (request.foreground) return serve_mount(request, Readiness(), err);
+  return run_in_background(
+      [&](Readiness readiness) { return serve_mount(request, std::move(readiness), err); }, err);
+}
+
+}  // namespace zarrfs

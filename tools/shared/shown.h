@@ -1,0 +1,28 @@
+// How the arrays of a store would be shown by a mount.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+#include "core/present/presentation.h"
+#include "tools/shared/source.h"
+
+namespace zarrfs::tools {
+
+/// The view that a command was asked about.
+struct ShownAs {
+  ViewOptions options;
+  Profile profile;
+  /// `view` is "v2" or "v3". kInvalid, naming the value, for an unknown view or profile.
+  static Result<ShownAs> choose(const std::string& view, const std::string& profile);
+};
+
+/// The presentation of an array, with what its neighbours and its chunks tell about it. Reads the
+/// attributes of the groups above it and the head of a few chunks.
+Result<Presentation> presentation_of(const Source& source, const SourceArray& array,
+                                     const ShownAs& as);
+
+/// "verbatim", "trimmed", "decoded", ...: what a presentation does to the bytes of chunks.
+std::string describe_rule(const Presentation& presentation);
+
+}  // namespace zarrfs::tools

@@ -1,0 +1,203 @@
+#include "tools/shared/source.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+
+#include "core/base/request.h"
+#include "core/formats/format_store.h"
+#include "core/metadata/v2_metadata.h"
+#include "core/store/open_store.h"
+#include "core/zarr/named_store.h"
+#include "core/zarr/ways.h"
+#include "tools/shared/stored_shards.h"
+
+namespace zarrfs::tools {
+namespace {
+
+constexpr std::size_t kIndexCacheBytes = std::size_t{256} << 20U;
+constexpr int kMaxLevels = 64;
+
+Result<std::optional<Json>> read_v2_document(Store& store, const std::string& path) {
+  ZARRFS_TRY(const auto document, store.read_document(path, kMaxDocument));
+  if (!document) return std::nullopt;
+  ZARRFS_TRY(Json json, parse_first_json(document->text, path, {.bytes = kMaxDocument}));
+  return json;
+}
+
+void set_error(Node& node, Error error) {
+  node.kind = error.fault == Fault::kUnsupported ? Node::Kind::kUnsupported : Node::Kind::kDamaged;
+  node.error = std::move(error);
+}
+
+Result<void> fill_array(Node& node, const Json& zarray, const Json& zattrs,
+                        const std::string& path) {
+  ZARRFS_TRY(const Json document, v3_document_of_v2(zarray, zattrs, path));
+  ZARRFS_TRY(ArrayMetadata array, parse_array(document, join_path(path, ".zarray")));
+  node.array = std::make_shared<ArrayMetadata>(std::move(array));
+  node.kind = Node::Kind::kArray;
+  ZARRFS_TRY(Layout layout, Layout::make(*node.array));
+  node.layout = std::make_shared<Layout>(std::move(layout));
+  return {};
+}
+
+// Looks for .zarray and .zgroup in a directory without zarr.json; leaves `node` as it is where
+// there are none.
+Result<bool> load_v2(Store& store, const std::string& path, Node& node) {
+  ZARRFS_TRY(const auto array_status, store.status(join_path(path, ".zarray")));
+  if (array_status) {
+    node.status = *array_status;
+    const auto loaded = [&]() -> Result<void> {
+      ZARRFS_TRY(const auto zarray, read_v2_document(store, join_path(path, ".zarray")));
+      ZARRFS_TRY(const auto zattrs, read_v2_document(store, join_path(path, ".zattrs")));
+      return fill_array(node, zarray.value_or(Json()), zattrs.value_or(Json()), path);
+    }();
+    if (!loaded) set_error(node, loaded.error());
+    return true;
+  }
+  ZARRFS_TRY(const auto group_status, store.status(join_path(path, ".zgroup")));
+  if (!group_status) return false;
+  node.status = *group_status;
+  auto zattrs = read_v2_document(store, join_path(path, ".zattrs"));
+  if (!zattrs) {
+    set_error(node, zattrs.error());
+    return true;
+  }
+  auto group = std::make_shared<GroupMetadata>();
+  if (*zattrs && (*zattrs)->is_object()) group->attributes = **zattrs;
+  group->document = {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
+  node.group = std::move(group);
+  node.kind = Node::Kind::kGroup;
+  return true;
+}
+
+bool has_children(Node::Kind kind) {
+  return kind == Node::Kind::kGroup || kind == Node::Kind::kPlain;
+}
+
+/// A directory to which too many ways lead is visited as a damaged node.
+Result<void> walk_from(
+    Store& store, const std::string& path, int depth, Ways& ways,
+    const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
+  ZARRFS_CHECK(check_wanted());
+  ZARRFS_TRY(SourceNode node, load_source_node(store, path));
+  if (has_children(node.node.kind)) {
+    ZARRFS_TRY(const auto status, store.status(path));
+    if (auto entered = status ? ways.enter(*status, path) : Result<void>{}; !entered) {
+      set_error(node.node, entered.error());
+    }
+  }
+  if (!visit(path, node) || !has_children(node.node.kind) || depth >= kMaxLevels) return {};
+  ZARRFS_TRY(auto entries, store.list(path));
+  if (!entries) return {};
+  std::sort(entries->begin(), entries->end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  for (const Entry& entry : *entries) {
+    if (entry.kind != EntryKind::kDirectory || is_own_name(entry.name)) continue;
+    ZARRFS_CHECK(walk_from(store, join_path(path, entry.name), depth + 1, ways, visit));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_node(Node::Kind kind) {
+  return kind != Node::Kind::kPlain && kind != Node::Kind::kAbsent && kind != Node::Kind::kFile;
+}
+
+tl::unexpected<Error> no_node(const std::string& source, const std::string& path) {
+  return fail(Fault::kInvalid, source + ": no Zarr group or array at " + shown_path(path));
+}
+
+Result<SourceNode> load_source_node(Store& store, const std::string& path) {
+  SourceNode found;
+  ZARRFS_TRY(found.node, load_node(store, path));
+  if (found.node.kind == Node::Kind::kPlain) {
+    ZARRFS_TRY(const bool is_v2, load_v2(store, path, found.node));
+    if (is_v2) found.zarr_format = 2;
+  }
+  return found;
+}
+
+Result<void> walk_source(
+    Store& store, const std::string& path,
+    const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
+  Ways ways;
+  return walk_from(store, path, 0, ways, visit);
+}
+
+void declare_source(CLI::App& app, std::string& source, std::string& options) {
+  app.add_option(
+         "SOURCE", source,
+         "The store: a directory, a .zip or .b2nd file, or a URL (file, http, https, s3, gs)")
+      ->required();
+  declare_remote_options(app, options);
+}
+
+void declare_remote_options(CLI::App& app, std::string& options) {
+  app.add_option("--remote", options,
+                 "Options of a store at a server, as those of mount, separated by commas")
+      ->type_name("OPTIONS");
+}
+
+Result<Source> Source::open(const std::string& name, const std::string& options) {
+  RemoteOptions remote;
+  ZARRFS_CHECK(apply_remote_options(remote, options));
+  Source source;
+  source.name = name;
+  ZARRFS_TRY(std::shared_ptr<Store> store, open_source(name, {LinkPolicy::kFollow, 0, remote}));
+  const bool is_directory = traits_of(*store).directories;
+  source.store = is_directory ? with_formats(std::move(store)) : with_names(std::move(store));
+  source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
+  source.counters = std::make_shared<ReadCounters>();
+  return source;
+}
+
+std::unique_ptr<ArrayReader> Source::reader(const std::string& path, const SourceNode& node) const {
+  if (!node.node.array || !node.node.layout) return nullptr;
+  return std::make_unique<ArrayReader>(store, path, node.node.array, node.node.layout, cache,
+                                       counters);
+}
+
+Result<std::vector<SourceArray>> arrays_below(const Source& source, const std::string& path,
+                                              const Complain& complain) {
+  std::vector<SourceArray> arrays;
+  bool any_node = false;
+  ZARRFS_CHECK(walk_source(*source.store, path, [&](const auto& at, const SourceNode& found) {
+    const Node& node = found.node;
+    any_node = any_node || is_node(node.kind);
+    if (node.kind == Node::Kind::kArray && node.layout) arrays.push_back({at, found});
+    if (node.kind == Node::Kind::kDamaged || node.kind == Node::Kind::kUnsupported) {
+      complain(at, node.error);
+    }
+    return true;
+  }));
+  if (!any_node) return no_node(source.name, path);
+  return arrays;
+}
+
+Result<SourceArray> find_array(const Source& source, const std::string& path) {
+  ZARRFS_TRY(SourceNode node, load_source_node(*source.store, path));
+  if (node.node.kind == Node::Kind::kDamaged || node.node.kind == Node::Kind::kUnsupported) {
+    return fail(node.node.error);
+  }
+  if (node.node.kind != Node::Kind::kArray) {
+    return fail(Fault::kInvalid, source.name + ": " + shown_path(path) + " is not an array");
+  }
+  return SourceArray{path, std::move(node)};
+}
+
+std::string clean_path(const std::string& typed) {
+  std::string clean;
+  std::size_t begin = 0;
+  while (begin <= typed.size()) {
+    const std::size_t end = std::min(typed.find('/', begin), typed.size());
+    if (end > begin) clean = join_path(clean, typed.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return clean;
+}
+
+std::string shown_path(const std::string& path) { return printable("/" + path, PATH_MAX); }
+
+}  // namespace zarrfs::tools

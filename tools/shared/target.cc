@@ -1,0 +1,114 @@
+#include "tools/shared/target.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/zarr/tree.h"
+
+namespace zarrfs::tools {
+namespace {
+constexpr mode_t kFileMode = 0666;
+constexpr mode_t kDirectoryMode = 0777;
+constexpr std::uint64_t kSmall = std::uint64_t{128} << 10U;
+}  // namespace
+
+Target::Target(std::shared_ptr<Store> store, std::string local_path,
+               std::optional<std::string> links_from)
+    : store_(std::move(store)),
+      local_path_(std::move(local_path)),
+      links_from_(std::move(links_from)),
+      root_(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      root_errno_(errno) {}
+
+Target::Target(std::shared_ptr<UploadStore> uploads) : store_(uploads), uploads_(uploads) {}
+
+Result<void> Target::make_directories(const std::string& path) {
+  if (path.empty() || uploads_ != nullptr) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (directories_.contains(path)) return {};
+  }
+  ZARRFS_CHECK(make_directories(directory_of(path)));
+  auto made = store_->make_directory(path, kDirectoryMode);
+  if (!made && made.error().fault != Fault::kExists) return made;
+  const std::lock_guard lock(mutex_);
+  directories_.insert(path);
+  return {};
+}
+
+Result<std::unique_ptr<NewFile>> Target::create(const std::string& path) {
+  ZARRFS_CHECK(make_directories(directory_of(path)));
+  auto made = store_->create(path, kFileMode);
+  if (made || made.error().fault != Fault::kExists) return made;
+  ZARRFS_CHECK(store_->remove(path));
+  return store_->create(path, kFileMode);
+}
+
+Result<void> Target::copy_file(Store& from, const std::string& path) {
+  ZARRFS_CHECK(make_directories(directory_of(path)));
+  if (links_from_) {
+    const std::string old_name = *links_from_ + "/" + path;
+    const std::string new_name = local_path_ + "/" + path;
+    ZARRFS_CHECK(store_->remove(path));  // what an interrupted run left there
+    if (::link(old_name.c_str(), new_name.c_str()) == 0) return {};
+  }
+  ZARRFS_TRY(const auto file, from.open(path));
+  if (!file) return {};
+  const std::string temporary = temporary_beside(path);
+  ZARRFS_TRY(const auto copy, create(temporary));
+  ZARRFS_CHECK(copy->copy_range(*file, {0, file->size()}, 0));
+  complete(*copy, file->size());
+  return store_->rename(temporary, path);
+}
+
+Result<void> Target::write_document(const std::string& path, const std::string& text) {
+  const std::string temporary = temporary_beside(path);
+  ZARRFS_TRY(const auto file, create(temporary));
+  const auto* first = reinterpret_cast<const std::uint8_t*>(text.data());
+  ZARRFS_CHECK(file->write_at(0, ByteView(first, text.size())));
+  return store_->rename(temporary, path);
+}
+
+void Target::complete(NewFile& file, std::uint64_t size) const {
+  if (uploads_ == nullptr && size >= kSmall) file.begin_sync();
+}
+
+Result<void> Target::complete_at(const std::string& path, NewFile& file, std::uint64_t size) {
+  if (uploads_ != nullptr) return uploads_->publish(path);
+  complete(file, size);
+  return {};
+}
+
+Result<void> Target::sync() {
+  if (uploads_ != nullptr) return {};  // what was put is durable
+  if (!root_.valid()) return fail(system_error(root_errno_, local_path_ + ": opening it to sync"));
+  if (::syncfs(root_.get()) != 0) return fail(system_error(errno, local_path_ + ": syncing"));
+  return {};
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string temporary_beside(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  return join_path(directory_of(path), ".zarrfs-new-" + name);
+}
+
+Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRange range_b) {
+  constexpr std::uint64_t kBlock = std::uint64_t{1} << 20U;
+  if (range_a.length != range_b.length) return false;
+  for (std::uint64_t done = 0; done < range_a.length; done += kBlock) {
+    const std::uint64_t length = std::min(kBlock, range_a.length - done);
+    ZARRFS_TRY(const Bytes bytes_a, a.read_range({range_a.offset + done, length}));
+    ZARRFS_TRY(const Bytes bytes_b, b.read_range({range_b.offset + done, length}));
+    if (bytes_a != bytes_b) return false;
+  }
+  return true;
+}
+
+}  // namespace zarrfs::tools

@@ -1,7 +1,6 @@
 """tests/bench/with_io_uring puts the machine's setting back and leaves no connection, however its command ends. In a virtual machine, as
 test_life.py."""
 import os
-import signal
 import subprocess
 import sys
 
@@ -42,9 +41,8 @@ def hanging(folder, then):
         sleep 2; kill -STOP $process; echo $process; {then}"""]
 
 
-def end_stopped(process):
-    """A stopped process sees that its connection is over only when it goes on."""
-    os.kill(process, signal.SIGCONT)
+def is_killed(process):
+    """What a stopped process was given only its end releases."""
     within(lambda: not os.path.exists(f"/proc/{process}"))
 
 
@@ -57,14 +55,14 @@ def test_time_is_over(tmp_path):
     done = run(PROGRAM, "10", *hanging(tmp_path, "wait"))
     assert done.returncode == 124
     assert "aborted connection" in done.stderr
-    end_stopped(int(done.stdout))
+    is_killed(int(done.stdout))
 
 
 def test_the_command_leaves_a_mount_behind(tmp_path):
     done = run(PROGRAM, "60", *hanging(tmp_path, "exit 3"))
     assert done.returncode == 3
     assert "aborted connection" in done.stderr
-    end_stopped(int(done.stdout))
+    is_killed(int(done.stdout))
 
 
 def test_it_is_killed_itself(tmp_path):
@@ -74,4 +72,4 @@ def test_it_is_killed_itself(tmp_path):
     running.kill()
     running.wait(PATIENCE)
     within(lambda: setting() == "N")
-    end_stopped(process)
+    is_killed(process)

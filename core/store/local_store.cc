@@ -361,17 +361,37 @@ class LocalStore final : public Store, public StoreUsers {
   }
 
   /// ENOENT also comes of a link that leads nowhere and of a store that was deleted as a whole.
-  /// Only where a directory was found that lacks the name, the name is absent.
+  /// Only where a directory was found that lacks the name, the name is absent. What others make
+  /// between the two looks at a name is no link that leads nowhere.
   Result<void> check_absent(const std::string& path) const {
     for (std::string at = path; !at.empty(); at = split(at).first) {
       const Fd there(resolve(root_.get(), at, O_PATH, 0, reading_policy()));
       if (there.valid()) return check_known_to_all(there, at, path);
-      const Fd link(resolve(root_.get(), at, O_PATH | O_NOFOLLOW, 0, reading_policy()));
-      if (link.valid()) return fail(Fault::kIo, at + ": a symbolic link that leads nowhere");
+      if (leads_nowhere(at)) return fail(Fault::kIo, at + ": a symbolic link that leads nowhere");
     }
     ZARRFS_TRY(const struct stat root, status_of(root_, ""));
     if (root.st_nlink != 0) return {};
     return fail(Fault::kIo, name_ + ": the store's directory was deleted");
+  }
+
+  /// Whether one link stood at `path` while nothing was found behind it.
+  [[nodiscard]] bool leads_nowhere(const std::string& path) const {
+    const Fd link = look_at_itself(path);  // While it is open its number is no other's.
+    const auto number = number_of_link(link);
+    if (!number || Fd(resolve(root_.get(), path, O_PATH, 0, reading_policy())).valid()) {
+      return false;
+    }
+    return number_of_link(look_at_itself(path)) == number;
+  }
+
+  [[nodiscard]] Fd look_at_itself(const std::string& path) const {
+    return Fd(resolve(root_.get(), path, O_PATH | O_NOFOLLOW, 0, reading_policy()));
+  }
+
+  static std::optional<ino_t> number_of_link(const Fd& fd) {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0 || !S_ISLNK(status.st_mode)) return std::nullopt;
+    return status.st_ino;
   }
 
   /// The directory in which `path` is to be changed; an Fd that is not valid where it is absent.

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string_view>
+#include <thread>
 
 #include "core/store/store_users.h"
 #include "tests/support/counting_store.h"
@@ -164,6 +166,33 @@ TEST_F(LocalStoreTest, ALinkThatLeadsNowhereIsNotAbsence) {
   ASSERT_TRUE(entries && *entries);
   ASSERT_EQ((*entries)->size(), 1U);
   EXPECT_EQ((*entries)->front().kind, EntryKind::kFile);
+}
+
+TEST_F(LocalStoreTest, WhatOthersMakeAndRemoveMeanwhileIsThereOrAbsent) {
+  const auto store = open();
+  const std::filesystem::path top = directory / "a";
+  std::atomic<bool> ended{false};
+  std::thread other([&] {
+    for (int round = 0; round < 1500; ++round) {
+      std::filesystem::create_directories(top / "c" / "0");
+      directory.write("a/c/0/1", "chunk");
+      std::filesystem::remove_all(top);
+      std::filesystem::create_directory(directory / "elsewhere");
+      std::filesystem::create_directory_symlink("elsewhere", top);
+      std::filesystem::remove(top);
+      std::filesystem::remove(directory / "elsewhere");
+    }
+    ended = true;
+  });
+  std::string wrong;
+  while (!ended && wrong.empty()) {
+    for (const char* path : {"a/c/0/1", "a/c/0", "a/c", "a"}) {
+      const auto found = store->status(path);
+      if (!found) wrong = found.error().message;
+    }
+  }
+  other.join();
+  EXPECT_EQ(wrong, "");
 }
 
 TEST_F(LocalStoreTest, ADeletedStoreIsNotAnEmptyStore) {

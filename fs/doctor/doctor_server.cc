@@ -27,7 +27,6 @@ constexpr std::int64_t kClockTolerance = 300;  // seconds
 constexpr double kDoctorPatience = 20;         // seconds
 constexpr std::size_t kDocumentLimit = std::size_t{16} << 20U;
 constexpr int kServerLessons = 3;
-constexpr const char* kOtherTag = "\"00000000000000000000000000000000\"";
 constexpr const char* kReadRights =
     "the credentials need the right to read objects (s3:GetObject) and to list the bucket "
     "(s3:ListBucket); requester_pays where the reader pays";
@@ -104,10 +103,6 @@ std::string proxy_for(const Url& url) {
   const std::string own =
       url.scheme == "https" ? first({"https_proxy", "HTTPS_PROXY"}) : first({"http_proxy"});
   return own.empty() ? all : own;
-}
-
-std::string body_of(const HttpResponse& response) {
-  return {response.body.begin(), response.body.end()};
 }
 
 class ServerExamination {
@@ -256,7 +251,7 @@ class ServerExamination {
       ZARRFS_TRY(const HttpRequest written, endpoint_->write(request));
       HttpAnswer answer = perform(written);
       if (!answer) return fail(Fault::kIo, answer.error().message);
-      const ServiceError error = parse_service_error(body_of(*answer));
+      const ServiceError error = parse_service_error(answer->text());
       if (answer->status < 300 || lesson == kServerLessons || !endpoint_->learn(*answer, error)) {
         return std::move(*answer);
       }
@@ -271,7 +266,7 @@ class ServerExamination {
       wrong("bucket", where + ": " + answer.error().message, "see connection");
       return false;
     }
-    const std::string body = body_of(*answer);
+    const std::string_view body = answer->text();
     if (answer->status == 200) {
       const auto page = parse_listing(body);
       if (!page) {
@@ -322,7 +317,7 @@ class ServerExamination {
       const int status = answer->directory ? 404 : answer->status;
       if (status == 200 || status == 206) return take_document(key, *answer);
       if (status == 404 || status == 410) continue;
-      const ServiceError error = parse_service_error(body_of(*answer));
+      const ServiceError error = parse_service_error(answer->text());
       if (status == 403 && bucket_ && options_.absent_403) continue;
       wrong("store", where + ": " + status_text(*answer, error),
             status == 403 && bucket_ ? std::string(kReadRights) +
@@ -392,7 +387,7 @@ class ServerExamination {
                      "changes within a second may be missed: replace objects, and mount anew");
     }
     const auto same = ask_with(key, "If-None-Match", version.tag);
-    const auto other = ask_with(key, "If-Match", kOtherTag);
+    const auto other = ask_with(key, "If-Match", kTagOfNone);
     const bool notices = same && same->status == 304;
     const bool refuses = other && other->status == 412;
     if (notices && refuses && !version.weak) {

@@ -228,7 +228,7 @@ Result<std::string> CredentialSource::fetch(HttpRequest request, const std::stri
   if (answer->status != 200) {
     return fail(Fault::kDenied, what + " answers with " + std::to_string(answer->status));
   }
-  return std::string(answer->body.begin(), answer->body.end());
+  return std::string(answer->text());
 }
 
 Result<std::optional<Credentials>> CredentialSource::from_web_identity() {
@@ -364,7 +364,7 @@ Result<TokenSource::Token> TokenSource::find() {
   const auto answers = http_.perform(std::move(requests));
   const HttpAnswer& answer = answers.front();
   if (answer && answer->status == 200) {
-    const auto json = parse_json(std::string(answer->body.begin(), answer->body.end()), "a token");
+    const auto json = parse_json(std::string(answer->text()), "a token");
     const std::string token = json && json->is_object() ? text_member(*json, "access_token") : "";
     if (!token.empty()) {
       const auto lasts = json->find("expires_in");

@@ -45,6 +45,8 @@ struct Version {
   bool weak = false;  ///< Fit for noticing a change, not for If-Match.
   bool operator==(const Version&) const = default;
 };
+/// An ETag that no object has.
+inline constexpr const char* kTagOfNone = "\"00000000000000000000000000000000\"";
 Version version_of(const Headers& headers);
 /// A whole number, that counts the versions of an object at Google; empty where there is none.
 std::string generation_of(const Headers& headers);

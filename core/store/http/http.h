@@ -48,6 +48,9 @@ struct HttpResponse {
   bool elsewhere = false;
   Headers headers;
   Bytes body;
+  [[nodiscard]] std::string_view text() const {
+    return {reinterpret_cast<const char*>(body.data()), body.size()};
+  }
 };
 
 /// Why there is no answer.

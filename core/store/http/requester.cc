@@ -30,10 +30,7 @@ bool counts(int status) {
          status == 416;
 }
 
-ServiceError error_in(const HttpResponse& response) {
-  return parse_service_error(
-      {reinterpret_cast<const char*>(response.body.data()), response.body.size()});
-}
+ServiceError error_in(const HttpResponse& response) { return parse_service_error(response.text()); }
 
 }  // namespace
 

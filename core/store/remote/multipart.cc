@@ -9,10 +9,6 @@ namespace {
 constexpr std::size_t kMostOfAnswer = std::size_t{64} << 10U;
 constexpr std::size_t kPartsAtOnce = 8;
 
-std::string_view text_of(const HttpResponse& answer) {
-  return {reinterpret_cast<const char*>(answer.body.data()), answer.body.size()};
-}
-
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char letter : text) {
@@ -45,7 +41,7 @@ Result<Multipart> Multipart::begin(Requester& requester, const std::string& key,
   request.headers = headers;
   request.body = RequestBody::of_text("");
   ZARRFS_TRY(const HttpResponse answer, requester.ask(request));
-  upload.id_ = parse_upload_id(text_of(answer));
+  upload.id_ = parse_upload_id(answer.text());
   if (answer.status == 200 && !upload.id_.empty()) return upload;
   return fail(Fault::kUnsupported, requester.endpoint().url_of(key) +
                                        ": the server begins no upload in parts (status " +
@@ -75,9 +71,9 @@ Result<std::string> Multipart::tag_of(const ObjectPiece& part, const HttpRespons
   if (answer.status == 404 || answer.status == 412) {
     return fail(Fault::kStale, name + ": another version has taken its place while it was copied");
   }
-  const ServiceError error = parse_service_error(text_of(answer));
+  const ServiceError error = parse_service_error(answer.text());
   const std::string tag =
-      part.copied ? parse_copied_tag(text_of(answer)) : answer.headers.find("etag").value_or("");
+      part.copied ? parse_copied_tag(answer.text()) : answer.headers.find("etag").value_or("");
   if (answer.status == 200 && !tag.empty()) return tag;
   return fail(Fault::kIo, name + ": the server does not say what became of a part (status " +
                               std::to_string(answer.status) + " " + error.code + ")");
@@ -114,9 +110,9 @@ Result<std::optional<std::string>> Multipart::complete(const HeaderList& conditi
   one.body = RequestBody::of_text(text + "</CompleteMultipartUpload>");
   one.may_conflict = true;
   ZARRFS_TRY(const HttpResponse answer, requester_->ask(one));
-  const ServiceError error = parse_service_error(text_of(answer));
+  const ServiceError error = parse_service_error(answer.text());
   if (answer.status != 200) return std::nullopt;
-  if (error.code.empty()) return parse_completed_tag(text_of(answer));
+  if (error.code.empty()) return parse_completed_tag(answer.text());
   return fail(Fault::kIo, requester_->endpoint().url_of(key_) +
                               ": the parts were not put together, " + error.code + ": " +
                               error.message);

@@ -342,8 +342,7 @@ Result<ListingPage> RemoteObjects::list_page(const std::string& prefix,
   if (answer.status != 200) {
     return fail(Fault::kIo, what + ": status " + std::to_string(answer.status));
   }
-  auto page =
-      parse_listing({reinterpret_cast<const char*>(answer.body.data()), answer.body.size()});
+  auto page = parse_listing(answer.text());
   if (!page) return fail(Fault::kIo, what + ": " + page.error().message);
   return page;
 }

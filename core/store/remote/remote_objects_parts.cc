@@ -4,7 +4,6 @@
 #include "core/base/random_name.h"
 #include "core/store/remote/multipart.h"
 #include "core/store/remote/remote_objects.h"
-#include "core/store/remote/writing_headers.h"
 
 namespace zarrfs {
 
@@ -60,7 +59,7 @@ Result<void> RemoteObjects::try_parts(const std::string& key) {
   const auto text = RequestBody::of_text("zarrfs tries whether this server copies parts");
   ZARRFS_TRY(const ObjectInfo made, put(key, text, std::nullopt, random_digits()));
   ObjectInfo other = made;
-  other.version = {kStaleTag, false};
+  other.version = {kTagOfNone, false};
   const Pieces copied{{{kCopied, true}}, nullptr, made};
   const UploadWatch nobody{[](const std::string&) { return Result<void>{}; }, [] {}};
   const auto again = put_pieces(key, copied, std::nullopt, random_digits(), nobody);

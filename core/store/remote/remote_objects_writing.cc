@@ -4,7 +4,6 @@
 
 #include "core/base/random_name.h"
 #include "core/store/remote/remote_objects.h"
-#include "core/store/remote/writing_headers.h"
 
 namespace zarrfs {
 namespace {
@@ -122,7 +121,7 @@ Result<void> RemoteObjects::try_conditions(const std::string& key) {
   const auto text = RequestBody::of_text("zarrfs tries whether this server keeps conditions");
   ZARRFS_TRY(const ObjectInfo made, put(key, text, std::nullopt, random_digits()));
   ObjectInfo other = made;
-  other.version = {kStaleTag, false};
+  other.version = {kTagOfNone, false};
   other.generation = "1";
   const auto again = put(key, text, std::nullopt, random_digits());
   if (again) return refuse("replaces objects though If-None-Match forbids it");

@@ -78,7 +78,7 @@ Result<bool> Consolidation::may_be_told(const NodeState& group, const NodeState&
 Result<void> Consolidation::visit_shown(const NodeState& group,
                                         const std::function<void(const NodeState&)>& visit) {
   Result<void> failed;
-  const auto visit_node = [&](const std::string& path, const Node&) {
+  const auto visit_node = [&](const std::string& path, const Node& node) {
     if (!failed) return false;
     const auto state = nodes_.get(path);
     if (!state) {
@@ -86,6 +86,10 @@ Result<void> Consolidation::visit_shown(const NodeState& group,
       return false;
     }
     if ((*state)->kind == NodeState::Kind::kHidden) return false;
+    if ((*state)->kind == NodeState::Kind::kGroup && node.kind == Node::Kind::kUnsupported) {
+      failed = fail(node.error);  // nothing tells what is below: a text would say that nothing is
+      return false;
+    }
     const auto told = may_be_told(group, **state);
     if (!told) {
       failed = fail(told.error());

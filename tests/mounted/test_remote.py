@@ -228,6 +228,12 @@ def test_nothing_tells_names_is_no_empty_directory(serve, mount, golden):
     name = sorted(expected_of("sharding.zarr"))[0]
     assert os.path.exists(mounted / f"{name}/zarr.json")
     assert "zarr.json" in os.listdir(mounted / name)
+    as_v2 = mount(f"{server.url}/{store.name}", "view=v2", damaged=True)
+    with pytest.raises(OSError) as raised:
+        with open(as_v2 / ".zmetadata", "rb") as file:
+            file.read()
+    assert raised.value.errno == 95, "consolidated metadata without arrays would be an empty group"
+    assert os.path.exists(as_v2 / ".zgroup") and os.path.exists(as_v2 / f"{name}/.zarray")
 
 
 def test_secrets_are_nowhere(serve, mount, array, tmp_path):

@@ -297,10 +297,20 @@ class NamedStore final : public ObjectStore {
     }
     if (names.empty() && !directory.empty()) return std::nullopt;
     std::vector<Entry> entries;
-    if (directory.empty()) entries.push_back({array.document, EntryKind::kFile});
+    if (directory.empty()) {
+      ZARRFS_TRY(entries, documents_of(path, array));
+    }
     for (const auto& [name, is_directory] : names) {
       entries.push_back({name, is_directory ? EntryKind::kDirectory : EntryKind::kFile});
     }
+    return entries;
+  }
+
+  Result<std::vector<Entry>> documents_of(const std::string& path, const KnownArray& array) {
+    std::vector<Entry> entries = {{array.document, EntryKind::kFile}};
+    if (array.document == kV3) return entries;
+    ZARRFS_TRY(const auto attributes, inner_->open(join_path(path, ".zattrs")));
+    if (attributes != nullptr) entries.push_back({".zattrs", EntryKind::kFile});
     return entries;
   }
 

@@ -236,6 +236,16 @@ def test_nothing_tells_names_is_no_empty_directory(serve, mount, golden):
     assert os.path.exists(as_v2 / ".zgroup") and os.path.exists(as_v2 / f"{name}/.zarray")
 
 
+def test_attributes_of_an_array_of_zarr_v2_are_listed(serve, mount, tmp_path):
+    (tmp_path / "old/a").mkdir(parents=True)
+    for name, document in ((".zgroup", {"zarr_format": 2}), ("a/.zattrs", {"unit": "K"}), ("a/.zarray", {
+            "zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i4", "fill_value": 0, "order": "C", "compressor": None, "filters": None})):
+        (tmp_path / "old" / name).write_text(json.dumps(document))
+    (tmp_path / "old/a/1").write_bytes(bytes(8))
+    server = serve(tmp_path)
+    assert sorted(os.listdir(mount(f"{server.url}/old") / "a")) == [".zarray", ".zattrs", "1"]
+
+
 def test_secrets_are_nowhere(serve, mount, array, tmp_path):
     store, path, chunk, _ = array
     server = serve(os.path.dirname(store), "bucket")

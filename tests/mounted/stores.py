@@ -60,6 +60,14 @@ def write_file(path, data):
     os.rename(path + ".new", path)
 
 
+def files_of(store):
+    """(path in the store, full path) of each file."""
+    for folder, _, names in sorted(os.walk(store)):
+        for name in sorted(names):
+            full = os.path.join(folder, name)
+            yield os.path.relpath(full, store), full
+
+
 class SmallStore:
     """A group "store" with one array "a": 8 x 8 int32, shards 4 x 4, inner chunks 2 x 2, raw. Chunk i.j holds the
     number 10 i + j four times; shard c/1/1 is missing, and so is chunk 0.1 of shard c/0/0."""

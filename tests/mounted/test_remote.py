@@ -11,6 +11,7 @@ import zlib
 import pytest
 from conftest import DAEMON, GOLDEN, read_all
 from object_server import KEY, SECRET, ObjectServer
+from places import pack
 from test_golden import assert_equal, expected_of
 
 STORES = os.path.join(GOLDEN, "stores")
@@ -63,16 +64,6 @@ def consolidate(store):
     group["consolidated_metadata"] = {"kind": "inline", "must_understand": False, "metadata": nodes}
     with open(root, "w") as document:
         json.dump(group, document)
-
-
-def pack(store, target, compression=zipfile.ZIP_STORED, only_documents=False):
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for folder, _, names in sorted(os.walk(store)):
-            for name in sorted(names):
-                full = os.path.join(folder, name)
-                kind = compression if not only_documents or name == "zarr.json" else zipfile.ZIP_STORED
-                archive.write(full, os.path.relpath(full, store), kind)
-    return target
 
 
 @pytest.mark.parametrize("kind,reader,view", [

@@ -50,9 +50,9 @@ def make_with(name):
 
 
 @contextlib.contextmanager
-def mounted(made, store, options):
+def mounted(made, store, options, mountpoint=None):
     """A read-only mount of `store`; its directory."""
-    mountpoint = tempfile.mkdtemp(dir=made.work)
+    mountpoint = mountpoint or tempfile.mkdtemp(dir=made.work)
     given = ",".join(filter(None, ["ro", options, f"log={made.work}/log"]))
     subprocess.run([made.daemon, "mount", store, mountpoint, "-o", given], check=True, stderr=subprocess.DEVNULL)
     try:

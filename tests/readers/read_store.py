@@ -1,9 +1,10 @@
 """Reads every array below a directory with one reader and prints what came out, as one JSON object.
 
-    read_store.py READER DIRECTORY [TRUTH]
+    read_store.py READER DIRECTORY [TRUTH | NAMES.json]
 
 Without TRUTH each array's path is given its shape, type and the SHA-256 of its values, or {"error": ...}. TRUTH is a
 directory of PATH.npy files ("/" in PATH is written "+"): then each array is "equal", "differs: why" or "error: why".
+NAMES.json lists the arrays, where no directory may be asked for them.
 
 Runs in any Python that has the reader: Debian's own, or one of packaging/install-test-readers.
 """
@@ -226,6 +227,7 @@ READERS = {
     "tensorstore2": (tensorstore("zarr"), ".zarray"),
     "ome": (read_ome, ".zarray"),
     "zarr3": (read_zarr3, "zarr.json"),
+    "zarr3of2": (read_zarr3, ".zarray"),
     "tensorstore3": (tensorstore("zarr3"), "zarr.json"),
     "zarrs": (read_zarrs, "zarr.json"),
 }
@@ -241,8 +243,12 @@ def main():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     truth = sys.argv[3] if len(sys.argv) > 3 else None
     read, document = READERS[reader]
+    names = array_paths(directory, document)
+    if truth and truth.endswith(".json"):
+        with open(truth) as text:
+            names, truth = json.load(text), None
     found = {}
-    for name in array_paths(directory, document):
+    for name in names:
         try:
             values = read(os.path.normpath(os.path.join(directory, name)))
             found[name] = compare(values, np.load(truth_path(truth, name), allow_pickle=True)) if truth else describe(values)

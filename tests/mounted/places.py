@@ -1,0 +1,97 @@
+"""Where a store may lie: at servers, in archives, and in archives at servers. Each place takes the folder `data` of stores, their names below it
+and a folder of its own, and gives a function of a name: the source that zarrfs opens, and its options."""
+import contextlib
+import os
+import zipfile
+
+import nginx
+import versitygw
+from object_server import KEY, SECRET, ObjectServer
+from stores import files_of
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true",
+               "GS_ACCESS_KEY_ID": KEY, "GS_SECRET_ACCESS_KEY": SECRET}
+
+
+def pack(store, target, compression=zipfile.ZIP_STORED, only_documents=False):
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name, full in files_of(store):
+            kind = compression if not only_documents or os.path.basename(name) == "zarr.json" else zipfile.ZIP_STORED
+            archive.write(full, name, kind)
+    return target
+
+
+@contextlib.contextmanager
+def local(data, names, folder):
+    yield lambda name: (os.path.join(data, name), "")
+
+
+@contextlib.contextmanager
+def small_server(data, bucket):
+    server = ObjectServer(data, bucket)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
+def http(data, names, folder):
+    with small_server(data, "") as server:
+        yield lambda name: (f"{server.url}/{name}", "")
+
+
+@contextlib.contextmanager
+def s3(data, names, folder):
+    with small_server(data, "bucket") as server:
+        yield lambda name: (f"s3://bucket/{name}", f"endpoint={server.url},region={server.region}")
+
+
+@contextlib.contextmanager
+def google(data, names, folder):
+    with small_server(data, "bucket") as server:
+        server.speak_google()
+        yield lambda name: (f"gs://bucket/{name}", f"endpoint={server.url},region={server.region}")
+
+
+@contextlib.contextmanager
+def s3_versitygw(data, names, folder):
+    with versitygw.Versitygw(os.path.join(folder, "disk")) as server:
+        for name in names:
+            server.put(os.path.join(data, name), name)
+        yield lambda name: (f"s3://bucket/{name}", f"endpoint={server.url},region={server.region}")
+
+
+@contextlib.contextmanager
+def https_nginx(data, names, folder):
+    with nginx.Nginx(data, os.path.join(folder, "nginx")) as server:
+        yield lambda name: (f"{server.url}/{name}", f"ca_file={server.certificate}")
+
+
+def packed(place, ending):
+    """The place `place`, of archives."""
+
+    @contextlib.contextmanager
+    def made(data, names, folder):
+        archives = os.path.join(folder, "archives")
+        for name in names:
+            os.makedirs(os.path.dirname(os.path.join(archives, name)), exist_ok=True)
+            pack(os.path.join(data, name), os.path.join(archives, name) + ending)
+        with place(archives, [name + ending for name in names], folder) as source_of:
+            yield lambda name: source_of(name + ending)
+
+    return made
+
+
+PLACES = {
+    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "http": http, "https nginx": https_nginx,
+    "zip": packed(local, ".zip"), "ozx": packed(local, ".ozx"), "zip over http": packed(http, ".zip"), "zip over https nginx": packed(https_nginx, ".zip"),
+    "zip in s3": packed(s3, ".zip"), "zip in s3 versitygw": packed(s3_versitygw, ".zip"), "zip in gs": packed(google, ".zip"),
+}
+
+
+def missing(place):
+    """What a place needs and this machine has not, or nothing."""
+    if "versitygw" in place and not os.path.exists(versitygw.PROGRAM):
+        return "packaging/install-test-servers versitygw"
+    return "apt-get install nginx-light" if "nginx" in place and nginx.program() is None else None

@@ -236,9 +236,10 @@ class ObjectServer(http.server.ThreadingHTTPServer):
     PEM file with a key, for TLS."""
     daemon_threads = True
     request_queue_size = 128
+    handler = Handler
 
     def __init__(self, root, bucket="", certificate=None, host="127.0.0.1"):
-        super().__init__((host, 0), Handler)
+        super().__init__((host, 0), self.handler)
         self.scheme = "https" if certificate else "http"
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

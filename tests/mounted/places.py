@@ -4,6 +4,7 @@ import contextlib
 import os
 import zipfile
 
+import google_testbench
 import nginx
 import versitygw
 from object_server import KEY, SECRET, ObjectServer
@@ -63,6 +64,17 @@ def s3_versitygw(data, names, folder):
 
 
 @contextlib.contextmanager
+def google_of_testbench(data, names, folder):
+    server = google_testbench.TestbenchServer()
+    try:
+        for name in names:
+            server.put(os.path.join(data, name), name)
+        yield lambda name: (f"gs://bucket/{name}", f"endpoint={server.url},region={server.region}")
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
 def https_nginx(data, names, folder):
     with nginx.Nginx(data, os.path.join(folder, "nginx")) as server:
         yield lambda name: (f"{server.url}/{name}", f"ca_file={server.certificate}")
@@ -84,7 +96,7 @@ def packed(place, ending):
 
 
 PLACES = {
-    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "http": http, "https nginx": https_nginx,
+    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "gs testbench": google_of_testbench, "http": http, "https nginx": https_nginx,
     "zip": packed(local, ".zip"), "ozx": packed(local, ".ozx"), "zip over http": packed(http, ".zip"), "zip over https nginx": packed(https_nginx, ".zip"),
     "zip in s3": packed(s3, ".zip"), "zip in s3 versitygw": packed(s3_versitygw, ".zip"), "zip in gs": packed(google, ".zip"),
 }
@@ -94,4 +106,6 @@ def missing(place):
     """What a place needs and this machine has not, or nothing."""
     if "versitygw" in place and not os.path.exists(versitygw.PROGRAM):
         return "packaging/install-test-servers versitygw"
+    if "testbench" in place and not os.path.exists(google_testbench.PYTHON):
+        return "Google's storage-testbench: CONTRIBUTING.md"
     return "apt-get install nginx-light" if "nginx" in place and nginx.program() is None else None

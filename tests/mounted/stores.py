@@ -68,6 +68,13 @@ def files_of(store):
             yield os.path.relpath(full, store), full
 
 
+def objects_of(source, name):
+    """(key, bytes) of each object that a file, or a directory, called `name` becomes in a bucket."""
+    for path, full in files_of(source) if os.path.isdir(source) else [("", source)]:
+        with open(full, "rb") as file:
+            yield os.path.join(name, path).rstrip("/"), file.read()
+
+
 class SmallStore:
     """A group "store" with one array "a": 8 x 8 int32, shards 4 x 4, inner chunks 2 x 2, raw. Chunk i.j holds the
     number 10 i + j four times; shard c/1/1 is missing, and so is chunk 0.1 of shard c/0/0."""

@@ -9,7 +9,7 @@ import urllib.parse
 
 from conftest import ROOT, within
 from object_server import KEY, SECRET, signature
-from stores import files_of
+from stores import objects_of
 
 PROGRAM = os.path.join(os.environ.get("ZARRFS_SERVERS", os.path.join(ROOT, "build", "servers")), "versitygw")
 
@@ -60,6 +60,5 @@ class Versitygw:
 
     def put(self, source, name):
         """A file or a directory, by that name."""
-        for path, full in files_of(source) if os.path.isdir(source) else [("", source)]:
-            with open(full, "rb") as file:
-                self.ask("PUT", "/" + os.path.join(name, path).rstrip("/"), file.read())
+        for key, data in objects_of(source, name):
+            self.ask("PUT", f"/{key}", data)

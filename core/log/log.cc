@@ -18,6 +18,8 @@ constexpr std::size_t kPrefix = 12;
 constexpr std::size_t kHeader = kPrefix + 4 + 8 + 8;
 constexpr std::uint32_t kMaxPayload = 1U << 16U;
 constexpr std::uint64_t kReserve = std::uint64_t{1} << 16U;
+constexpr unsigned kQuarantined = 1;
+constexpr unsigned kHeld = 2;
 constexpr std::size_t kMaxLog = std::size_t{1} << 30U;
 
 void append_text(Bytes& out, const std::string& text) {
@@ -28,7 +30,8 @@ void append_text(Bytes& out, const std::string& text) {
 Bytes encode_payload(const LogRecord& record) {
   Bytes out;
   out.push_back(static_cast<std::uint8_t>(record.kind));
-  out.push_back(record.quarantined ? 1 : 0);
+  out.push_back(static_cast<std::uint8_t>((record.quarantined ? kQuarantined : 0U) |
+                                          (record.held ? kHeld : 0U)));
   append_little(out, record.successor);
   append_little(out, record.number);
   append_little(out, record.range.offset);
@@ -69,7 +72,9 @@ std::optional<LogRecord> decode_payload(ByteView payload) {
   LogRecord record;
   const auto kind = cursor.take<std::uint8_t>();
   if (kind < 1 || kind > kLastKind) return std::nullopt;
-  record.quarantined = cursor.take<std::uint8_t>() != 0;
+  const auto flags = cursor.take<std::uint8_t>();
+  record.quarantined = (flags & kQuarantined) != 0;
+  record.held = (flags & kHeld) != 0;
   record.successor = cursor.take<std::uint64_t>();
   record.number = cursor.take<std::uint64_t>();
   record.range.offset = cursor.take<std::uint64_t>();

@@ -40,6 +40,7 @@ struct LogRecord {
   ByteRange range{};
   std::uint32_t checksum = 0;  ///< CRC-32C of the chunk's bytes; of kOpen: the array's form.
   bool quarantined = false;    ///< The bytes cannot be a chunk of the array: never published.
+  bool held = false;           ///< Another writer's is in the shard: not published.
   std::string array_path{};
   std::vector<std::uint64_t> cell{};
   std::string successor_path{};

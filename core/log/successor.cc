@@ -52,7 +52,7 @@ void DirtyShard::set_array(std::shared_ptr<ArrayReader> latest) {
 void DirtyShard::erase_draft(std::uint64_t number) {
   const auto found = drafts.find(number);
   if (found == drafts.end()) return;
-  quarantined -= found->second.quarantined ? 1 : 0;
+  quarantined -= found->second.quarantined || found->second.held ? 1 : 0;
   removed -= found->second.removed ? 1 : 0;
   live_bytes -= found->second.range.length;
   drafts.erase(found);
@@ -64,7 +64,7 @@ void DirtyShard::set_draft(std::uint64_t number, const Draft& draft) {
     ++dead_records;
     erase_draft(number);
   }
-  quarantined += draft.quarantined ? 1 : 0;
+  quarantined += draft.quarantined || draft.held ? 1 : 0;
   removed += draft.removed ? 1 : 0;
   live_bytes += draft.range.length;
   drafts[number] = draft;

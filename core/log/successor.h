@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 struct Draft {
   bool removed = false;
   bool quarantined = false;    ///< Cannot be a chunk of the array; readable, never published.
+  bool held = false;           ///< Another writer's is in the shard: readable, not published.
   ByteRange range{};           ///< In the successor file.
   std::uint32_t checksum = 0;  ///< CRC-32C of the bytes.
   std::uint64_t sequence = 0;  ///< Of its record in the log.
@@ -96,7 +97,7 @@ struct DirtyShard {
   // Under state_mutex:
   std::map<std::uint64_t, Draft> drafts;
   std::shared_ptr<const File> reader;  ///< The successor; null where it is not open.
-  std::uint64_t quarantined = 0;       ///< Drafts that are quarantined.
+  std::uint64_t quarantined = 0;       ///< Drafts that are quarantined, or held.
   std::uint64_t removed = 0;           ///< Drafts that remove a chunk.
   std::uint64_t live_bytes = 0;        ///< In the successor, of drafts.
   std::uint64_t dead_bytes = 0;        ///< In the successor, of drafts that were written again.

@@ -23,9 +23,12 @@ struct Writing {
   bool flush_at_close = false;                             ///< Every close rewrites the shard.
   bool validate = true;  ///< Bytes that cannot be a chunk are kept out of shards.
   bool may_delete = true;
-  bool drop_foreign = false;  ///< Shards that are HDF5 or TIFF files too become shards only.
-  bool may_begin = false;     ///< A store in a directory that holds other things.
-  ShardForm shards;           ///< Of new arrays.
+  bool drop_foreign = false;    ///< Shards that are HDF5 or TIFF files too become shards only.
+  bool commit_at_sync = false;  ///< Every fsync rewrites the shard.
+  bool hold_conflicts = false;  ///< At a server, a chunk that another writer wrote stays his.
+  std::uint64_t most_unpublished = 0;  ///< Bytes in shards that are not committed; 0: any.
+  bool may_begin = false;              ///< A store in a directory that holds other things.
+  ShardForm shards;                    ///< Of new arrays.
 };
 
 struct ViewOptions {

@@ -12,6 +12,9 @@ Result<void> Publishing::begin() {
   options.flush_after = chosen.flush_after;
   options.write_buffer = chosen.write_buffer;
   options.drop_foreign = chosen.drop_foreign;
+  options.commit_at_sync = chosen.commit_at_sync;
+  options.hold_conflicts = chosen.hold_conflicts;
+  options.most_unpublished = chosen.most_unpublished;
   options.changed = [this](const ChunkChanges& changes) {
     return parts_.editor.chunks_changed(changes);
   };

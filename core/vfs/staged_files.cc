@@ -235,11 +235,14 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   if (file.kind() == StagedFile::Kind::kDocument) {
     ZARRFS_CHECK(
         parts_.editor.write(file.directory, base_name(file.path), bytes, std::move(alone)));
-  } else {
-    ZARRFS_CHECK(put_chunk(file, bytes));
+    file.submitted();
+    return {};
   }
-  file.submitted();
-  return {};
+  ZARRFS_CHECK(put_chunk(file, bytes));
+  auto published = publish_chunk(file);
+  // What another writer's chunk keeps out is held: written again, it would count as decided.
+  if (published || published.error().fault == Fault::kBusy) file.submitted();
+  return published;
 }
 
 Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
@@ -252,8 +255,12 @@ Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
     return fail(Fault::kStale, ChunkFinder::describe(array->shown, file.chunk) +
                                    " lies outside the array since it was resized");
   }
-  ZARRFS_CHECK(parts_.chunk_writer.put(array->shown, file.chunk, bytes, file.modified));
+  return parts_.chunk_writer.put(array->shown, file.chunk, bytes, file.modified);
+}
+
+Result<void> StagedFiles::publish_chunk(const StagedFile& file) {
   if (!parts_.shared.options.writing->flush_at_close) return {};
+  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
   return parts_.chunk_writer.publish(array->shown, file.chunk);
 }
 

@@ -77,6 +77,7 @@ class StagedFiles {
   /// Gives what was written on to where it belongs. The caller holds its mutex.
   Result<void> submit(StagedFile& file, ExclusiveCreation alone);
   Result<void> put_chunk(const StagedFile& file, ByteView bytes);
+  Result<void> publish_chunk(const StagedFile& file);
   Result<void> sync_staged(StagedFile& file, ExclusiveCreation alone);
   /// What submit asks for.
   Result<ExclusiveCreation> exclusive_creation_for(StagedFile& file);

@@ -28,12 +28,12 @@ struct Base {
 
 using Drafts = std::map<std::uint64_t, Draft>;
 
-/// Drafts that a commit publishes: all that are not quarantined.
+/// Drafts that a commit publishes: all that are neither quarantined nor held.
 Drafts publishable(const DirtyShard& shard) {
   const std::lock_guard lock(shard.state_mutex);
   Drafts drafts;
   for (const auto& [number, draft] : shard.drafts) {
-    if (!draft.quarantined) drafts.emplace(number, draft);
+    if (!draft.quarantined && !draft.held) drafts.emplace(number, draft);
   }
   return drafts;
 }
@@ -374,16 +374,35 @@ WriteNote note_of(const DirtyShard& shard, const Drafts& drafts, std::uint64_t b
   return note;
 }
 
-/// Tells of chunks that another writer wrote since the first of these drafts was.
-void tell_overwritten(const DirtyShard& shard, const Drafts& drafts, const WriteHistory& history,
-                      std::uint64_t present, const CommitHooks& hooks) {
-  if (!hooks.overwritten || !shard.based_on || *shard.based_on == present) return;
+/// Drafts of chunks that another writer wrote since the first of them was.
+struct Conflicts {
+  std::vector<std::uint64_t> numbers;
+  bool certain = true;
+};
+
+Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const WriteHistory& history,
+                       std::uint64_t present) {
+  Conflicts conflicts;
+  if (!shard.based_on || *shard.based_on == present) return conflicts;
   const auto theirs = history.written_since(*shard.based_on, id_of(shard));
-  std::vector<std::uint64_t> both;
+  conflicts.certain = theirs.has_value();
   for (const auto& [number, draft] : drafts) {
-    if (!theirs || theirs->contains(number)) both.push_back(number);
+    if (!theirs || theirs->contains(number)) conflicts.numbers.push_back(number);
   }
-  if (!both.empty()) hooks.overwritten(both, theirs.has_value());
+  return conflicts;
+}
+
+/// Keeps what is in conflict out of `drafts`, and of all later commits.
+void hold(DirtyShard& shard, const Conflicts& conflicts, Drafts& drafts, CommitOutcome& outcome) {
+  const std::lock_guard lock(shard.state_mutex);
+  for (const std::uint64_t number : conflicts.numbers) {
+    Draft& draft = shard.drafts.at(number);
+    shard.quarantined += draft.held ? 0 : 1;
+    draft.held = true;
+    drafts.erase(number);
+    std::erase(outcome.published, number);
+    outcome.held.push_back(number);
+  }
 }
 
 /// As publish(), where the next shard does not take a name but is put in place of the version that
@@ -392,15 +411,17 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
                                         const Drafts& drafts, const CommitHooks& hooks) {
   ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
   WriteHistory history = WriteHistory::parse(standing ? standing->note : "");
-  const Drafts fresh = unpublished(drafts, history.last_of(id_of(shard)));
+  Drafts fresh = unpublished(drafts, history.last_of(id_of(shard)));
   CommitOutcome outcome;
   outcome.before = outcome.after = standing ? standing->identity : FileIdentity{};
   for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
+  const std::uint64_t present = standing ? digest_of(standing->version) : 0;
+  const Conflicts conflicts = conflicts_of(shard, fresh, history, present);
+  if (hooks.hold_conflicts) hold(shard, conflicts, fresh, outcome);
   if (!fresh.empty()) {
     ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
     if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));
     ZARRFS_TRY(const NextFile made, make_durable_next(store, shard, fresh, base));
-    const std::uint64_t present = standing ? digest_of(standing->version) : 0;
     history.add(note_of(shard, fresh, present));
     const auto put = [&]() -> Result<FileIdentity> {
       ZARRFS_CHECK(tell(shard, fresh, hooks, false));
@@ -417,7 +438,9 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     outcome.after = *done;
     outcome.bytes_written = made.next.bytes_written;
     outcome.cloned = made.next.cloned;
-    tell_overwritten(shard, fresh, history, present, hooks);
+    if (!hooks.hold_conflicts && !conflicts.numbers.empty() && hooks.overwritten) {
+      hooks.overwritten(conflicts.numbers, conflicts.certain);
+    }
   }
   ZARRFS_CHECK(tell(shard, drafts, hooks, true));
   return outcome;

@@ -35,6 +35,8 @@ struct CommitHooks {
   /// Chunks of which another writer's bytes were replaced by ours, which it wrote since the first
   /// of ours was; not `certain` where that can only be guessed. May be empty.
   std::function<void(const std::vector<std::uint64_t>& numbers, bool certain)> overwritten;
+  /// Whether such chunks are not replaced: they become held. Also where it can only be guessed.
+  bool hold_conflicts = false;
   /// Called with additions before the name moves, with removals after. May be empty.
   std::function<Result<void>(const ChunkChanges&)> changed;
 };
@@ -44,11 +46,13 @@ struct CommitOutcome {
   FileIdentity after;               ///< Of the new shard; zeros where the shard was deleted.
   std::uint64_t bytes_written = 0;  ///< Bytes copied or added by this commit.
   bool cloned = false;              ///< It shares the blocks of the shard before.
+  std::vector<std::uint64_t> held;  ///< Numbers of drafts that conflicts left.
   std::vector<std::uint64_t> published;  ///< Numbers of the drafts that are now in the shard.
 };
 
-/// Publishes all drafts of `shard` that are not quarantined. The caller holds shard.commit_mutex.
-/// On an error nothing has changed for readers, and the drafts are all still there.
+/// Publishes all drafts of `shard` that are neither quarantined nor held. The caller holds
+/// shard.commit_mutex. On an error nothing has changed for readers, and the drafts are all still
+/// there.
 Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks);
 
 /// Bytes at the front of a successor of `array` that are kept free for an index at the start.

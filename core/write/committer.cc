@@ -88,7 +88,7 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
   const std::lock_guard lock(to.commit_mutex);
   for (const auto& [number, draft] : drafts) {
     if (draft.removed) {
-      ZARRFS_CHECK(drafts_.write(to, number, nullptr, false));
+      ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held));
     } else {
       ZARRFS_TRY(const Bytes bytes, from.reader->read_range(draft.range));
       if (crc32c(bytes) != draft.checksum) {
@@ -96,7 +96,7 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     std::to_string(number) + " when syncing it failed");
       }
       const ByteView view = bytes;
-      ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined));
+      ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held));
     }
     const std::lock_guard state(to.state_mutex);
     to.drafts[number].written = draft.written;
@@ -174,17 +174,21 @@ tl::unexpected<Error> Committer::report_failure(DirtyShard& shard, const Error& 
   return fail(error);
 }
 
+std::string Committer::name_of(const DirtyShard& shard, std::uint64_t number) {
+  const Layout& layout = shard.array->layout();
+  const auto chunk = layout.chunk_at({shard.cell, entries_of(layout, shard.cell, number)});
+  std::string called;
+  for (const std::uint64_t coordinate : chunk.value_or(DirtyTable::Cell{number})) {
+    called += (called.empty() ? "" : ".") + std::to_string(coordinate);
+  }
+  return "array " + shard.array_path + ": chunk " + called;
+}
+
 void Committer::tell_overwritten(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers,
                                  bool certain) {
-  const Layout& layout = shard.array->layout();
   for (const std::uint64_t number : numbers) {
-    const auto chunk = layout.chunk_at({shard.cell, entries_of(layout, shard.cell, number)});
-    std::string called;
-    for (const std::uint64_t coordinate : chunk.value_or(DirtyTable::Cell{number})) {
-      called += (called.empty() ? "" : ".") + std::to_string(coordinate);
-    }
     parts_.options.log(true,
-                       "array " + shard.array_path + ": chunk " + called +
+                       name_of(shard, number) +
                            (certain ? " was written by another writer as well: its bytes are"
                                     : " may have been written by another writer as well: then "
                                       "its bytes are") +
@@ -192,9 +196,22 @@ void Committer::tell_overwritten(const DirtyShard& shard, const std::vector<std:
   }
 }
 
+/// The error of a commit that left some, after logging each.
+Result<void> Committer::tell_held(const DirtyShard& shard,
+                                  const std::vector<std::uint64_t>& numbers) {
+  Result<void> result;
+  for (const std::uint64_t number : numbers) {
+    const std::string what = name_of(shard, number) + ": " + kHeldReason;
+    parts_.options.log(true, what);
+    if (result) result = fail(Fault::kBusy, what);
+  }
+  return result;
+}
+
 CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
   CommitHooks hooks;
   hooks.changed = parts_.options.changed;
+  hooks.hold_conflicts = parts_.options.hold_conflicts;
   hooks.before_publish = [this, shard](bool successor_moves) -> Result<void> {
     if (!successor_moves) {  // it outlives the commit, and must not bring back older writes
       if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(shard->file->sync());
@@ -264,7 +281,8 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
     parts_.statistics.bytes_committed += outcome->bytes_written;
   }
   if (parts_.options.committed) parts_.options.committed(shard->array_path, shard->cell, *outcome);
-  return finish(shard, *outcome);
+  ZARRFS_CHECK(finish(shard, *outcome));
+  return tell_held(*shard, outcome->held);
 }
 
 Result<void> Committer::sync(DirtyShard& shard) {

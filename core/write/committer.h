@@ -14,6 +14,12 @@
 
 namespace zarrfs {
 
+/// Why a chunk is held.
+inline constexpr const char* kHeldReason =
+    "another writer has written it as well since, and conflicts=fail keeps that; this mount's "
+    "bytes "
+    "are kept here until the chunk is written again, or removed";
+
 class Committer {
  public:
   Committer(WriteParts& parts, SuccessorFiles& files, DraftWriter& drafts)
@@ -51,6 +57,8 @@ class Committer {
   CommitHooks hooks_of(const DirtyPointer& shard);
   void tell_overwritten(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers,
                         bool certain);
+  Result<void> tell_held(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers);
+  static std::string name_of(const DirtyShard& shard, std::uint64_t number);
   tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
   Result<void> finish(const DirtyPointer& shard, const CommitOutcome& outcome);
   Result<void> carry_on(const DirtyPointer& shard, const std::map<std::uint64_t, Draft>& drafts);

@@ -156,7 +156,7 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
 }
 
 Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                                bool quarantined) {
+                                bool quarantined, bool held) {
   const std::shared_lock room(parts_.room_mutex);
   ZARRFS_CHECK(begin(shard));
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
@@ -169,9 +169,11 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
     record.checksum = crc32c(*bytes);
     record.quarantined = quarantined;
   }
+  record.held = held;
   ZARRFS_TRY(const std::uint64_t sequence, parts_.log->append(record));  // 2 the log says where
   Draft draft{.removed = bytes == nullptr,
               .quarantined = record.quarantined,
+              .held = record.held,
               .range = record.range,
               .checksum = record.checksum,
               .sequence = sequence,

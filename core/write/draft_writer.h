@@ -14,9 +14,10 @@ class DraftWriter {
   /// Fails where the shard's present file cannot be read, so that a draft of chunk `number` could
   /// never be published: unless, in the end, no chunk of it is left.
   Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
-  /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put.
+  /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put. `held`: see
+  /// Draft.
   Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                     bool quarantined);
+                     bool quarantined, bool held = false);
   /// Removes the chunk where there is no room to log that: it is there again where this process
   /// dies before the commit.
   static void remove_unlogged(DirtyShard& shard, std::uint64_t number);

@@ -136,6 +136,7 @@ Result<void> Recovery::resume(const DirtyPointer& shard, const LoggedSuccessor& 
       }
       Draft draft{.removed = record.kind == LogRecord::Kind::kRemove,
                   .quarantined = record.quarantined,
+                  .held = record.held,
                   .range = record.range,
                   .checksum = record.checksum,
                   .sequence = record.sequence};
@@ -165,11 +166,11 @@ Result<void> Recovery::put_again(const DirtyPointer& shard, const LoggedSuccesso
     }
     if (taken.contains(number) && taken[number] > record->sequence) continue;
     if (record->kind == LogRecord::Kind::kRemove) {
-      ZARRFS_CHECK(drafts_.write(*shard, number, nullptr, false));
+      ZARRFS_CHECK(drafts_.write(*shard, number, nullptr, false, record->held));
     } else {
       ZARRFS_TRY(const Bytes bytes, left->bytes->read_range(record->range));
       const ByteView view = bytes;
-      ZARRFS_CHECK(drafts_.write(*shard, number, &view, record->quarantined));
+      ZARRFS_CHECK(drafts_.write(*shard, number, &view, record->quarantined, record->held));
     }
     taken[number] = record->sequence;
     ++run.chunks;

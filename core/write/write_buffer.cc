@@ -62,6 +62,7 @@ void WriteBuffer::tick() {
 
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
                               ByteView bytes, bool quarantined) {
+  ZARRFS_CHECK(spool_limit_.admit(bytes.size()));
   files_.limit();
   for (bool tried = false;;) {
     ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
@@ -156,6 +157,7 @@ std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const ArrayReader& array
 }
 
 Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t number) {
+  if (parts_.options.commit_at_sync) ZARRFS_CHECK(commit(shard_path));
   const DirtyPointer shard = parts_.table.find(shard_path);
   if (!shard) return {};
   auto synced = committer_.sync(*shard);
@@ -169,11 +171,16 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
                                      std::to_string(number) +
                                      " holds bytes that cannot be a chunk of the array");
   }
+  if (draft->second.held) {
+    return fail(Fault::kBusy, "shard " + shard->shard_path + ": chunk " + std::to_string(number) +
+                                  ": " + kHeldReason);
+  }
   return shard->failure ? fail(*shard->failure) : Result<void>{};
 }
 
 Result<void> WriteBuffer::sync_below(const std::string& prefix) {
   Result<void> first;
+  if (parts_.options.commit_at_sync) first = commit_below(prefix);
   for (const DirtyPointer& shard : parts_.table.below(prefix)) {
     auto synced = committer_.sync(*shard);
     if (synced) {
@@ -246,6 +253,7 @@ std::vector<LeftDraft> WriteBuffer::left() const {
       if (draft.sequence == 0)
         reason = "there was no room to note that it was removed: it will be there again";
       if (draft.quarantined) reason = "its bytes cannot be a chunk of the array";
+      if (draft.held) reason = kHeldReason;
       if (reason.empty()) continue;  // its time has not come
       const Layout& layout = shard->array->layout();
       const auto chunk = layout.chunk_at({shard->cell, entries_of(layout, shard->cell, number)});

@@ -20,6 +20,7 @@
 #include "core/write/committer.h"
 #include "core/write/draft_writer.h"
 #include "core/write/recovery.h"
+#include "core/write/spool_limit.h"
 #include "core/write/successor_files.h"
 #include "core/write/write_options.h"
 #include "core/write/write_parts.h"
@@ -104,6 +105,7 @@ class WriteBuffer {
   DraftWriter drafts_{parts_, files_};
   Committer committer_{parts_, files_, drafts_};
   Recovery recovery_{parts_, files_, drafts_, committer_};
+  SpoolLimit spool_limit_{parts_, files_, committer_};
   CommitThread thread_;  ///< The last member: it ends before the others do.
 };
 

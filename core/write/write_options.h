@@ -30,6 +30,14 @@ struct WriteOptions {
   /// Whether a shard that is a file of another format as well is written to, and so no such file
   /// any more; else writing to it is kReadOnly.
   bool drop_foreign = false;
+  /// Whether sync() commits as well.
+  bool commit_at_sync = false;
+  /// At a server: a chunk that another writer wrote since is not replaced, but kept here. Else the
+  /// last one counts.
+  bool hold_conflicts = false;
+  /// Bytes of successors, about, from which on shards are committed before more is taken: kNoSpace
+  /// where they cannot be. 0: any.
+  std::uint64_t most_unpublished = 0;
   bool background = true;  ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;

@@ -209,6 +209,8 @@ void add_writing(std::vector<MountOption>& table) {
   const Words<bool> flush = {{"close", true}, {"later", false}};
   const Words<bool> validate = {{"cheap", true}, {"off", false}};
   const Words<bool> deletes = {{"allow", true}, {"deny", false}};
+  const Words<bool> conflicts = {{"last", false}, {"fail", true}};
+  const Words<bool> fsync = {{"keep", false}, {"commit", true}};
   const Words<bool> foreign = {{"keep", false}, {"drop", true}};
   using Lengths = std::vector<std::uint64_t>;
   table.insert(
@@ -251,6 +253,25 @@ void add_writing(std::vector<MountOption>& table) {
         Group::kWriting,
         value_setter(parse_path,
                      [](MountSettings& s, std::string path) { s.remote.spool = std::move(path); })},
+       {"spool_bytes", "SIZE", "0",
+        "bytes written to chunks that are not in their shards yet, from which on shards are put "
+        "before more is taken, or it is ENOSPC; 0: any",
+        Group::kWriting,
+        value_setter(parse_size, [](MountSettings& s,
+                                    std::uint64_t bytes) { writing(s).most_unpublished = bytes; })},
+       {"conflicts", alternatives(conflicts), "last",
+        "at a server, of a chunk that two mounts wrote, last: the one put last counts; fail: the "
+        "one "
+        "put first, the other is kept in its spool, and EBUSY",
+        Group::kWriting,
+        word_setter(conflicts,
+                    [](MountSettings& s, bool hold) { writing(s).hold_conflicts = hold; })},
+       {"fsync", alternatives(fsync), "keep",
+        "keep: fsync(2) makes what was written durable where it is kept; commit: it rewrites the "
+        "shard, at a server there, and waits for it",
+        Group::kWriting,
+        word_setter(fsync,
+                    [](MountSettings& s, bool commit) { writing(s).commit_at_sync = commit; })},
        {"spool_in_memory", "", "",
         "the spool may lie on a file system in memory, where a power cut loses it", Group::kWriting,
         flag_setter([](MountSettings& s) { s.remote.spool_in_memory = true; })},

@@ -121,8 +121,10 @@ Result<void> ChunkWriter::sync(const ArrayView& array, const Coordinates& chunk)
 }
 
 Result<void> ChunkWriter::publish(const ArrayView& array, const Coordinates& chunk) {
-  const ChunkPlace place = array.reader->layout().place_of(chunk);
-  return context_.writes->commit(array.reader->shard_path(place.cell));
+  const Layout& layout = array.reader->layout();
+  const ChunkPlace place = layout.place_of(chunk);
+  return context_.writes->publish(array.reader->shard_path(place.cell),
+                                  number_of(layout, place.cell, place.entries));
 }
 
 Result<void> ChunkWriter::remove_outside(const ArrayView& array,

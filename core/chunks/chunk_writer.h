@@ -27,7 +27,7 @@ class ChunkWriter {
   static std::string shard_of(const ArrayView& array, const Coordinates& chunk);
   /// Survives a power cut; an error also for bytes that cannot be a chunk.
   Result<void> sync(const ArrayView& array, const Coordinates& chunk);
-  /// Rewrites the chunk's shard now.
+  /// Rewrites the chunk's shard now. kBusy where another writer's bytes of the chunk stay in it.
   Result<void> publish(const ArrayView& array, const Coordinates& chunk);
 
   /// Deletes every chunk that lies wholly outside `shape`, in the shards too.

@@ -52,20 +52,22 @@ void DirtyShard::set_array(std::shared_ptr<ArrayReader> latest) {
 void DirtyShard::erase_draft(std::uint64_t number) {
   const auto found = drafts.find(number);
   if (found == drafts.end()) return;
-  quarantined -= found->second.quarantined || found->second.held ? 1 : 0;
-  removed -= found->second.removed ? 1 : 0;
+  const bool kept = found->second.quarantined || found->second.held;
+  kept_back -= kept ? 1 : 0;
+  removed -= found->second.removed && !kept ? 1 : 0;
   live_bytes -= found->second.range.length;
   drafts.erase(found);
 }
 
 void DirtyShard::set_draft(std::uint64_t number, const Draft& draft) {
   if (const auto old = drafts.find(number); old != drafts.end()) {
-    dead_bytes += old->second.range.length;
+    if (old->second.range != draft.range) dead_bytes += old->second.range.length;
     ++dead_records;
     erase_draft(number);
   }
-  quarantined += draft.quarantined || draft.held ? 1 : 0;
-  removed += draft.removed ? 1 : 0;
+  const bool kept = draft.quarantined || draft.held;
+  kept_back += kept ? 1 : 0;
+  removed += draft.removed && !kept ? 1 : 0;
   live_bytes += draft.range.length;
   drafts[number] = draft;
 }
@@ -88,7 +90,7 @@ void DirtyShard::detach() {
 
 bool DirtyShard::complete() const {
   const std::lock_guard lock(state_mutex);
-  return drafts.size() - quarantined - removed == expected;
+  return drafts.size() - kept_back - removed == expected;
 }
 
 bool lacks_room(const Error& error) {

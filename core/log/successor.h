@@ -97,8 +97,8 @@ struct DirtyShard {
   // Under state_mutex:
   std::map<std::uint64_t, Draft> drafts;
   std::shared_ptr<const File> reader;  ///< The successor; null where it is not open.
-  std::uint64_t quarantined = 0;       ///< Drafts that are quarantined, or held.
-  std::uint64_t removed = 0;           ///< Drafts that remove a chunk.
+  std::uint64_t kept_back = 0;         ///< Drafts that are quarantined or held: not published.
+  std::uint64_t removed = 0;           ///< Others that remove a chunk.
   std::uint64_t live_bytes = 0;        ///< In the successor, of drafts.
   std::uint64_t dead_bytes = 0;        ///< In the successor, of drafts that were written again.
   std::uint64_t dead_records = 0;      ///< In the log, of drafts that were written again.

@@ -100,8 +100,9 @@ Result<void> OrphanChunks::adopt(const NodeState& array) {
   for (const Coordinates& chunk : taken.chunks) {
     // The file may have been synced: the chunk must be durable before it goes.
     auto synced = chunks_.sync(array.shown, chunk);
-    const bool held = !synced && synced.error().fault == Fault::kInvalid;  // durable all the same
-    if (!synced && !held) return synced;
+    const Fault fault = synced ? Fault::kIo : synced.error().fault;
+    const bool kept = fault == Fault::kInvalid || fault == Fault::kBusy;  // durable all the same
+    if (!synced && !kept) return synced;
   }
   for (const std::string& path : taken.files) ZARRFS_CHECK(store.remove(path));
   for (const std::string& path : taken.directories) {

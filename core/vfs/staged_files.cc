@@ -239,10 +239,8 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
     return {};
   }
   ZARRFS_CHECK(put_chunk(file, bytes));
-  auto published = publish_chunk(file);
-  // What another writer's chunk keeps out is held: written again, it would count as decided.
-  if (published || published.error().fault == Fault::kBusy) file.submitted();
-  return published;
+  file.submitted();
+  return {};
 }
 
 Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
@@ -258,8 +256,12 @@ Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
   return parts_.chunk_writer.put(array->shown, file.chunk, bytes, file.modified);
 }
 
+/// What was submitted is in its shard, where each close sees to that. It is not put again for that:
+/// a chunk that is held would count as decided.
 Result<void> StagedFiles::publish_chunk(const StagedFile& file) {
-  if (!parts_.shared.options.writing->flush_at_close) return {};
+  const bool submitted =
+      file.state() == StagedFile::State::kSubmitted && file.kind() == StagedFile::Kind::kChunk;
+  if (!submitted || !parts_.shared.options.writing->flush_at_close) return {};
   ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
   return parts_.chunk_writer.publish(array->shown, file.chunk);
 }
@@ -268,7 +270,9 @@ Result<void> StagedFiles::flush(StagedFile& file) {
   ZARRFS_TRY(auto alone, exclusive_creation_for(file));
   const auto putting = parts_.move_gate.putting();
   const std::lock_guard lock(file.mutex);
-  return parts_.reported(submit(file, std::move(alone)));
+  auto submitted = submit(file, std::move(alone));
+  if (submitted) submitted = publish_chunk(file);
+  return parts_.reported(std::move(submitted));
 }
 
 Result<void> StagedFiles::sync(StagedFile& file) {
@@ -297,6 +301,7 @@ Result<void> StagedFiles::sync_staged(StagedFile& file, ExclusiveCreation alone)
     return is_temporary_of(file.path) ? Result<void>{} : persist(file);
   }
   if (file.kind() == StagedFile::Kind::kDocument) return {};
+  ZARRFS_CHECK(publish_chunk(file));
   ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
   return parts_.chunk_writer.sync(array->shown, file.chunk);
 }
@@ -308,8 +313,11 @@ void StagedFiles::closed(const StagedPointer& file) {
   const RequestScope as_opened(file->caller);
   if (--file->writers > 0) return;
   file->idle_since = std::chrono::steady_clock::now();
+  const bool late = file->dirty();  // written after the close, by way of a mapping
   if (!alone || !parts_.reported(submit(*file, std::move(*alone)))) {
     file->dropped();
+  } else if (late) {
+    static_cast<void>(parts_.reported(publish_chunk(*file)));
   }
   if (file->unlinked() || file->kind() != StagedFile::Kind::kTemporary) parts_.staged.leave(file);
 }

@@ -392,32 +392,26 @@ Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const Writ
   return conflicts;
 }
 
-/// Keeps what is in conflict out of `drafts`, and of all later commits.
-void hold(DirtyShard& shard, const Conflicts& conflicts, Drafts& drafts, CommitOutcome& outcome) {
-  const std::lock_guard lock(shard.state_mutex);
-  for (const std::uint64_t number : conflicts.numbers) {
-    Draft& draft = shard.drafts.at(number);
-    shard.quarantined += draft.held ? 0 : 1;
-    draft.held = true;
-    drafts.erase(number);
-    std::erase(outcome.published, number);
-    outcome.held.push_back(number);
-  }
-}
-
 /// As publish(), where the next shard does not take a name but is put in place of the version that
 /// was read.
 Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server, DirtyShard& shard,
-                                        const Drafts& drafts, const CommitHooks& hooks) {
+                                        Drafts drafts, const CommitHooks& hooks) {
   ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
   WriteHistory history = WriteHistory::parse(standing ? standing->note : "");
   Drafts fresh = unpublished(drafts, history.last_of(id_of(shard)));
   CommitOutcome outcome;
   outcome.before = outcome.after = standing ? standing->identity : FileIdentity{};
-  for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
   const std::uint64_t present = standing ? digest_of(standing->version) : 0;
   const Conflicts conflicts = conflicts_of(shard, fresh, history, present);
-  if (hooks.hold_conflicts) hold(shard, conflicts, fresh, outcome);
+  if (hooks.hold && !conflicts.numbers.empty()) {
+    // Before the put: the note that goes with it speaks for all earlier writes that are not held.
+    ZARRFS_CHECK(hooks.hold(conflicts.numbers));
+    for (const std::uint64_t number : conflicts.numbers) {
+      fresh.erase(number);
+      drafts.erase(number);
+    }
+  }
+  for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
   if (!fresh.empty()) {
     ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
     if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));
@@ -438,7 +432,7 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     outcome.after = *done;
     outcome.bytes_written = made.next.bytes_written;
     outcome.cloned = made.next.cloned;
-    if (!hooks.hold_conflicts && !conflicts.numbers.empty() && hooks.overwritten) {
+    if (!hooks.hold && !conflicts.numbers.empty() && hooks.overwritten) {
       hooks.overwritten(conflicts.numbers, conflicts.certain);
     }
   }
@@ -465,10 +459,10 @@ Result<std::uint64_t> reserved_at_start(const ArrayReader& array,
 }
 
 Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks) {
-  const Drafts drafts = publishable(shard);
-  if (drafts.empty()) return CommitOutcome{};
   ConditionalWriter* const server = conditional_writer_of(store);
   for (int round = 1;; ++round) {
+    const Drafts drafts = publishable(shard);
+    if (drafts.empty()) return CommitOutcome{};
     auto outcome = server == nullptr ? publish(store, shard, drafts, hooks)
                                      : publish_at_server(store, *server, shard, drafts, hooks);
     const bool again = !outcome && outcome.error().fault == Fault::kStale && round < kMaxRounds;

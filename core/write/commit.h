@@ -35,8 +35,9 @@ struct CommitHooks {
   /// Chunks of which another writer's bytes were replaced by ours, which it wrote since the first
   /// of ours was; not `certain` where that can only be guessed. May be empty.
   std::function<void(const std::vector<std::uint64_t>& numbers, bool certain)> overwritten;
-  /// Whether such chunks are not replaced: they become held. Also where it can only be guessed.
-  bool hold_conflicts = false;
+  /// Makes drafts of such chunks held, also where it can only be guessed; the other writer's bytes
+  /// are not replaced then. Empty: they are.
+  std::function<Result<void>(const std::vector<std::uint64_t>& numbers)> hold;
   /// Called with additions before the name moves, with removals after. May be empty.
   std::function<Result<void>(const ChunkChanges&)> changed;
 };
@@ -46,7 +47,6 @@ struct CommitOutcome {
   FileIdentity after;               ///< Of the new shard; zeros where the shard was deleted.
   std::uint64_t bytes_written = 0;  ///< Bytes copied or added by this commit.
   bool cloned = false;              ///< It shares the blocks of the shard before.
-  std::vector<std::uint64_t> held;  ///< Numbers of drafts that conflicts left.
   std::vector<std::uint64_t> published;  ///< Numbers of the drafts that are now in the shard.
 };
 

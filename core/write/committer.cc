@@ -196,22 +196,26 @@ void Committer::tell_overwritten(const DirtyShard& shard, const std::vector<std:
   }
 }
 
-/// The error of a commit that left some, after logging each.
-Result<void> Committer::tell_held(const DirtyShard& shard,
-                                  const std::vector<std::uint64_t>& numbers) {
-  Result<void> result;
+Result<void> Committer::hold(DirtyShard& shard, const std::vector<std::uint64_t>& numbers) {
   for (const std::uint64_t number : numbers) {
-    const std::string what = name_of(shard, number) + ": " + kHeldReason;
-    parts_.options.log(true, what);
-    if (result) result = fail(Fault::kBusy, what);
+    ZARRFS_CHECK(drafts_.hold(shard, number));
+    parts_.options.log(true, name_of(shard, number) + ": " + kHeldReason);
   }
-  return result;
+  return {};
+}
+
+Error Committer::held(const DirtyShard& shard, std::uint64_t number) {
+  return {Fault::kBusy, name_of(shard, number) + ": " + kHeldReason};
 }
 
 CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
   CommitHooks hooks;
   hooks.changed = parts_.options.changed;
-  hooks.hold_conflicts = parts_.options.hold_conflicts;
+  if (parts_.options.hold_conflicts) {
+    hooks.hold = [this, shard](const std::vector<std::uint64_t>& numbers) {
+      return hold(*shard, numbers);
+    };
+  }
   hooks.before_publish = [this, shard](bool successor_moves) -> Result<void> {
     if (!successor_moves) {  // it outlives the commit, and must not bring back older writes
       if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(shard->file->sync());
@@ -259,7 +263,7 @@ Result<CommitOutcome> Committer::commit_with(DirtyShard& shard, const CommitHook
 Result<void> Committer::commit(const DirtyPointer& shard) {
   {
     const std::lock_guard state(shard->state_mutex);
-    if (shard->drafts.size() == shard->quarantined) return {};
+    if (shard->drafts.size() == shard->kept_back) return {};
   }
   if (auto same = check_form(*parts_.store, *shard); !same)
     return report_failure(*shard, same.error());
@@ -281,8 +285,7 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
     parts_.statistics.bytes_committed += outcome->bytes_written;
   }
   if (parts_.options.committed) parts_.options.committed(shard->array_path, shard->cell, *outcome);
-  ZARRFS_CHECK(finish(shard, *outcome));
-  return tell_held(*shard, outcome->held);
+  return finish(shard, *outcome);
 }
 
 Result<void> Committer::sync(DirtyShard& shard) {
@@ -333,15 +336,30 @@ void Committer::limit_waste(const DirtyPointer& shard) {
     if ((!bytes && !records) || shard->sync_failed || Clock::now() < shard->renew_at) return;
     drafts = shard->drafts;
   }
-  auto moved = carry_on(shard, drafts);
-  if (moved) moved = retire(*shard);
-  if (moved) moved = tidy_log();
+  auto moved = renew(shard, drafts);
   if (!moved) {  // nothing is lost: it goes on growing
     shard->renew_at = Clock::now() + kRenewPause;
     parts_.options.log(true, "shard " + shard->shard_path +
                                  ": room that is not needed any more could not be given back: " +
                                  moved.error().message);
   }
+}
+
+Result<void> Committer::renew(const DirtyPointer& shard,
+                              const std::map<std::uint64_t, Draft>& drafts) {
+  ZARRFS_CHECK(carry_on(shard, drafts));
+  ZARRFS_CHECK(retire(*shard));
+  return tidy_log();
+}
+
+Result<void> Committer::drop_waste(const DirtyPointer& shard) {
+  std::map<std::uint64_t, Draft> drafts;
+  {
+    const std::lock_guard lock(shard->state_mutex);
+    if (shard->dead_bytes == 0 || shard->drafts.empty() || shard->sync_failed) return {};
+    drafts = shard->drafts;
+  }
+  return renew(shard, drafts);
 }
 
 Result<void> Committer::make_way(const Error& error) {

@@ -17,8 +17,7 @@ namespace zarrfs {
 /// Why a chunk is held.
 inline constexpr const char* kHeldReason =
     "another writer has written it as well since, and conflicts=fail keeps that; this mount's "
-    "bytes "
-    "are kept here until the chunk is written again, or removed";
+    "bytes are kept here until the chunk is written again, or removed";
 
 class Committer {
  public:
@@ -34,6 +33,8 @@ class Committer {
   Result<DirtyPointer> shard_for(const ArrayPointer& array, const DirtyTable::Cell& cell);
 
   Result<void> commit(const DirtyPointer& shard);
+  /// Why a chunk that is held is not published.
+  static Error held(const DirtyShard& shard, std::uint64_t number);
   /// Makes what was written durable. The caller does not hold its commit_mutex.
   Result<void> sync(DirtyShard& shard);
   /// Forgets all drafts of a shard.
@@ -46,6 +47,9 @@ class Committer {
   /// Where more of the successor, or of the log, is superseded than is needed, the rest goes on in
   /// a new successor, and the storage has the old one back.
   void limit_waste(const DirtyPointer& shard);
+  /// As limit_waste, where it has any bytes that are superseded. The caller holds its
+  /// commit_mutex.
+  Result<void> drop_waste(const DirtyPointer& shard);
   /// Commits that free room or descriptors, after a write failed for want of them. An error where
   /// there is nothing to be had. The caller holds no commit_mutex.
   Result<void> make_way(const Error& error);
@@ -57,7 +61,8 @@ class Committer {
   CommitHooks hooks_of(const DirtyPointer& shard);
   void tell_overwritten(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers,
                         bool certain);
-  Result<void> tell_held(const DirtyShard& shard, const std::vector<std::uint64_t>& numbers);
+  Result<void> hold(DirtyShard& shard, const std::vector<std::uint64_t>& numbers);
+  Result<void> renew(const DirtyPointer& shard, const std::map<std::uint64_t, Draft>& drafts);
   static std::string name_of(const DirtyShard& shard, std::uint64_t number);
   tl::unexpected<Error> report_failure(DirtyShard& shard, const Error& error);
   Result<void> finish(const DirtyPointer& shard, const CommitOutcome& outcome);

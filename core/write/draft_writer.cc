@@ -24,8 +24,10 @@ struct timespec wall_clock_now() {
   return now;
 }
 
-/// Makes the directories from the array down to the shard's.
+/// Makes the directories from the array down to the shard's. What is written to a server lies on
+/// this machine first, where create() makes them: the server is not asked.
 Result<void> make_directories(Store& store, const DirtyShard& shard) {
+  if (conditional_writer_of(store) != nullptr) return {};
   std::size_t at = shard.array_path.empty() ? 0 : shard.array_path.size() + 1;
   for (at = shard.shard_path.find('/', at); at != std::string::npos;
        at = shard.shard_path.find('/', at + 1)) {
@@ -100,8 +102,25 @@ Result<void> DraftWriter::check_base(DirtyShard& shard, std::uint64_t number, bo
   }
   const std::lock_guard lock(shard.state_mutex);
   const std::size_t drafts = shard.drafts.size() + (shard.drafts.contains(number) ? 0 : 1);
-  const bool all = drafts - shard.quarantined == shard.expected;
+  const bool all = drafts - shard.kept_back == shard.expected;
   return shard.array->layout().regular() && (removal || all) ? Result<void>{} : read;
+}
+
+/// At a server: which version of the shard is shown when its first chunk is written.
+Result<void> DraftWriter::note_base(DirtyShard& shard) {
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (server == nullptr) return {};
+  ZARRFS_TRY(const std::string version, server->shown_version(shard.shard_path));
+  shard.based_on = version.empty() ? 0 : digest_of(version);
+  return {};
+}
+
+void DraftWriter::renew_base(DirtyShard& shard) {
+  {
+    const std::lock_guard lock(shard.state_mutex);
+    if (shard.drafts.empty() || shard.drafts.size() > shard.kept_back) return;
+  }
+  static_cast<void>(note_base(shard));  // then it stays the older one
 }
 
 /// The log names the successor.
@@ -113,11 +132,6 @@ Result<void> DraftWriter::begin(DirtyShard& shard) {
   record.cell = shard.cell;
   record.successor_path = shard.successor_path;
   record.checksum = shard.form;
-  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
-  if (server != nullptr && !shard.based_on) {
-    ZARRFS_TRY(const std::string version, server->shown_version(shard.shard_path));
-    shard.based_on = version.empty() ? 0 : digest_of(version);
-  }
   record.number = shard.based_on.value_or(0);
   ZARRFS_TRY(shard.id, parts_.log->append(std::move(record)));
   shard.stage = ShardStage::kLogged;
@@ -145,7 +159,7 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
     const std::lock_guard lock(shard.state_mutex);
     drafts = shard.live_bytes + bytes;
     const bool in_place = layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
-    if (in_place && shard.dead_bytes == 0 && shard.quarantined == 0) drafts = 0;
+    if (in_place && shard.dead_bytes == 0 && shard.kept_back == 0) drafts = 0;
   }
   const std::uint64_t unchanged = parts_.has_clones ? 0 : shard.base_bytes;
   const auto known = checked_add(unchanged, drafts);
@@ -158,6 +172,7 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
 Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                                 bool quarantined, bool held) {
   const std::shared_lock room(parts_.room_mutex);
+  if (!shard.based_on) ZARRFS_CHECK(note_base(shard));
   ZARRFS_CHECK(begin(shard));
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
   if (bytes != nullptr) {
@@ -183,6 +198,23 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
   shard.end += record.range.length;
   shard.unsynced = true;
   shard.changed = Clock::now();
+  return {};
+}
+
+Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
+  LogRecord record{.successor = shard.id, .number = number, .held = true};
+  Draft draft;
+  {
+    const std::lock_guard lock(shard.state_mutex);
+    draft = shard.drafts.at(number);
+  }
+  record.kind = draft.removed ? LogRecord::Kind::kRemove : LogRecord::Kind::kPut;
+  record.range = draft.range;
+  record.checksum = draft.checksum;
+  ZARRFS_TRY(draft.sequence, parts_.log->append(record));
+  draft.held = true;
+  const std::lock_guard lock(shard.state_mutex);
+  shard.set_draft(number, draft);
   return {};
 }
 

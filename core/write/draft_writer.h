@@ -18,6 +18,12 @@ class DraftWriter {
   /// Draft.
   Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                      bool quarantined, bool held = false);
+  /// Before what is to be published is written to a shard that only has drafts which are not: at a
+  /// server, the version that is shown now is the one that it goes on from.
+  void renew_base(DirtyShard& shard);
+  /// The draft of chunk `number` is held from now on, and the log says so. The caller holds
+  /// shard.commit_mutex, and may hold room_mutex.
+  Result<void> hold(DirtyShard& shard, std::uint64_t number);
   /// Removes the chunk where there is no room to log that: it is there again where this process
   /// dies before the commit.
   static void remove_unlogged(DirtyShard& shard, std::uint64_t number);
@@ -25,6 +31,7 @@ class DraftWriter {
   Result<void> log_removals(DirtyShard& shard);
 
  private:
+  Result<void> note_base(DirtyShard& shard);
   Result<void> begin(DirtyShard& shard);
   Result<void> begin_appending(DirtyShard& shard);
   Result<void> hold_room(const DirtyShard& shard, std::uint64_t bytes);

@@ -16,7 +16,7 @@ constexpr std::size_t kDraftMemory = sizeof(Draft) + 64;  // with the map's node
 /// Whether the shard is to be committed now.
 bool is_due(const DirtyShard& shard, const WriteOptions& options, Clock::time_point now) {
   const std::lock_guard lock(shard.state_mutex);
-  const std::uint64_t publishable = shard.drafts.size() - shard.quarantined;
+  const std::uint64_t publishable = shard.drafts.size() - shard.kept_back;
   if (publishable == 0 || now < shard.retry_at) return false;
   return now - shard.changed >= options.flush_after ||
          now - shard.dirty_since >= options.flush_max ||
@@ -62,7 +62,7 @@ void WriteBuffer::tick() {
 
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
                               ByteView bytes, bool quarantined) {
-  ZARRFS_CHECK(spool_limit_.admit(bytes.size()));
+  ZARRFS_TRY(const SpoolLimit::Admitted admitted, spool_limit_.admit(bytes.size()));
   files_.limit();
   for (bool tried = false;;) {
     ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
@@ -83,6 +83,7 @@ Result<void> WriteBuffer::put_now(const DirtyPointer& shard, const ArrayPointer&
                                   std::uint64_t number, ByteView bytes, bool quarantined) {
   shard->set_array(array);
   auto written = drafts_.check_base(*shard, number, false);
+  if (written) drafts_.renew_base(*shard);
   if (written) written = drafts_.write(*shard, number, &bytes, quarantined);
   if (!written) return committer_.abandon(shard, written.error());
   committer_.limit_waste(shard);
@@ -105,6 +106,7 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
     }
     shard->set_array(array);
     auto written = drafts_.check_base(*shard, number, true);
+    if (written) drafts_.renew_base(*shard);
     if (written) written = drafts_.write(*shard, number, nullptr, false);
     if (!written && lacks_room(written.error())) {
       // Removing must be possible where there is no room for the log: it is how room is made.
@@ -157,12 +159,13 @@ std::vector<WriteBuffer::Cell> WriteBuffer::dirty_cells(const ArrayReader& array
 }
 
 Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t number) {
-  if (parts_.options.commit_at_sync) ZARRFS_CHECK(commit(shard_path));
+  const auto committed = parts_.options.commit_at_sync ? commit(shard_path) : Result<void>{};
   const DirtyPointer shard = parts_.table.find(shard_path);
-  if (!shard) return {};
-  auto synced = committer_.sync(*shard);
+  if (!shard) return committed;
+  auto synced = committer_.sync(*shard);  // it is safe here, at least, where the server is gone
   ZARRFS_CHECK(parts_.log->sync());
   ZARRFS_CHECK(synced);
+  ZARRFS_CHECK(committed);
   const std::lock_guard state(shard->state_mutex);
   const auto draft = shard->drafts.find(number);
   if (draft == shard->drafts.end()) return {};
@@ -171,10 +174,7 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
                                      std::to_string(number) +
                                      " holds bytes that cannot be a chunk of the array");
   }
-  if (draft->second.held) {
-    return fail(Fault::kBusy, "shard " + shard->shard_path + ": chunk " + std::to_string(number) +
-                                  ": " + kHeldReason);
-  }
+  if (draft->second.held) return fail(Committer::held(*shard, number));
   return shard->failure ? fail(*shard->failure) : Result<void>{};
 }
 
@@ -194,27 +194,48 @@ Result<void> WriteBuffer::sync_below(const std::string& prefix) {
 }
 
 Result<void> WriteBuffer::commit(const std::string& shard_path) {
+  for (;;) {
+    const DirtyPointer shard = parts_.table.find(shard_path);
+    if (!shard) return {};
+    files_.limit();
+    const std::lock_guard lock(shard->commit_mutex);
+    if (shard->stage != ShardStage::kClosed) return committer_.commit(shard);
+  }  // what it held may have gone on in another successor
+}
+
+Result<void> WriteBuffer::publish(const std::string& shard_path, std::uint64_t number) {
+  ZARRFS_CHECK(commit(shard_path));
   const DirtyPointer shard = parts_.table.find(shard_path);
   if (!shard) return {};
-  files_.limit();
-  const std::lock_guard lock(shard->commit_mutex);
-  return shard->stage == ShardStage::kClosed ? Result<void>{} : committer_.commit(shard);
+  const std::lock_guard state(shard->state_mutex);
+  const auto draft = shard->drafts.find(number);
+  const bool held = draft != shard->drafts.end() && draft->second.held;
+  return held ? fail(Committer::held(*shard, number)) : Result<void>{};
+}
+
+/// The error of the first chunk of arrays at or below `prefix` that is held.
+Result<void> WriteBuffer::check_held(const std::string& prefix) const {
+  for (const DirtyPointer& shard : parts_.table.below(prefix)) {
+    const std::lock_guard state(shard->state_mutex);
+    for (const auto& [number, draft] : shard->drafts) {
+      if (draft.held) return fail(Committer::held(*shard, number));
+    }
+  }
+  return {};
 }
 
 Result<void> WriteBuffer::commit_below(const std::string& prefix) {
   const bool far = conditional_writer_of(*parts_.store) != nullptr;
   Result<void> first;
   for (DirtyPointer& next : parts_.table.below(prefix)) {
-    const DirtyPointer shard = std::move(next);  // one that is published keeps no descriptor
-    files_.limit();
-    const std::lock_guard lock(shard->commit_mutex);
-    if (shard->stage == ShardStage::kClosed) continue;
-    auto committed = committer_.commit(shard);
+    const std::string path = std::exchange(next, nullptr)->shard_path;  // no descriptor is kept
+    auto committed = commit(path);
     // A server that cannot be reached for one cannot be for the next, after the same long wait.
     const bool gone = far && !committed && committed.error().fault == Fault::kIo;
     if (!committed && first) first = std::move(committed);
     if (gone) break;
   }
+  if (first) first = check_held(prefix);
   if (prefix.empty() && first) return committer_.clear_log();
   return first;
 }

@@ -68,16 +68,18 @@ class WriteBuffer {
   std::vector<Cell> dirty_cells(const ArrayReader& array) const;
   [[nodiscard]] bool clean() const { return parts_.table.clean(); }
 
-  /// Makes the latest write of chunk `number` durable. An error also where it cannot be a chunk, or
-  /// where the last commit failed and has not been made good.
+  /// Makes the latest write of chunk `number` durable. An error also where it cannot be a chunk,
+  /// is held, or where the last commit failed and has not been made good.
   Result<void> sync(const std::string& shard_path, std::uint64_t number);
   /// Makes all writes to arrays at or below `prefix` durable ("" for all). The first error, also of
   /// a commit that failed and has not been made good; not of bytes that cannot be a chunk.
   Result<void> sync_below(const std::string& prefix);
 
   Result<void> commit(const std::string& shard_path);
+  /// Commits the shard. kBusy where chunk `number` is held, which another writer has written.
+  Result<void> publish(const std::string& shard_path, std::uint64_t number);
   /// Commits the shards of one array or of all arrays below `prefix` ("" for all). The first error,
-  /// after all were tried.
+  /// after all were tried, or of a chunk that is held.
   Result<void> commit_below(const std::string& prefix);
   /// Commits what is due at `now`. What the background thread does.
   void commit_due(Clock::time_point now);
@@ -98,6 +100,7 @@ class WriteBuffer {
   Result<void> take_over();
   Result<void> put_now(const DirtyPointer& shard, const ArrayPointer& array, std::uint64_t number,
                        ByteView bytes, bool quarantined);
+  Result<void> check_held(const std::string& prefix) const;
   void tick();
 
   WriteParts parts_;

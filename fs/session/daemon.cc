@@ -190,10 +190,12 @@ class Daemon {
                   "options allow_other and rw exclude each other for stores at a server: what is "
                   "written is one user's until it is there");
     }
-    const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory;
+    const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory ||
+                       settings.writing.hold_conflicts;
     if (has_spool || !asked) return {};
     return fail(Fault::kInvalid,
-                "options spool and spool_in_memory are for stores of s3:// and gs:// with rw only");
+                "options spool, spool_in_memory and conflicts=fail are for stores of s3:// and "
+                "gs:// with rw only");
   }
 
   Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {

@@ -69,6 +69,133 @@ def test_a_close_that_meets_a_conflict_says_so(bucket):
     assert bucket.stored()["1.1"] == data(76)
 
 
+def decide(mounted, chunk, value):
+    """Else it is in the spool for ever, and unmounting says so."""
+    put(mounted, chunk, value)
+    publish(mounted)
+
+
+def answers(act):
+    """The errno of what `act` raises; 0 where it raises nothing."""
+    try:
+        act()
+    except OSError as raised:
+        return raised.errno
+    return 0
+
+
+def test_each_close_of_a_chunk_in_conflict_says_so(bucket):
+    one = bucket.open("one", "flush_after=3600")
+    closing = bucket.open("two", "flush=close,conflicts=fail,revalidate=60", damaged=True)
+    assert read(closing, "0.0") and read(closing, "1.1")
+    put(one, "0.0", 20)
+    publish(one)
+    first = os.open(closing / "a/0.0", os.O_WRONLY)
+    second = os.dup(first)
+    os.pwrite(first, data(21), 0)
+    assert answers(lambda: os.close(first)) == errno.EBUSY
+    assert answers(lambda: os.close(second)) == errno.EBUSY
+    assert bucket.stored()["0.0"] == data(20) and read(closing, "0.0") == data(21)
+    decide(closing, "0.0", 22)
+
+
+def test_a_conflict_is_told_to_its_own_chunks_writer(bucket):
+    one = bucket.open("one", "flush_after=3600")
+    closing = bucket.open("two", "flush=close,conflicts=fail,revalidate=60,deadline=1", damaged=True)
+    assert read(closing, "0.0") and read(closing, "1.1")
+    put(one, "0.0", 30)
+    publish(one)
+    bucket.server.fault = lambda seen: {"status": 503}
+    assert answers(lambda: put(closing, "0.0", 31)) == errno.EIO
+    bucket.server.fault = None
+    assert answers(lambda: put(closing, "1.1", 32)) == 0
+    stored = bucket.stored()
+    assert (stored["0.0"], stored["1.1"]) == (data(30), data(32))
+    assert read(closing, "0.0") == data(31)
+    assert "chunk 0.0" in publish(closing, status=3)
+    decide(closing, "0.0", 33)
+
+
+def test_what_is_held_outlives_a_lost_answer_and_a_kill(bucket):
+    more = "flush_after=3600,conflicts=fail,revalidate=60,deadline=1"
+    one, two = bucket.open("one", "flush_after=3600"), bucket.open("two", more, damaged=True)
+    assert read(two, "0.0")
+    put(two, "0.0", 50)
+    put(two, "1.1", 51)
+    put(one, "0.0", 52)
+    publish(one)
+    gone = []
+
+    def no_answer(seen):
+        if seen["method"] == "PUT":
+            gone.append(seen)
+            return {"lost": True}
+        return {"status": 503} if gone else None
+
+    bucket.server.fault = no_answer
+    publish(two, status=3)
+    assert gone
+    kill(two.statistics_process())
+    subprocess.run(["umount", "-l", two.path], check=True)
+    bucket.server.fault = None
+    again = bucket.open("two", more, damaged=True)
+    assert read(again, "0.0") == data(50), "what was acknowledged is gone"
+    stored = bucket.stored()
+    assert (stored["0.0"], stored["1.1"]) == (data(52), data(51))
+    assert "chunk 0.0" in publish(again, status=3)
+    os.unlink(again / "a/0.0")
+    publish(again)
+    assert "0.0" not in bucket.stored()
+
+
+def test_removing_a_chunk_that_another_wrote_is_a_conflict(bucket):
+    one = bucket.open("one", "flush_after=3600")
+    two = bucket.open("two", "flush_after=3600,conflicts=fail,revalidate=60", damaged=True)
+    assert read(two, "0.0")
+    os.unlink(two / "a/0.0")
+    put(one, "0.0", 53)
+    publish(one)
+    assert "chunk 0.0" in publish(two, status=3)
+    assert bucket.stored()["0.0"] == data(53) and not os.path.exists(two / "a/0.0")
+    put(two, "0.0", 54)
+    publish(two)
+    assert bucket.stored()["0.0"] == data(54)
+
+
+def test_a_chunk_is_decided_on_what_is_shown_then(bucket):
+    """Others have gone on writing since: what this mount shows of them is no conflict any more."""
+    one = bucket.open("one", "flush_after=3600")
+    two = bucket.open("two", "flush_after=3600,conflicts=fail", damaged=True)
+    put(two, "0.0", 55)
+    put(one, "0.0", 56)
+    publish(one)
+    publish(two, status=3)
+    put(one, "1.1", 57)
+    publish(one)
+    assert read(two, "1.1") == data(57)
+    put(two, "1.1", 58)
+    assert "1.1" not in publish(two, status=3)
+    assert bucket.stored()["1.1"] == data(58)
+    decide(two, "0.0", 59)
+
+
+def test_fsync_commit_says_that_a_chunk_is_held(bucket):
+    one = bucket.open("one", "flush_after=3600")
+    two = bucket.open("two", "flush_after=3600,fsync=commit,conflicts=fail,revalidate=60", damaged=True)
+    assert read(two, "0.0") and read(two, "2.0")
+    put(one, "0.0", 59)
+    publish(one)
+    put(two, "2.0", 60)
+    assert answers(lambda: put(two, "0.0", 61, sync=True)) == errno.EBUSY
+    put(two, "1.1", 62, sync=True)
+    folder = os.open(two / "a", os.O_RDONLY)
+    assert answers(lambda: os.fsync(folder)) == errno.EBUSY
+    os.close(folder)
+    stored = bucket.stored()
+    assert (stored["0.0"], stored["1.1"], stored["2.0"]) == (data(59), data(62), data(60))
+    decide(two, "0.0", 63)
+
+
 def test_fsync_commit_returns_when_the_shard_is_there(bucket):
     mounted = bucket.open("spool", "flush_after=3600,fsync=commit")
     put(mounted, "0.0", 80)
@@ -121,6 +248,27 @@ def test_a_full_spool_takes_nothing_while_the_server_is_gone(bucket):
     publish(mounted)
     stored = bucket.stored()
     assert (stored["0.0"], stored["1.1"], stored["2.0"]) == (data(41), data(42), data(44))
+
+
+def test_removing_gives_room_while_the_server_is_gone(bucket):
+    mounted = bucket.open("spool", "flush_after=3600,spool_bytes=40,revalidate=60,deadline=1", damaged=True)
+    put(mounted, "0.0", 45)
+    put(mounted, "1.1", 46)
+    bucket.server.fault = lambda seen: {"status": 503}
+    assert answers(lambda: put(mounted, "1.0", 47)) == errno.ENOSPC
+    os.unlink(mounted / "a/1.1")
+    put(mounted, "1.0", 47)
+    bucket.server.fault = None
+    publish(mounted)
+    stored = bucket.stored()
+    assert (stored["0.0"], stored["1.0"], "1.1" in stored) == (data(45), data(47), False)
+
+
+def test_conflicts_are_of_buckets_only(bucket):
+    os.mkdir(bucket.folder / "mnt")
+    done = subprocess.run([DAEMON, "mount", bucket.store.path, bucket.folder / "mnt", "-o", "conflicts=fail"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "conflicts=fail" in done.stderr and "s3://" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("option", ["conflicts=maybe", "fsync=never", "spool_bytes=much"])

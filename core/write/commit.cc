@@ -7,9 +7,9 @@
 
 #include "core/base/hash.h"
 #include "core/log/ownership.h"
+#include "core/log/write_history.h"
 #include "core/store/conditional_writer.h"
 #include "core/write/shard_builder.h"
-#include "core/write/write_history.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {

@@ -1,5 +1,5 @@
 // Notes of writers as a server gives them back.
-#include "core/write/write_history.h"
+#include "core/log/write_history.h"
 #include "tests/fuzz/input.h"
 
 using zarrfs::fuzz::require;

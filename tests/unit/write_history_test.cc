@@ -1,5 +1,5 @@
 // What writers of a shard at a server leave with it.
-#include "core/write/write_history.h"
+#include "core/log/write_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

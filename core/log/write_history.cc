@@ -1,4 +1,4 @@
-#include "core/write/write_history.h"
+#include "core/log/write_history.h"
 
 #include <algorithm>
 #include <charconv>

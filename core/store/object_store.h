@@ -39,6 +39,8 @@ class ObjectStore : public Store {
   virtual Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) = 0;
   /// Advice: these objects are going to be opened so. Asks for many at once, and waits for them.
   virtual void expect(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
+  /// The same, and does not wait.
+  virtual void open_ahead(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
   /// What was asked of a network so far, as the members of a JSON object; empty where there is
   /// none.
   [[nodiscard]] virtual std::string statistics() const { return {}; }

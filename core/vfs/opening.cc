@@ -23,7 +23,8 @@ Opening::Opening(ViewParts& parts, Namespace& names, Documents& documents, Entri
       staged_(staged),
       pass_through_(pass_through),
       decoded_(std::make_shared<DecodedChunks>(decoding_memory() / 2)),
-      read_ahead_(parts.shared.options.read_ahead) {}
+      read_ahead_(parts.shared.options.read_ahead),
+      far_ahead_(parts.shared.options.read_ahead) {}
 
 Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
@@ -32,7 +33,12 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
   ZARRFS_TRY(StagedPointer written, inodes_.current_staged(target));
   if (written != nullptr) return staged_.open_to_read(std::move(written), node);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
-  if (chunk.bytes) read_ahead_.opened(*chunk.bytes);
+  if (chunk.bytes && chunk.bytes->file != nullptr) {
+    const bool near = chunk.is_draft || chunk.bytes->file->descriptor() >= 0;
+    if (near) read_ahead_.opened(*chunk.bytes);
+    if (!near)
+      far_ahead_.opened(*target.state->shown.reader, target.part.coordinates, *chunk.bytes);
+  }
   ZARRFS_TRY(const auto file, open_chunk(target, chunk));
   file->remember(entries_.of(node, statuses_.of_chunk(*target.state, target.part, chunk)));
   return file;

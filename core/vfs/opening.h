@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/chunks/far_ahead.h"
 #include "core/chunks/read_ahead.h"
 #include "core/files/decoded_chunks.h"
 #include "core/names/namespace.h"
@@ -50,6 +51,7 @@ class Opening {
   PassThrough& pass_through_;
   std::shared_ptr<DecodedChunks> decoded_;
   ReadAhead read_ahead_;
+  FarAhead far_ahead_;
 };
 
 }  // namespace zarrfs

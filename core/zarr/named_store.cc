@@ -112,6 +112,9 @@ class NamedStore final : public ObjectStore {
   void expect(std::span<const std::string> paths, const OpenHint& hint) override {
     inner_->expect(paths, hint);
   }
+  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
+    inner_->open_ahead(paths, hint);
+  }
   [[nodiscard]] std::string statistics() const override { return inner_->statistics(); }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {

@@ -6,16 +6,27 @@ import os
 import random
 import struct
 
+import numpy
 import pytest
 from object_server import ObjectServer
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
 
 CHUNK, CHUNKS, SHARDS = 32 * 32 * 32 * 2, 64, 64
 ALL = CHUNK * CHUNKS * SHARDS
+EDGE = 4
 
 
-@pytest.fixture
-def server(tmp_path):
+def place_in_c_order(at):
+    return int(numpy.ravel_multi_index(at, (EDGE,) * 3))
+
+
+def place_in_morton_order(at):
+    """As zarr-python writes them."""
+    return sum((coordinate >> bit & 1) << (3 * bit + axis) for axis, coordinate in enumerate(at) for bit in range(2))
+
+
+@pytest.fixture(params=[place_in_c_order, place_in_morton_order], ids=["c", "morton"])
+def server(tmp_path, request):
     store = tmp_path / "disk/array.zarr"
     os.makedirs(store)
     (store / "zarr.json").write_text(json.dumps({
@@ -26,7 +37,7 @@ def server(tmp_path):
             "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "index_location": "end"}}]}))
     with open(tmp_path / "shard", "wb") as file:
         file.write(random.Random(1).randbytes(CHUNK * CHUNKS))
-        file.write(b"".join(struct.pack("<QQ", number * CHUNK, CHUNK) for number in range(CHUNKS)))
+        file.write(b"".join(struct.pack("<QQ", request.param(at) * CHUNK, CHUNK) for at in itertools.product(range(EDGE), repeat=3)))
     for at in itertools.product("0123", repeat=3):
         path = store.joinpath("c", *at)
         os.makedirs(path.parent, exist_ok=True)
@@ -57,6 +68,9 @@ def costs(server, requests, megabytes):
     server.forget()
 
 
+ONE_OR_MANY = pytest.mark.parametrize("threads", [1, 10])
+
+
 def test_one_chunk(server, mounted):
     read(mounted, [(5, 6, 7)])
     costs(server, 7, 0.15)
@@ -66,22 +80,30 @@ def test_random_chunks_one_after_the_other(server, mounted):
     chance = random.Random(5)
     chunks = [tuple(chance.randrange(16) for _ in range(3)) for _ in range(100)]
     read(mounted, chunks, threads=1)
-    costs(server, 165, 14)
+    costs(server, 160, 8)
     read(mounted, chunks, threads=1)
     costs(server, 0, 0)
 
 
-def test_a_plane(server, mounted):
+@ONE_OR_MANY
+def test_a_plane(server, mounted, threads):
     plane = [(8, y, z) for y in range(16) for z in range(16)]
-    read(mounted, plane)
-    costs(server, 100, 18)
-    read(mounted, plane)
+    read(mounted, plane, threads)
+    costs(server, 200, 25)
+    read(mounted, plane, threads)
     costs(server, 0, 0)
 
 
-def test_all_of_it(server, mounted):
-    read(mounted, itertools.product(range(16), repeat=3))
-    costs(server, 450, 1.02 * ALL / 1e6)
+@ONE_OR_MANY
+def test_all_of_it(server, mounted, threads):
+    read(mounted, itertools.product(range(16), repeat=3), threads)
+    costs(server, 260, 1.1 * ALL / 1e6)
+
+
+def test_one_shard_after_the_other(server, mounted):
+    read(mounted, (tuple(4 * a + b for a, b in zip(shard, chunk)) for shard in itertools.product(range(4), repeat=3)
+                   for chunk in itertools.product(range(4), repeat=3)), threads=1)
+    costs(server, 110, 1.05 * ALL / 1e6)
 
 
 def test_all_names(server, mounted):

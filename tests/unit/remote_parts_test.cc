@@ -13,8 +13,8 @@
 #include "core/store/http/options.h"
 #include "core/store/http/signer.h"
 #include "core/store/http/url.h"
-#include "core/store/remote/disk_cache.h"
-#include "core/store/remote/segment_cache.h"
+#include "core/store/cache/disk_cache.h"
+#include "core/store/cache/segment_cache.h"
 #include "core/zarr/named_store.h"
 #include "tests/support/temp_dir.h"
 

@@ -75,6 +75,14 @@ ObjectTable::Turn::Turn(ObjectTable& table, std::string key) : table_(table), ke
   table_.asked_.insert(key_);
 }
 
+std::unique_ptr<ObjectTable::Turn> ObjectTable::Turn::take(ObjectTable& table, std::string key) {
+  {
+    const std::lock_guard lock(table.mutex_);
+    if (!table.asked_.insert(key).second) return nullptr;
+  }
+  return std::unique_ptr<Turn>(new Turn(table, std::move(key), Taken{}));
+}
+
 ObjectTable::Turn::~Turn() {
   {
     const std::lock_guard lock(table_.mutex_);

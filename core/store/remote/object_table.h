@@ -46,11 +46,15 @@ class ObjectTable {
   class Turn {
    public:
     Turn(ObjectTable& table, std::string key);
+    /// Null where another one has it.
+    static std::unique_ptr<Turn> take(ObjectTable& table, std::string key);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
+    struct Taken {};
+    Turn(ObjectTable& table, std::string key, Taken) : table_(table), key_(std::move(key)) {}
     ObjectTable& table_;
     const std::string key_;
   };

@@ -18,6 +18,8 @@ constexpr std::size_t kPageLimit = std::size_t{64} << 20U;
 constexpr std::size_t kMostEntries = std::size_t{4} << 20U;
 constexpr std::size_t kMostSearched = 10000;  // entries of a listing
 constexpr std::int64_t kMostFetches = 256;
+// Bytes that are brought once more rather than asked around: less than a request takes.
+constexpr std::uint64_t kLargestGap = std::uint64_t{512} << 10U;
 constexpr int kAttempts = 3;
 constexpr std::int64_t kPerSecond = 1'000'000'000;
 
@@ -41,6 +43,10 @@ AskedPart part_of(const OpenHint& hint) {
     case OpenHint::Part::kUnknown: break;
   }
   return {AskedPart::Kind::kRange, {0, kUnknownStart}};
+}
+
+std::uint64_t gap_between(const ByteRange& one, const ByteRange& next) {
+  return next.offset - (one.offset + one.length);
 }
 
 /// Ranges of at most kLargestRequest.
@@ -240,6 +246,22 @@ void RemoteObjects::expect(std::span<const std::string> keys, const OpenHint& hi
   }
 }
 
+void RemoteObjects::open_later(const std::string& key, const OpenHint& hint) {
+  if (fetching_ > kMostFetches || hint.bytes > segments_.max_bytes() / 16) return;
+  const std::shared_ptr<ObjectTable::Turn> turn = ObjectTable::Turn::take(table_, key);
+  if (turn == nullptr) return;  // it is being asked for
+  if (const auto known = table_.find(key); known && known->fresh) return;
+  const auto opening = std::make_shared<const Opening>(opening_of(key, hint));
+  if (options_.immutable && opening->known) return;  // the cache on disk has it
+  ++fetching_;
+  requester_.ask_later(opening->request, [this, opening, turn](Result<HttpResponse> answer) {
+    // What fails, and what takes another request, is asked for when it is needed.
+    const bool serves = answer && answer->status != 416;
+    if (serves) static_cast<void>(take(*opening, std::move(answer)));
+    --fetching_;
+  });
+}
+
 ObjectRequest RemoteObjects::range_request(const std::string& key, const ObjectInfo& info,
                                            ByteRange range) const {
   ObjectRequest request;
@@ -317,20 +339,38 @@ void RemoteObjects::fetch(const std::string& key, const ObjectInfo& info, ByteRa
   if (!lies_within(range, info.size) || range.length == 0) return;
   if (range.length > segments_.max_bytes() / 4 || fetching_ > kMostFetches) return;
   const std::string name = object_name(key, info);
+  std::vector<ByteRange> wanted;
   for (const ByteRange& missing : segments_.begin(name, range)) {
     auto kept = disk_ == nullptr ? std::nullopt : disk_->find(name, missing);
     if (kept) {
       segments_.put(name, missing.offset, std::move(*kept));
-      continue;
+    } else {
+      wanted.push_back(missing);
     }
-    ++fetching_;
-    requester_.ask_later(range_request(key, info, missing),
-                         [this, key, info, name, missing](Result<HttpResponse> answer) {
-                           static_cast<void>(take_range(key, info, missing, std::move(answer)));
-                           segments_.give_up(name, missing);
-                           --fetching_;
-                         });
   }
+  for (auto first = wanted.begin(); first != wanted.end();) {
+    auto last = first;
+    while (std::next(last) != wanted.end() && gap_between(*last, *std::next(last)) <= kLargestGap) {
+      ++last;
+    }
+    fetch_together(key, info, {first, std::next(last)});
+    first = std::next(last);
+  }
+}
+
+/// What lies between them comes once more.
+void RemoteObjects::fetch_together(const std::string& key, const ObjectInfo& info,
+                                   const std::vector<ByteRange>& parts) {
+  const std::uint64_t begin = parts.front().offset;
+  const ByteRange all{begin, parts.back().offset + parts.back().length - begin};
+  ++fetching_;
+  requester_.ask_later(range_request(key, info, all),
+                       [this, key, info, all, parts](Result<HttpResponse> answer) {
+                         static_cast<void>(take_range(key, info, all, std::move(answer)));
+                         const std::string name = object_name(key, info);
+                         for (const ByteRange& part : parts) segments_.give_up(name, part);
+                         --fetching_;
+                       });
 }
 
 Result<ListingPage> RemoteObjects::list_page(const std::string& prefix,

@@ -11,10 +11,10 @@
 #include "core/store/http/options.h"
 #include "core/store/http/requester.h"
 #include "core/store/object_store.h"
-#include "core/store/remote/disk_cache.h"
+#include "core/store/cache/disk_cache.h"
 #include "core/store/remote/object_table.h"
 #include "core/store/remote/part_plan.h"
-#include "core/store/remote/segment_cache.h"
+#include "core/store/cache/segment_cache.h"
 
 namespace zarrfs {
 
@@ -35,6 +35,8 @@ class RemoteObjects {
   /// Those of `keys` that are not known, many at once. What fails is asked for again when it is
   /// needed.
   void expect(std::span<const std::string> keys, const OpenHint& hint);
+  /// One, without waiting.
+  void open_later(const std::string& key, const OpenHint& hint);
   /// Bytes of this version; kStale where the server has another one now.
   Result<void> read(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
                     MutableByteView out);
@@ -122,6 +124,8 @@ class RemoteObjects {
                           Result<HttpResponse> answer);
   Result<void> bring(const std::string& key, const ObjectInfo& info,
                      const std::vector<ByteRange>& missing);
+  void fetch_together(const std::string& key, const ObjectInfo& info,
+                      const std::vector<ByteRange>& parts);
   void keep_bytes(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
                   Bytes bytes);
   [[nodiscard]] Error stale(const std::string& key) const;

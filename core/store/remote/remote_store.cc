@@ -51,6 +51,9 @@ class RemoteStore final : public ObjectStore {
   void expect(std::span<const std::string> paths, const OpenHint& hint) override {
     objects_->expect(paths, hint);
   }
+  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
+    for (const std::string& path : paths) objects_->open_later(path, hint);
+  }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));

@@ -68,6 +68,9 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   void expect(std::span<const std::string> paths, const OpenHint& hint) override {
     server_->expect(paths, hint);
   }
+  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
+    server_->open_ahead(paths, hint);
+  }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_TRY(auto own, spool_->list(path));

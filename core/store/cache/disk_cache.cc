@@ -1,4 +1,4 @@
-#include "core/store/remote/disk_cache.h"
+#include "core/store/cache/disk_cache.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "core/store/remote/segment_cache.h"
+#include "core/store/cache/segment_cache.h"
 
 #include <algorithm>
 #include <cstring>

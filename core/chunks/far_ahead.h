@@ -1,0 +1,43 @@
+// Reading ahead in shards at a server, where each request waits long, and bytes are dear. Shards of
+// an array are read alike: what was read of the shards before is asked for of the next one, in as
+// few requests as that takes, and shards that follow each other in the grid are opened in advance.
+// Where nothing tells, the largest block of a shard of which more than a quarter was opened is
+// asked for, and what lies behind a long run. Thread-safe. No lock is held across I/O.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "core/chunks/chunk_names.h"
+#include "core/zarr/array_reader.h"
+
+namespace zarrfs {
+
+class FarAhead {
+ public:
+  /// `window`: bytes asked for at most at once; 0: none.
+  explicit FarAhead(std::uint64_t window);
+  ~FarAhead();
+
+  /// A chunk is about to be read, which lies in a file that is not near.
+  void opened(ArrayReader& reader, const Coordinates& chunk, const ChunkBytes& bytes);
+
+ private:
+  struct Chunk;
+  struct Plan;
+  struct Shard;
+  class Walk;
+  Plan plan(const std::string& path, const Chunk& chunk);
+  static void fetch_alike(ArrayReader& reader, const Coordinates& cell, const Plan& plan,
+                          const File& file);
+  static void open_next(const ArrayReader& reader, const Plan& plan);
+
+  const std::uint64_t window_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::unique_ptr<Walk>> walks_;  // by the array's path
+};
+
+}  // namespace zarrfs

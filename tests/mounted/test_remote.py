@@ -227,6 +227,27 @@ def test_nothing_tells_names_is_no_empty_directory(serve, mount, golden):
     assert os.path.exists(as_v2 / ".zgroup") and os.path.exists(as_v2 / f"{name}/.zarray")
 
 
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+def test_a_bucket_that_may_not_be_listed_is_read_as_a_server_without_names(serve, mount, golden, monkeypatch, scheme):
+    local = golden("sharding.zarr")
+    consolidate(local)
+    server = serve(local.parent, "bucket")
+    if scheme == "gs":
+        server.speak_google()
+        monkeypatch.setenv("GS_ACCESS_KEY_ID", KEY)
+        monkeypatch.setenv("GS_SECRET_ACCESS_KEY", SECRET)
+
+    def denied(seen):
+        there = os.path.isfile(os.path.join(local.parent, seen["path"].removeprefix("/bucket/")))
+        return None if there else {"status": 403, "code": "AccessDenied"}
+    server.fault = denied
+    source, options = f"{scheme}://bucket/sharding.zarr", f"{s3_options(server)},absent=403"
+    mounted = mount(source, f"view=v2,immutable,{options}")
+    assert_equal(read_all("zarr2", mounted.path), expected_of("sharding.zarr"), "a bucket without listings")
+    assert not [seen for seen in server.seen if "list-type" in seen["query"]]
+    assert run("ls", source, "chunks_big_endian", "--remote", options).stdout == run("ls", local, "chunks_big_endian").stdout
+
+
 def test_attributes_of_an_array_of_zarr_v2_are_listed(serve, mount, tmp_path):
     (tmp_path / "old/a").mkdir(parents=True)
     for name, document in ((".zgroup", {"zarr_format": 2}), ("a/.zattrs", {"unit": "K"}), ("a/.zarray", {

@@ -52,6 +52,7 @@ class BucketEndpoint final : public Endpoint {
     bool path_style = true;
     bool amazon = false;  ///< The server's name follows the region.
     bool requester_pays = false;
+    bool lists = true;
   };
   BucketEndpoint(Place place, std::string region, std::unique_ptr<CredentialSource> keys,
                  std::unique_ptr<TokenSource> tokens)
@@ -114,7 +115,7 @@ class BucketEndpoint final : public Endpoint {
     ZARRFS_TRY(std::string origin, keys_->origin());
     return place_.scheme == "gs" ? "the environment (GS_ACCESS_KEY_ID)" : origin;
   }
-  [[nodiscard]] bool lists() const override { return true; }
+  [[nodiscard]] bool lists() const override { return place_.lists; }
   [[nodiscard]] bool writes() const override { return true; }
   [[nodiscard]] Result<std::pair<std::string, std::string>> condition(
       const std::optional<ObjectInfo>& expected) const override {
@@ -239,6 +240,7 @@ Result<BucketEndpoint::Place> place_of(const Url& url, const RemoteOptions& opti
     return fail(Fault::kUnsupported, "option requester_pays is for s3:// only");
   }
   place.requester_pays = options.requester_pays;
+  place.lists = !options.absent_403 || options.write;
   place.amazon = endpoint.empty() && url.scheme == "s3";
   const bool own_server = !endpoint.empty();
   ZARRFS_TRY(place.server, parse_url(own_server           ? endpoint

@@ -118,7 +118,7 @@ std::vector<RemoteOption> make_table() {
        set_name<&Options::ca_file>},
       {"absent", "404|403", "404",
        "403: an answer \"forbidden\" means that there is no such object, as buckets say that may "
-       "not be listed",
+       "not be listed; for reading, none is listed",
        set_absent},
       {"cache", "DIR", "", "directory for a cache on disk, which mounts may share",
        set_name<&Options::cache>},

@@ -16,8 +16,8 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kMostArrays = 64;
-constexpr std::size_t kMostShards = 256;
-constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 18U;
+constexpr std::size_t kMostShards = 64;
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 17U;
 constexpr std::size_t kMostBlocks = 4096;
 constexpr std::uint64_t kAsked = std::numeric_limits<std::uint64_t>::max();
 

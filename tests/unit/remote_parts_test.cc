@@ -6,6 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "core/store/cache/disk_cache.h"
+#include "core/store/cache/segment_cache.h"
 #include "core/store/http/credentials.h"
 #include "core/store/http/headers.h"
 #include "core/store/http/listing.h"
@@ -13,8 +15,6 @@
 #include "core/store/http/options.h"
 #include "core/store/http/signer.h"
 #include "core/store/http/url.h"
-#include "core/store/cache/disk_cache.h"
-#include "core/store/cache/segment_cache.h"
 #include "core/zarr/named_store.h"
 #include "tests/support/temp_dir.h"
 

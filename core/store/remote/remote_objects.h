@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "core/store/cache/disk_cache.h"
+#include "core/store/cache/segment_cache.h"
 #include "core/store/http/options.h"
 #include "core/store/http/requester.h"
 #include "core/store/object_store.h"
-#include "core/store/cache/disk_cache.h"
 #include "core/store/remote/object_table.h"
 #include "core/store/remote/part_plan.h"
-#include "core/store/cache/segment_cache.h"
 
 namespace zarrfs {
 

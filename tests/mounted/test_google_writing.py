@@ -5,7 +5,7 @@ import subprocess
 import google_testbench
 import pytest
 from buckets import MountedBucket
-from conftest import DAEMON
+from conftest import DAEMON, GOLDEN
 from object_server import KEY, SECRET
 from stores import SmallStore, files_of
 from test_remote_writing import Bucket, credentials, data, own_files, publish, put, puts_of  # noqa: F401, one is a fixture
@@ -134,6 +134,17 @@ def test_a_token_does_instead_of_keys(bucket, monkeypatch):
     put(mounted, "0.0", 45)
     publish(mounted)
     assert bucket.stored()["0.0"] == data(45)
+
+
+def test_conversions_put_their_objects_there(bucket):
+    local, words = os.path.join(GOLDEN, "stores", "types.zarr"), f"endpoint={bucket.server.url},region={bucket.server.region}"
+    for command in (["unshard", local, "gs://bucket/store/plain.zarr", "--target-remote", words],
+                    ["shard", "gs://bucket/store/plain.zarr", "gs://bucket/store/again.zarr", "--remote", words, "--check"],
+                    ["diff", "gs://bucket/store/again.zarr", local, "--remote", words],
+                    ["doctor", "gs://bucket/store/again.zarr", "--rw", "--remote", words]):
+        done = subprocess.run([DAEMON, *command], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done
+    assert "again.zarr/zarr.json" in bucket.keys() and not [key for key in bucket.keys() if ".zarrfs" in key]
 
 
 @pytest.mark.parametrize("bucket", ["small"], indirect=True)

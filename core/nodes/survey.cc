@@ -82,6 +82,10 @@ class Surveyor {
 
   void enter(const Waiting& at) {
     auto entries = store_.list(at.path);
+    if (!entries && entries.error().fault == Fault::kUnsupported) {
+      survey_.whole = false;
+      if (!survey_.untold) survey_.untold = at.path;
+    }
     if (!entries || !*entries) return;
     std::vector<std::string> names;
     for (Entry& entry : **entries) {
@@ -154,9 +158,13 @@ ProfileChoice choose_for(const Survey& survey) {
 
 std::string contents_of(const Survey& survey) {
   const std::size_t count = survey.arrays.size();
+  const std::string counted = std::to_string(count) + (count == 1 ? " array" : " arrays");
+  if (survey.untold) {
+    return (count == 0 ? "only" : counted + ", and") +
+           " what is opened by name: nothing tells the names in /" + printable(*survey.untold);
+  }
   if (!survey.whole) return "more than " + std::to_string(count) + " arrays";
-  if (count == 0) return "no arrays";
-  return std::to_string(count) + (count == 1 ? " array" : " arrays");
+  return count == 0 ? "no arrays" : counted;
 }
 
 std::string shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options) {

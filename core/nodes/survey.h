@@ -30,6 +30,7 @@ struct Survey {
   std::optional<std::string> ome;  ///< The first node with OME-Zarr metadata.
   std::optional<std::string> cf;   ///< The first node that follows the CF conventions, or xarray's.
   bool whole = true;               ///< Whether all of the store was looked at.
+  std::optional<std::string> untold;  ///< The first group of whose nodes nothing tells the names.
 };
 
 /// Looks at no more than `most` nodes. What cannot be read is left out.

@@ -95,7 +95,7 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
   if (lacking.empty()) return {};
   notice_ += (notice_.empty() ? "" : ", ") + lacking + ": see .zarrfs/report.json";
   for (const Survey::Array& array : survey.arrays) {  // The report has them from the start.
-    const Survey alone{.arrays = {array}, .ome = {}, .cf = {}};
+    const Survey alone{.arrays = {array}, .ome = {}, .cf = {}, .untold = {}};
     if (shortcomings(alone, parts_.shared.profile, parts_.shared.options).empty()) continue;
     const auto reported = parts_.nodes.get(array.path);
     if (!reported) parts_.shared.reporter.fault(reported.error());

@@ -219,7 +219,8 @@ def test_nothing_tells_names_is_no_empty_directory(serve, mount, golden):
     name = sorted(expected_of("sharding.zarr"))[0]
     assert os.path.exists(mounted / f"{name}/zarr.json")
     assert "zarr.json" in os.listdir(mounted / name)
-    as_v2 = mount(f"{server.url}/{store.name}", "view=v2", damaged=True)
+    as_v2 = mount(f"{server.url}/{store.name}", "view=v2,profile=auto", damaged=True)
+    assert "only what is opened by name: nothing tells the names in /" in as_v2.log_text()
     with pytest.raises(OSError) as raised:
         with open(as_v2 / ".zmetadata", "rb") as file:
             file.read()

@@ -12,6 +12,17 @@ InodeEntry Entries::of(NodeId id, const struct stat& status) const {
   return {.id = id, .status = status, .immutable = parts_.shared.options.immutable};
 }
 
+InodeEntry Entries::of_chunk(NodeId id, const NodeState& array, const ChunkOrPrefix& part,
+                             const ShownChunk& chunk,
+                             const std::optional<NameLoans::Offer>& offer) {
+  InodeEntry answer = of(id, statuses_.of_chunk(array, part, chunk));
+  const bool in_shard = chunk.bytes && !chunk.is_draft;
+  if (offer && in_shard && parts_.loans.lend(*offer, array, part, id)) {
+    answer.lent = NameLoans::kLent;
+  }
+  return answer;
+}
+
 InodeEntry Entries::of_broken_chunk(const NodeState& array, const ChunkOrPrefix& part,
                                     std::optional<NodeId> id) {
   // zarr-python 2 and GDAL take a file that cannot be looked up or opened for a missing chunk, and

@@ -19,6 +19,9 @@ class Entries {
   Entries(ViewParts& parts, const Statuses& statuses) : parts_(parts), statuses_(statuses) {}
 
   [[nodiscard]] InodeEntry of(NodeId id, const struct stat& status) const;
+  /// `offer`: got before the chunk was looked at.
+  InodeEntry of_chunk(NodeId id, const NodeState& array, const ChunkOrPrefix& part,
+                      const ShownChunk& chunk, const std::optional<NameLoans::Offer>& offer);
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
   InodeEntry of_broken_chunk(const NodeState& array, const ChunkOrPrefix& part,
                              std::optional<NodeId> id);

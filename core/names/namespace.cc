@@ -134,6 +134,7 @@ std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeSta
 
 Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
                                                         const ChunkOrPrefix& part) {
+  const auto offer = parts_.offer(array.shown, part.coordinates);
   const StagedPointer file =
       parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, part.coordinates));
   auto stored = parts_.chunks.find(array.shown, part.coordinates);
@@ -151,7 +152,7 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
   ZARRFS_TRY(const auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
   ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, chunk->version));
-  return entries_.of(id, statuses_.of_chunk(array, part, *chunk));
+  return entries_.of_chunk(id, array, part, *chunk, offer);
 }
 
 /// A file that is being written, or what the store has.

@@ -14,6 +14,11 @@ ViewParts::ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, P
       chunk_writer(shared),
       editor(shared, nodes, consolidation, overlay) {}
 
+std::optional<NameLoans::Offer> ViewParts::offer(const ArrayView& array, const Coordinates& chunk) {
+  const bool written = writable() && (!staged.empty() || !shared.writes->clean());
+  return written ? std::nullopt : loans.offer(array, chunk);
+}
+
 SharedCreation ViewParts::shared_creation() {
   return writable() ? creation_gate.shared() : SharedCreation();
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_writer.h"
 #include "core/files/staged_table.h"
 #include "core/names/inode_table.h"
+#include "core/names/name_loans.h"
 #include "core/nodes/consolidation.h"
 #include "core/nodes/creation_gate.h"
 #include "core/nodes/metadata_editor.h"
@@ -28,6 +30,7 @@ struct ViewParts {
   Consolidation consolidation;
   ChunkFinder chunks;
   InodeTable table;
+  NameLoans loans;
   // Writing:
   StagedTable staged;
   MountOverlay overlay;
@@ -37,6 +40,8 @@ struct ViewParts {
   MetadataEditor editor;
 
   [[nodiscard]] bool writable() const { return shared.writes != nullptr; }
+  /// See NameLoans. While something that was written is not in its shards, nothing is lent.
+  std::optional<NameLoans::Offer> offer(const ArrayView& array, const Coordinates& chunk);
   /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
   SharedCreation shared_creation();
   /// For who is going to write a document in the directory at `path`. Taken before the mutex of any

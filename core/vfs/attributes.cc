@@ -18,8 +18,9 @@ Result<InodeEntry> Attributes::get(NodeId node) {
   }
   ZARRFS_TRY(const StagedPointer file, inodes_.current_staged(target));
   if (file != nullptr) return entries_.of_staged(file, node);
+  const auto offer = parts_.offer(array.shown, target.part.coordinates);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
-  return entries_.of(node, statuses_.of_chunk(array, target.part, chunk));
+  return entries_.of_chunk(node, array, target.part, chunk, offer);
 }
 
 Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {

@@ -37,6 +37,11 @@ class StoreView : public View {
   void forget(NodeId node, std::uint64_t lookups) override;
   Result<std::vector<std::string>> attribute_names(NodeId node) override;
   Result<std::string> attribute(NodeId node, const std::string& name) override;
+  Result<void> lend_names(std::shared_ptr<StoreWatch> watch,
+                          std::function<void(NodeId)> recall) override {
+    return parts_.loans.begin(std::move(watch), std::move(recall));
+  }
+  void end_lending() override { parts_.loans.end(); }
   Result<struct statvfs> space() override { return parts_.shared.store->space(); }
   std::string report() override { return control_.report(); }
   [[nodiscard]] std::string notice() const override { return notice_; }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,8 @@
 
 namespace zarrfs {
 
+class StoreWatch;
+
 /// A node as the kernel is told about it.
 struct InodeEntry {
   NodeId id = 0;
@@ -28,6 +31,8 @@ struct InodeEntry {
   bool immutable = false;
   /// Being written: it must not be cached at all.
   bool uncached = false;
+  /// It may be cached for this long: the node is told of where that changes (see lend_names).
+  std::chrono::seconds lent{0};
 };
 
 /// What a read gives: a slice of a descriptor, or bytes. Always clamped to the file shown.
@@ -158,6 +163,15 @@ class View {
   virtual Result<std::vector<std::string>> attribute_names(NodeId node) = 0;
   /// kNoData where there is none of that name.
   virtual Result<std::string> attribute(NodeId node, const std::string& name) = 0;
+
+  /// From now on the kernel may keep for longer what `watch` would tell changes of, and `recall`
+  /// names each node whose attributes it has to forget. Called once, before the first request, and
+  /// end_lending before either of them goes.
+  virtual Result<void> lend_names(std::shared_ptr<StoreWatch> /*watch*/,
+                                  std::function<void(NodeId)> /*recall*/) {
+    return {};
+  }
+  virtual void end_lending() {}
 
   virtual Result<struct statvfs> space() = 0;
 

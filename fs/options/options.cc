@@ -164,6 +164,7 @@ void add_profile_columns(std::vector<MountOption>& table) {
 }
 
 void add_caching(std::vector<MountOption>& table) {
+  const Words<bool> watch = {{"auto", true}, {"off", false}};
   table.insert(
       table.end(),
       {{"immutable", "", "",
@@ -172,6 +173,10 @@ void add_caching(std::vector<MountOption>& table) {
        {"timeout", "SECONDS", "1.0",
         "how long names and attributes may be cached where the store may change", Group::kCaching,
         value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.timeout = seconds; })},
+       {"watch", alternatives(watch), "auto",
+        "auto: where the store may change and lies on a local file system, names of chunks may be "
+        "cached for a minute while their directories are watched (inotify); not with allow_other",
+        Group::kCaching, word_setter(watch, [](MountSettings& s, bool on) { s.watch = on; })},
        {"index_cache", "SIZE", "64M", "memory for shard indexes, in bytes", Group::kCaching,
         value_setter(parse_index_cache,
                      [](MountSettings& s, std::uint64_t bytes) { s.view.index_cache = bytes; })},

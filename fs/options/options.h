@@ -33,6 +33,7 @@ struct MountSettings {
   Access access = Access::kUnsaid;
   Writing writing;       ///< How, unless the mount only reads.
   double timeout = 1.0;  ///< Seconds.
+  bool watch = true;     ///< Whether names may be kept for longer where the store is watched.
   double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
   RingUse ring = RingUse::kAuto;
   std::optional<unsigned> threads;      ///< As many as suit the store where not given.

@@ -94,7 +94,8 @@ void FrontEnd::agree(fuse_conn_info& connection) {
 
 double FrontEnd::timeout_of(const InodeEntry& found) const {
   if (found.uncached) return 0;
-  return found.immutable ? kForEver : settings_.timeout;
+  if (found.immutable) return kForEver;
+  return std::max(settings_.timeout, static_cast<double>(found.lent.count()));
 }
 
 fuse_entry_param FrontEnd::entry_of(const InodeEntry& found) const {

@@ -26,6 +26,7 @@
 #include "core/store/open_store.h"
 #include "core/store/store.h"
 #include "core/store/store_users.h"
+#include "core/store/store_watch.h"
 #include "core/vfs/open_view.h"
 #include "core/view/view.h"
 #include "core/zarr/named_store.h"
@@ -253,7 +254,19 @@ class Daemon {
     ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options(), wire()));
     ZARRFS_CHECK(session_->mount(mountpoint_));
     ZARRFS_TRY(mounted_, mount_at(mountpoint_));
-    return {};
+    return watch_store();
+  }
+
+  /// The kernel may keep names for longer where each change of the store is seen. Not what other
+  /// users may do, nor where the user wants nothing kept.
+  Result<void> watch_store() {
+    const MountSettings& settings = request_.settings;
+    const bool wanted = settings.watch && !settings.view.immutable && settings.timeout > 0;
+    if (!wanted || settings.allow_other || !is_local(request_.source)) return {};
+    auto watch = StoreWatch::of(source_);
+    if (!watch) return {};
+    return view_->lend_names(std::move(*watch),
+                             [session = session_.get()](NodeId node) { session->recall(node); });
   }
 
   [[nodiscard]] WireSettings wire() const {
@@ -307,6 +320,7 @@ class Daemon {
       answers = true;
       tell_ready();
     }
+    view_->end_lending();
     session_->stop();
     front_->stop_waiting();
     ZARRFS_CHECK(end_writing());

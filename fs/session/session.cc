@@ -116,6 +116,11 @@ void Session::tell_end() {
   if (!end_told_.exchange(true)) ended_();
 }
 
+void Session::recall(NodeId node) {
+  constexpr off_t kNoPages = -1;  // to drop pages would wait for who reads them
+  static_cast<void>(fuse_lowlevel_notify_inval_inode(session_.get(), node, kNoPages, 0));
+}
+
 void Session::stop() {
   stopping_ = true;
   fuse_session_exit(session_.get());

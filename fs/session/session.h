@@ -37,6 +37,8 @@ class Session {
   /// Starts the threads for /dev/fuse. `ended` is called once by one of them when the connection is
   /// over.
   Result<void> start(unsigned threads, std::function<void()> ended);
+  /// Has the kernel ask again for the attributes of a node that it may know. Waits for nothing.
+  void recall(NodeId node);
   /// Ends the threads after the requests they are at, and joins them.
   void stop();
 

@@ -13,6 +13,7 @@ _zarrfs() {
       view) values='v2 v3' ;;
       separator) values='. / dot slash' ;;
       materialise) values='off lookup list' ;;
+      watch) values='auto off' ;;
       addressing) values='path host' ;;
       absent) values='404 403' ;;
       flush) values='close later' ;;
@@ -27,7 +28,7 @@ _zarrfs() {
       esac
       mapfile -t COMPREPLY < <(compgen -W "$values" -- "${last#*=}")
     else
-      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= numbered_levels= unique_dimensions= nested_attributes= immutable timeout= index_cache= memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= spool= spool_bytes= conflicts= fsync= spool_in_memory shard_shape= shard_chunks= shard_bytes= threads= io_uring= idle= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
+      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= compressors= filters= types= big_endian= fortran= clamp_chunks= zero_dimensions= scalars= fill= dimension_names= ome04= numbered_levels= unique_dimensions= nested_attributes= immutable timeout= watch= index_cache= memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= spool= spool_bytes= conflicts= fsync= spool_in_memory shard_shape= shard_chunks= shard_bytes= threads= io_uring= idle= log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
       compopt -o nospace
     fi
     return

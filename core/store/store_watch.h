@@ -1,0 +1,63 @@
+// Tells which directories of a store on a local disk have changed, by inotify(7). Told are changes
+// by names in a watched directory and in those above it; not writes through a shared mapping, by
+// another hard link's name, or of another machine, so only file systems of one machine are watched.
+//
+// watch() and holds_plain() may be called by several threads at once, with one that waits and
+// calls take().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/fd.h"
+#include "core/base/result.h"
+
+namespace zarrfs {
+
+class StoreWatch {
+ public:
+  static constexpr std::size_t kMostDirectories = 4096;
+
+  /// Of the store in the directory `root`. kUnsupported where that lies on a file system whose
+  /// changes cannot all be seen.
+  static Result<std::shared_ptr<StoreWatch>> of(const std::string& root,
+                                                std::size_t most = kMostDirectories);
+
+  /// Whether from now on each change in `directory`, and in those above it, is told. No symbolic
+  /// link may lead there.
+  bool watch(const std::string& directory);
+  /// Whether a plain file of one name stands at `path`.
+  [[nodiscard]] bool holds_plain(const std::string& path) const;
+  /// What changed since the last call: paths, each with all that lies below it; "" is everything,
+  /// also where more happened than could be told. Never waits. A directory that is another one now
+  /// is watched no longer.
+  std::vector<std::string> take();
+  /// Watches nothing any more.
+  void clear();
+  /// Readable while take() has something.
+  [[nodiscard]] int descriptor() const { return events_.get(); }
+  [[nodiscard]] std::size_t directories() const;
+  [[nodiscard]] bool full() const { return directories() >= most_; }
+
+ private:
+  StoreWatch(Fd root, Fd events, std::size_t most)
+      : root_(std::move(root)), events_(std::move(events)), most_(most) {}
+  bool watch_one(const std::string& directory);
+  void drop(const std::string& directory);
+  /// The path that the event is about; nothing of it where its directory is watched no longer.
+  void note(int watched, std::uint32_t what, const char* name, std::vector<std::string>& changed);
+
+  const Fd root_;
+  const Fd events_;
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::map<std::string, int> watched_;            ///< By directory; guarded by mutex_.
+  std::unordered_map<int, std::string> by_mark_;  ///< The same; guarded by mutex_.
+};
+
+}  // namespace zarrfs

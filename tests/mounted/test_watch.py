@@ -1,0 +1,158 @@
+"""Names that the kernel may keep for long, since their directories are watched: what costs no request, and what is told."""
+import ctypes
+import errno
+import os
+import shutil
+import time
+
+import pytest
+from conftest import within
+from stores import SmallStore, document, shard_bytes, write_file, write_json
+from test_files import error_of, read
+
+MORE_THAN_TIMEOUT = 1.3
+SOON = 0.5  # a change is told within milliseconds; a machine may be busy
+
+
+@pytest.fixture
+def store(tmp_path):
+    return SmallStore(tmp_path)
+
+
+def asked(mounted):
+    requests = mounted.statistics()["requests"]
+    return requests["lookup"] + requests["getattr"]
+
+
+def cost(mounted, act):
+    """How often `act` has the kernel look up or ask for attributes; reading the statistics costs as much each time."""
+    asked(mounted)
+    first = asked(mounted)
+    second = asked(mounted)
+    act()
+    return asked(mounted) - second - (second - first)
+
+
+def lent(mounted, name):
+    """Whether the kernel knows the name for longer than the usual second."""
+    os.stat(mounted / name)
+    time.sleep(MORE_THAN_TIMEOUT)
+    os.stat(os.path.dirname(mounted / name))  # directories are not lent
+    return cost(mounted, lambda: os.stat(mounted / name)) == 0
+
+
+@pytest.mark.parametrize("options", ["", "rw"])
+@pytest.mark.parametrize("name", ["a/1.0", "a/1/0"])
+def test_a_chunk_of_a_watched_shard_costs_no_lookup_after_a_second(mount, store, name, options):
+    mounted = mount(store.path, options)
+    assert read(mounted / name) == store.chunk(1, 0)
+    os.stat(mounted / name)  # reading may change the time of access, so the kernel asks again where the mount writes
+    time.sleep(MORE_THAN_TIMEOUT)
+    os.stat(os.path.dirname(mounted / name))
+    assert cost(mounted, lambda: (read(mounted / name), os.stat(mounted / name))) == 0
+
+
+@pytest.mark.parametrize("options", ["watch=off", "timeout=0"])
+def test_without_a_watch_it_costs_one(mount, store, options):
+    assert not lent(mount(store.path, options), "a/1.0")
+
+
+def compact(store, add):
+    """Another size for each chunk of c/0/0."""
+    write_file(store.file("a/c/0/0"), shard_bytes([store.chunk(0, 0, add) + b"more", None, store.chunk(1, 0, add) + b"more", None]))
+
+
+def in_place(store, add):
+    data = shard_bytes([store.chunk(0, 0, add) + b"more", None, store.chunk(1, 0, add) + b"more", None])
+    with open(store.file("a/c/0/0"), "r+b") as shard:
+        shard.truncate(0)
+        shard.write(data)
+
+
+def other_directory(store, add):
+    shutil.copytree(store.file("a"), store.file("b"))
+    write_file(store.file("b/c/0/0"), shard_bytes([store.chunk(0, 0, add) + b"more", None, store.chunk(1, 0, add) + b"more", None]))
+    exchange(store.file("a"), store.file("b"))
+
+
+def exchange(one, other):
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) == 0, os.strerror(ctypes.get_errno())
+
+
+@pytest.mark.parametrize("change", [compact, in_place, other_directory])
+def test_a_change_of_what_was_lent_is_told(mount, store, change):
+    mounted = mount(store.path)
+    assert lent(mounted, "a/1.0")
+    assert os.stat(mounted / "a/1.0").st_size == 16
+    change(store, 1000)
+    within(SOON + (1 if change is other_directory else 0), lambda: os.stat(mounted / "a/1.0").st_size == 20)
+    assert read(mounted / "a/1.0") == store.chunk(1, 0, 1000) + b"more"
+
+
+def test_a_group_above_is_exchanged(mount, tmp_path):
+    inner = SmallStore(tmp_path / "s")
+    os.rename(inner.path, tmp_path / "g")
+    outer = tmp_path / "outer"
+    os.mkdir(outer)
+    write_json(str(outer / "zarr.json"), {"zarr_format": 3, "node_type": "group", "attributes": {}})
+    shutil.move(str(tmp_path / "g"), outer / "g")
+    shutil.copytree(outer / "g", outer / "h")
+    write_file(str(outer / "h/a/c/0/0"), shard_bytes([b"x" * 20, None, b"y" * 20, None]))
+    mounted = mount(outer)
+    assert lent(mounted, "g/a/1.0")
+    exchange(outer / "g", outer / "h")
+    within(1 + SOON, lambda: os.stat(mounted / "g/a/1.0").st_size == 20)
+    assert read(mounted / "g/a/1.0") == b"y" * 20
+
+
+def test_a_lent_chunk_that_is_removed_is_gone(mount, store):
+    mounted = mount(store.path)
+    assert lent(mounted, "a/1.0")
+    os.unlink(store.file("a/c/0/0"))
+    within(SOON, lambda: error_of(os.stat, mounted / "a/1.0") == errno.ENOENT)
+
+
+def test_opening_asks_whatever_was_told(mount, store):
+    """A change through a mapping is told by nobody: stat may be late, read is not."""
+    import mmap
+
+    mounted = mount(store.path)
+    assert lent(mounted, "a/1.0")
+    with open(store.file("a/c/0/0"), "r+b") as shard, mmap.mmap(shard.fileno(), 0) as mapped:
+        at = mapped.find(store.chunk(1, 0))
+        mapped[at:at + 16] = store.chunk(1, 0, 1000)
+        mapped.flush()
+    within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
+
+
+def test_a_changed_document_is_told(mount, store):
+    mounted = mount(store.path)
+    assert lent(mounted, "a/2.0")
+    write_json(store.file("a/zarr.json"), document((4, 8), (4, 4), (2, 2), fill=7))
+    within(1 + SOON, lambda: error_of(os.stat, mounted / "a/2.0") == errno.ENOENT)
+
+
+def test_what_a_program_writes_is_seen_by_the_other_name(mount, store):
+    mounted = mount(store.path, "rw")
+    assert lent(mounted, "a/1.0")
+    os.stat(mounted / "a/1/0")
+    number = os.stat(mounted / "a/1.0").st_mtime_ns
+    with open(mounted / "a/1/0", "wb") as chunk:
+        chunk.write(store.chunk(1, 0, 500))
+    within(SOON, lambda: os.stat(mounted / "a/1.0").st_mtime_ns != number)
+    assert read(mounted / "a/1.0") == store.chunk(1, 0, 500)
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_shard_of_two_names_is_not_lent(mount, store, link):
+    """It can change by the other one, which no watched directory has."""
+    os.rename(store.file("a/c/0/0"), store.file("elsewhere"))
+    link(os.path.relpath(store.file("elsewhere"), store.file("a/c/0")) if link is os.symlink else store.file("elsewhere"), store.file("a/c/0/0"))
+    assert not lent(mount(store.path), "a/1.0")
+
+
+def test_what_lay_open_to_others_is_not_lent(mount, store):
+    if os.geteuid() != 0:
+        pytest.skip("allow_other needs root here")
+    assert not lent(mount(store.path, "allow_other"), "a/1.0")

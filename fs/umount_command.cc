@@ -12,6 +12,7 @@
 #include "core/base/fd.h"
 #include "core/base/json.h"
 #include "core/cli/exit_code.h"
+#include "core/store/open_store.h"
 #include "fs/mounts/holders.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/options/option_values.h"
@@ -54,15 +55,23 @@ void wait_for_end(const Fd& daemon, const std::string& place, std::ostream& err)
   static_cast<void>(ends_within(daemon, -1));
 }
 
+/// What could not be published, and is kept.
+struct Left {
+  std::string chunks;  ///< A line for each.
+  bool local = true;   ///< It is beside the shards; else in the spool.
+};
+
 /// Publishes what was written, unmounts and waits until the daemon has ended, where that can be
-/// seen. Returns what could not be published, a line for each chunk.
-Result<std::string> unmount_and_wait(const std::string& mountpoint, std::ostream& err) {
+/// seen.
+Result<Left> unmount_and_wait(const std::string& mountpoint, std::ostream& err) {
   ZARRFS_TRY(const std::string place, own_mount(mountpoint));
   const Fd daemon = watch_daemon(place);
-  std::string left;
+  ZARRFS_TRY(const auto entry, mount_at(place));
+  Left left;
+  left.local = !entry || is_local(entry->source);
   if (daemon.valid()) {
     static_cast<void>(publish_mount(place));  // what this could not do is listed
-    left = unpublished_of_mount(place);
+    left.chunks = unpublished_of_mount(place);
   }
   auto done = unmount(place, false);
   if (!done && done.error().fault == Fault::kBusy) {
@@ -84,9 +93,10 @@ void UmountCommand::declare(CLI::App& app) {
 
 int UmountCommand::run(const Streams& streams) {
   const auto done = unmount_and_wait(mountpoint_, streams.err);
-  if (done && done->empty()) return 0;
+  if (done && done->chunks.empty()) return 0;
   if (done) {
-    streams.err << "zarrfs: unmounted, but not published, and kept beside the shards:\n" << *done;
+    streams.err << "zarrfs: unmounted, but not published, and kept "
+                << (done->local ? "beside the shards:\n" : "in the spool:\n") << done->chunks;
     return kCouldNot;
   }
   streams.err << "zarrfs: " << done.error().message << "\n";

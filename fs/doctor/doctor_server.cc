@@ -119,6 +119,7 @@ class ServerExamination {
 
   Result<void> run(bool writing) {
     HttpSettings settings;
+    options_.ca_file = trusted_certificates(url_, options_, process_environment());
     settings.ca_file = options_.ca_file;
     settings.seconds = static_cast<std::uint64_t>(std::max(1.0, options_.deadline));
     settings.connect_seconds = settings.quiet_seconds =

@@ -119,6 +119,22 @@ def test_certificates(serve, certificate):
     assert_found(examine(f"{server.url}/sharding.zarr", "ca_file=/nowhere"), "connection", "wrong", "/nowhere")
 
 
+def test_certificates_of_the_environment_are_for_buckets_of_s3(serve, certificate, monkeypatch, tmp_path):
+    server = serve("bucket", certificate=certificate)
+    assert_found(examine("s3://bucket/sharding.zarr", bucket_options(server)), "connection", "wrong", "SSL certificate problem: self")
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    checks = examine("s3://bucket/sharding.zarr", bucket_options(server))
+    assert_found(checks, "connection", "good", f"a certificate that {certificate}'s vouch for")
+    done = subprocess.run([DAEMON, "info", "s3://bucket/sharding.zarr", "--remote", bucket_options(server)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    other = tmp_path / "other.pem"
+    other.write_text("")
+    checks = examine("s3://bucket/sharding.zarr", f"{bucket_options(server)},ca_file={other}")
+    assert_found(checks, "connection", "wrong", str(other))
+    web = serve(certificate=certificate)
+    assert_found(examine(f"{web.url}/sharding.zarr"), "connection", "wrong", "SSL certificate problem: self")
+
+
 def test_proxies_are_named_without_their_password(serve, monkeypatch):
     server = serve()
     monkeypatch.setenv("http_proxy", f"http://me:hunter2@{server.url.split('//')[1]}")

@@ -154,3 +154,12 @@ def test_each_message_of_the_page_is_said_and_no_scene_is_without_one(everything
     assert not unsaid, f"nothing says {unsaid}; said was:\n" + "\n".join(f"{name}: {text}" for name, text in everything.items())
     assert not unexplained, unexplained
     assert SECRET not in "".join(everything.values()) and "me:a" not in "".join(everything.values())
+
+
+@pytest.mark.parametrize("command", ["info", "verify", "refs", "ls", "map", "shard"])
+def test_commands_end_with_the_reason_where_nothing_answers(command, tmp_path):
+    words = [tmp_path / "target"] if command == "shard" else []
+    done = subprocess.run([DAEMON, command, "http://127.0.0.1:1/store.zarr", *words, "--remote", "deadline=1"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert "Failed to connect" in done.stderr and "0 arrays" not in done.stdout and "damaged" not in done.stdout, done.stdout

@@ -148,6 +148,17 @@ def test_what_is_held_outlives_a_lost_answer_and_a_kill(bucket):
     assert "0.0" not in bucket.stored()
 
 
+def test_unmounting_says_that_it_is_in_the_spool(bucket):
+    mounted = bucket.open("spool", "flush_after=3600,revalidate=60,deadline=1", damaged=True)
+    put(mounted, "0.0", 48)
+    bucket.server.fault = lambda seen: {"status": 503}
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "kept in the spool:\n" in done.stderr and "chunk 0.0" in done.stderr, done.stderr
+    bucket.server.fault = None
+    bucket.open("spool")
+    assert bucket.stored()["0.0"] == data(48)
+
+
 def test_removing_a_chunk_that_another_wrote_is_a_conflict(bucket):
     one = bucket.open("one", "flush_after=3600")
     two = bucket.open("two", "flush_after=3600,conflicts=fail,revalidate=60", damaged=True)

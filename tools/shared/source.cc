@@ -75,6 +75,12 @@ bool has_children(Node::Kind kind) {
   return kind == Node::Kind::kGroup || kind == Node::Kind::kPlain;
 }
 
+/// Whether that is wrong with a document that could be read.
+bool is_damage(Fault fault) {
+  return fault != Fault::kIo && fault != Fault::kDenied && fault != Fault::kNoMemory &&
+         fault != Fault::kNoFiles;
+}
+
 /// A directory to which too many ways lead is visited as a damaged node.
 Result<void> walk_from(
     Store& store, const std::string& path, int depth, Ways& ways,
@@ -123,7 +129,17 @@ Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
   Ways ways;
-  return walk_from(store, path, 0, ways, visit);
+  Result<void> unread;
+  const auto visit_read = [&](const std::string& at, const SourceNode& found) {
+    const Node& node = found.node;
+    if (at == path && node.kind == Node::Kind::kDamaged && !is_damage(node.error.fault)) {
+      unread = fail(node.error);
+      return false;
+    }
+    return visit(at, found);
+  };
+  ZARRFS_CHECK(walk_from(store, path, 0, ways, visit_read));
+  return unread;
 }
 
 void declare_source(CLI::App& app, std::string& source, std::string& options) {

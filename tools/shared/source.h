@@ -33,7 +33,8 @@ tl::unexpected<Error> no_node(const std::string& source, const std::string& path
 /// The node at `path`, of either format. An Error is one of the storage only.
 Result<SourceNode> load_source_node(Store& store, const std::string& path);
 
-/// As walk_nodes, for both formats. What belongs to zarrfs itself (is_own_name) is left out.
+/// As walk_nodes, for both formats. What belongs to zarrfs itself (is_own_name) is left out. An
+/// Error also where the node at `path` cannot be read; a later one is visited as damaged.
 Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit);

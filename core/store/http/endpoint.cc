@@ -301,4 +301,10 @@ Result<std::unique_ptr<Endpoint>> bucket_endpoint(const Url& url, const RemoteOp
                                           std::move(tokens));
 }
 
+std::string trusted_certificates(const Url& url, const RemoteOptions& options,
+                                 const Environment& environment) {
+  if (!options.ca_file.empty() || url.scheme != "s3") return options.ca_file;
+  return environment("AWS_CA_BUNDLE").value_or("");
+}
+
 }  // namespace zarrfs

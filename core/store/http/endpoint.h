@@ -76,6 +76,11 @@ class Endpoint {
 /// `url` has the scheme http or https: any server of files.
 std::unique_ptr<Endpoint> web_endpoint(const Url& url);
 
+/// A file of certificates (PEM): the option's, else for s3 that of AWS_CA_BUNDLE; empty: the
+/// system's.
+std::string trusted_certificates(const Url& url, const RemoteOptions& options,
+                                 const Environment& environment);
+
 /// `url` has the scheme s3 or gs.
 Result<std::unique_ptr<Endpoint>> bucket_endpoint(const Url& url, const RemoteOptions& options,
                                                   HttpClient& http, const Environment& environment);

@@ -114,7 +114,8 @@ std::vector<RemoteOption> make_table() {
       {"addressing", "path|host", "",
        "whether a bucket is part of the path or of the host's name; path where endpoint is given",
        set_addressing},
-      {"ca_file", "FILE", "", "certificates to trust (PEM) instead of the system's",
+      {"ca_file", "FILE", "",
+       "certificates to trust (PEM) instead of the system's; of s3:// AWS_CA_BUNDLE's if not given",
        set_name<&Options::ca_file>},
       {"absent", "404|403", "404",
        "403: an answer \"forbidden\" means that there is no such object, as buckets say that may "

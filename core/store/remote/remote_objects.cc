@@ -89,7 +89,7 @@ Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
                                                            const RemoteOptions& options) {
   HttpSettings settings;
   settings.connections = static_cast<std::size_t>(options.connections);
-  settings.ca_file = options.ca_file;
+  settings.ca_file = trusted_certificates(url, options, process_environment());
   settings.seconds = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(options.deadline));
   settings.connect_seconds = std::min(settings.connect_seconds, settings.seconds);
   settings.quiet_seconds = std::min(settings.quiet_seconds, settings.seconds);

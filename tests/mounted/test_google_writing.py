@@ -148,6 +148,23 @@ def test_conversions_put_their_objects_there(bucket):
 
 
 @pytest.mark.parametrize("bucket", ["small"], indirect=True)
+def test_conversions_put_where_nothing_stands(bucket):
+    local, words = os.path.join(GOLDEN, "stores", "types.zarr"), f"endpoint={bucket.server.url},region={bucket.server.region}"
+    for number, (command, *more) in enumerate((["unshard"], ["reshard", "--shard-bytes", "1M"], ["shard"])):
+        source = "gs://bucket/store/0.zarr" if command == "shard" else local
+        bucket.server.forget()
+        done = subprocess.run([DAEMON, command, source, f"gs://bucket/store/{number}.zarr", *more, "--remote" if number == 2 else "--target-remote", words],
+                              capture_output=True, text=True, timeout=300)
+        assert done.returncode in (0, 1), done
+        puts = [seen for seen in bucket.server.seen if seen["method"] == "PUT" and "probe" not in seen["path"]]
+        headers = [{name.lower(): value for name, value in seen["headers"].items()} for seen in puts]
+        assert puts and {one.get("x-goog-if-generation-match") for one in headers} == {"0"}, [seen["path"] for seen in puts]
+    before = bucket.generation("0.zarr/zarr.json")
+    done = subprocess.run([DAEMON, "unshard", local, "gs://bucket/store/0.zarr", "--target-remote", words], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3 and bucket.generation("0.zarr/zarr.json") == before, done
+
+
+@pytest.mark.parametrize("bucket", ["small"], indirect=True)
 @pytest.mark.parametrize("method, word", [("PUT", "replaces objects"), ("DELETE", "removes objects")])
 def test_a_server_without_conditions_is_refused_by_name(bucket, method, word):
     bucket.server.careless = (method,)

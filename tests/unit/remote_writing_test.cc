@@ -68,6 +68,44 @@ TEST(PartPlan, OfAnythingIsWholeAndAllowed) {
   }
 }
 
+/// As S3 allows: at most 10,000 parts, each of 5 MiB (but the last) to 5 GiB.
+void expect_allowed(std::uint64_t size, const std::vector<ByteRange>& fresh) {
+  const auto parts = plan_parts(size, fresh);
+  EXPECT_LE(parts.size(), 10000U) << size;
+  std::uint64_t end = 0;
+  auto next = fresh.begin();
+  for (const ObjectPiece& part : parts) {
+    ASSERT_EQ(part.range.offset, end);
+    end += part.range.length;
+    ASSERT_TRUE(part.range.length >= kLeastPart || end == size) << size << " at " << end;
+    ASSERT_LE(part.range.length, std::uint64_t{5} << 30U);
+    for (; next != fresh.end() && next->offset < end; ++next) {
+      ASSERT_FALSE(part.copied) << size << " at " << next->offset;
+      if (next->offset + next->length > end) break;
+    }
+  }
+  EXPECT_EQ(end, size);
+}
+
+TEST(PartPlan, OfLargeObjectsIsAllowed) {
+  constexpr std::uint64_t kGiB = kMiB << 10U;
+  std::minstd_rand random(11);
+  for (const std::uint64_t size :
+       {5 * kGiB - 1, 5 * kGiB, 5 * kGiB + 1, 48 * kGiB + 7, 160 * kGiB, 700 * kGiB + 3,
+        kGiB << 10U, 5 * (kGiB << 10U) - 1, 5 * (kGiB << 10U)}) {
+    expect_allowed(size, {});                            // all of it is copied
+    expect_allowed(size, {{0, size}});                   // all of it is sent
+    expect_allowed(size, {{0, 20}, {size - 100, 100}});  // both ends
+    expect_allowed(size, {{size / 2, 1}});
+    std::vector<ByteRange> many;
+    std::uint64_t at = 0;
+    const std::uint64_t apart = size / 60000;  // more than there may be parts
+    for (; at + apart < size; at += apart + random() % 1000)
+      many.push_back({at, 1 + random() % 50});
+    expect_allowed(size, many);
+  }
+}
+
 TEST(UploadNotes, ComeBack) {
   const TempDir directory;
   const auto spool = *open_local_store(directory.path(), "spool", LinkPolicy::kInside, 0);

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint64_t kSentPart = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kCopiedPart = std::uint64_t{256} << 20U;
-constexpr std::uint64_t kMostParts = 9000;  // with those that the cuts between the runs add
+constexpr std::uint64_t kMostOfOneRun = 9000;  // the cuts between runs add more
+constexpr std::size_t kMostParts = 10000;
 
 std::vector<ObjectPiece> runs_of(std::uint64_t size, const std::vector<ByteRange>& fresh) {
   std::vector<ObjectPiece> runs;
@@ -22,9 +23,10 @@ std::vector<ObjectPiece> runs_of(std::uint64_t size, const std::vector<ByteRange
   return runs;
 }
 
-/// Runs that may be parts: a short one takes what it lacks from the one behind it, which is sent as
-/// a whole where too little of it is left.
-std::vector<ObjectPiece> lengthen(const std::vector<ObjectPiece>& runs, std::uint64_t size) {
+/// Runs that may be parts: a short one takes what it lacks from the one behind it. Of less than
+/// `least` bytes none is copied, but sent.
+std::vector<ObjectPiece> lengthen(const std::vector<ObjectPiece>& runs, std::uint64_t size,
+                                  std::uint64_t least) {
   std::vector<ObjectPiece> good;
   for (ObjectPiece run : runs) {
     ObjectPiece* const before = good.empty() || good.back().copied ? nullptr : &good.back();
@@ -35,7 +37,7 @@ std::vector<ObjectPiece> lengthen(const std::vector<ObjectPiece>& runs, std::uin
       if (run.range.length == 0) continue;
     }
     const bool last = run.range.offset + run.range.length == size;
-    if (!last && run.range.length < kLeastPart) run.copied = false;
+    if (!last && run.range.length < least) run.copied = false;
     if (before != nullptr && !run.copied) {
       before->range.length += run.range.length;
     } else {
@@ -45,13 +47,11 @@ std::vector<ObjectPiece> lengthen(const std::vector<ObjectPiece>& runs, std::uin
   return good;
 }
 
-}  // namespace
-
-std::vector<ObjectPiece> plan_parts(std::uint64_t size, const std::vector<ByteRange>& fresh) {
+std::vector<ObjectPiece> cut(const std::vector<ObjectPiece>& runs, std::uint64_t size) {
   std::vector<ObjectPiece> parts;
-  for (const ObjectPiece& run : lengthen(runs_of(size, fresh), size)) {
+  for (const ObjectPiece& run : runs) {
     const std::uint64_t most =
-        std::max(run.copied ? kCopiedPart : kSentPart, size / kMostParts + 1);
+        std::max(run.copied ? kCopiedPart : kSentPart, size / kMostOfOneRun + 1);
     const std::uint64_t count = divide_up(run.range.length, most);
     const std::uint64_t each = divide_up(run.range.length, count);
     for (std::uint64_t at = 0; at < run.range.length; at += each) {
@@ -59,6 +59,16 @@ std::vector<ObjectPiece> plan_parts(std::uint64_t size, const std::vector<ByteRa
     }
   }
   return parts;
+}
+
+}  // namespace
+
+std::vector<ObjectPiece> plan_parts(std::uint64_t size, const std::vector<ByteRange>& fresh) {
+  const auto runs = runs_of(size, fresh);
+  for (std::uint64_t least = kLeastPart;; least *= 2) {
+    auto parts = cut(lengthen(runs, size, least), size);
+    if (parts.size() <= kMostParts || least >= size) return parts;
+  }
 }
 
 std::uint64_t bytes_copied(const std::vector<ObjectPiece>& parts) {

@@ -14,7 +14,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def pass_on(self):
-        """`fault(method, path)`: {"status": N} does not ask the server; {"lost": True}, {"cut": N} and {"delay": SECONDS} do."""
+        """`fault(method, path)`: {"status": N} and {"instead": (status, body)} do not ask the server; {"lost": True}, {"cut": N},
+        {"delay": SECONDS} and {"edit": function of (status, body) giving both} do."""
         sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         fault = (self.server.fault and self.server.fault(self.command, self.path)) or {}
         with self.server.lock:
@@ -24,6 +25,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "status" in fault:
             body = f"<?xml version='1.0'?><Error><Code>{fault.get('code', 'Fault')}</Code><Message>told by the test</Message></Error>".encode()
             return self.answer(fault["status"], [("Content-Length", str(len(body)))], body)
+        if "instead" in fault:
+            status, body = fault["instead"]
+            return self.answer(status, [("Content-Length", str(len(body)))], body)
         server = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
         try:
             server.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
@@ -37,10 +41,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "lost" in fault:
             self.close_connection = True
             return None
-        headers = [(name, value) for name, value in response.getheaders() if name.lower() not in ("connection", "transfer-encoding", "keep-alive")]
+        status, kept = response.status, ("connection", "transfer-encoding", "keep-alive")
+        if "edit" in fault:
+            status, body = fault["edit"](status, body)
+            kept += ("content-length",)
+        headers = [(name, value) for name, value in response.getheaders() if name.lower() not in kept]
         if not any(name.lower() == "content-length" for name, _ in headers):
             headers.append(("Content-Length", str(len(body))))
-        return self.answer(response.status, headers, body, fault.get("cut"))
+        return self.answer(status, headers, body, fault.get("cut"))
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = pass_on
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from conftest import DAEMON, Mount, kill, within
+from damages import damage_xml
 from test_remote_writing import SEED, own_files, publish
 from test_servers import bucket, server_program  # noqa: F401, these are fixtures
 
@@ -200,3 +201,43 @@ def test_a_server_that_copies_nothing_gets_the_whole(big, refusal):
     check(big, {3: "new 3", 4: "new 4"})
     lines = [line for line in mounted.log_text().splitlines() if "sent as a whole" in line]
     assert len(lines) == 1, lines
+
+
+def test_random_damage_of_what_is_said_of_parts_is_never_success(big):
+    """ZARRFS_DAMAGES=1500 for a long run. What is damaged: the answer that begins an upload, that copies, and that completes; and the
+    refusal, with status 200, of an upload that then is not completed."""
+    rng = random.Random(SEED)
+    error = b"<?xml version='1.0' encoding='UTF-8'?>\n<Error><Code>InternalError</Code><Message>try again</Message></Error>"
+    expected, mounted = {}, None
+    for turn in range(int(os.environ.get("ZARRFS_DAMAGES", "20"))):
+        if turn % 10 == 0:  # a server that is no good at parts is sent the whole from then on
+            if mounted:
+                mounted.close()
+            mounted = big.open("spool", "flush_after=3600,deadline=1", damaged=True)
+            write(mounted, 0, f"tried {turn}")
+            within(60, lambda: tried(mounted))
+            expected[0] = f"tried {turn}"
+        kind, done = rng.choice(["begin", "copy", "complete", "refuse"]), []
+
+        def fault(method, path):
+            stage = ("begin" if path.endswith("uploads=") else "copy" if "partNumber=1&" in path else "complete" if method == "POST" else None)
+            if done or stage != ("complete" if kind == "refuse" else kind):
+                return None
+            done.append(path)
+            if kind == "refuse":
+                return {"instead": (200, damage_xml(rng, error))}
+            return {"edit": lambda status, body: (status, damage_xml(rng, body))}
+
+        number = 1 + turn % 16
+        expected[number] = f"damage {SEED} {turn}"
+        write(mounted, number, expected[number])
+        big.proxy.fault = fault
+        said = tried(mounted)
+        big.proxy.fault = None
+        there = bytes_of(expected[number]) in big.ask("GET", "/store/big/c/0")
+        assert there or not said, f"seed {SEED}, turn {turn}, {kind}: told as done, and it is not"
+        assert read(mounted, number) == bytes_of(expected[number])
+        if not said:
+            within(60, lambda: tried(mounted))
+    mounted.close()
+    check(big, expected)

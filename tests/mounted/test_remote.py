@@ -10,6 +10,7 @@ import zlib
 
 import pytest
 from conftest import DAEMON, GOLDEN, read_all
+from damages import damage_xml
 from object_server import KEY, SECRET, ObjectServer
 from places import pack
 from test_golden import assert_equal, expected_of
@@ -450,3 +451,38 @@ def test_random_damage_of_answers_is_an_error_or_nothing(serve, array):
         assert done.returncode in (0, 1, 3), (number, done)
         assert done.returncode != 0 or done.stdout == data, (number, done)
         assert b"not stored" not in done.stderr or done.returncode != 0
+
+
+def test_random_damage_of_listings_and_refusals_is_an_error_or_nothing(serve, array):
+    """ZARRFS_DAMAGES=1500 for a long run. A chunk is right or an error; what is there is never told as absent by a refusal."""
+    store, path, chunk, data = array
+    bucket = serve(os.path.dirname(store), "bucket")
+    chance = random.Random(int(os.environ.get("ZARRFS_SEED", "12")))
+    refusals = [(404, b"<?xml version='1.0'?><Error><Code>NoSuchBucket</Code><Message>there is none</Message><BucketName>bucket</BucketName></Error>"),
+                (403, b"<?xml version='1.0'?><Error><Code>AccessDenied</Code><Message>no</Message></Error>"),
+                (503, b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>no</Message></Error>"),
+                (400, b"<?xml version='1.0'?><Error><Code>ExpiredToken</Code><Message>no</Message></Error>")]
+    words = ["--remote", f"deadline=0,{s3_options(bucket)}"]
+    for number in range(int(os.environ.get("ZARRFS_DAMAGES", "60"))):
+        listing = number % 2
+        hit, count = chance.randrange(3), iter(range(1000))
+        status, refusal = chance.choice(refusals)
+        told = damage_xml(chance, refusal)
+        while b"NoSuchKey" not in told and not told.startswith(b"<") and b"<Error" not in told:  # a server that says nothing: its status counts
+            told = damage_xml(chance, refusal)
+
+        def fault(seen):
+            if listing and "list-type" in seen["query"]:
+                return {"edit": lambda status, headers, body: (status, headers, damage_xml(chance, body))}
+            if not listing and next(count) == hit:
+                return {"edit": lambda _, headers, __: (status, {}, told)}
+            return None
+
+        bucket.fault = fault
+        command = chance.choice(["info", "verify"]) if listing else "cat"
+        target = [f"{path}/{chunk}"] if command == "cat" else []
+        done = subprocess.run([DAEMON, command, f"s3://bucket/{store.name}", *target, *words], capture_output=True, timeout=60)
+        assert done.returncode in (0, 1, 2, 3), (number, done)
+        if command == "cat":
+            assert done.returncode != 0 or done.stdout == data, (number, told, done)
+            assert b"not stored" not in done.stderr and b"no Zarr" not in done.stderr and b"is not an array" not in done.stderr, (number, status, told, done)

@@ -152,9 +152,16 @@ TEST(Listing, IsReadAndChecked) {
        {"", "<html/>", "<ListBucketResult>",
         "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
         "<ListBucketResult><Contents><Size>-1</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><IsTruncated>tru</IsTruncated></ListBucketResult>",
+        "<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
+        "<ListBucketResult><CommonPrefixes><Prefit>a/</Prefit></CommonPrefixes></ListBucketResult>",
         "<!DOCTYPE a [<!ENTITY b \"c\">]><ListBucketResult/>"}) {
     EXPECT_FALSE(parse_listing(bad)) << bad;
   }
+  const auto untold = parse_listing(
+      "<ListBucketResult><NextContinuationToken>t</NextContinuationToken></ListBucketResult>");
+  EXPECT_TRUE(untold && untold->truncated) << "it says where it goes on";
   EXPECT_EQ(parse_service_error("<Error><Code>SlowDown</Code></Error>").code, "SlowDown");
   EXPECT_EQ(parse_service_error("{}").code, "");
 }

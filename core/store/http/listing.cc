@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "core/store/http/headers.h"
 #include "core/store/http/url.h"
@@ -80,11 +81,23 @@ class ListingReader final : public Reader {
   std::string problem;
   bool is_listing = false;
   bool encoded = false;
+  bool told = false;  ///< Whether it goes on.
 
  private:
   void begin(const std::string& path) override {
     if (path == "ListBucketResult") is_listing = true;
     if (path == "ListBucketResult/Contents") page.objects.emplace_back();
+    if (path == "ListBucketResult/Contents/Size") sized = true;
+  }
+  /// What was said of the last object, or of a prefix, is all.
+  void close(std::string_view name, const std::string& what) {
+    if (name == "Contents" && page.objects.back().key.empty()) problem = "an object has no key";
+    if (name == "Contents" && !std::exchange(sized, false)) problem = "an object has no size";
+    if (name == "CommonPrefixes" && !std::exchange(prefixed, false))
+      problem = "a prefix is missing";
+    if (name == "IsTruncated" && what != "true" && what != "false") {
+      problem = "\"" + what.substr(0, 40) + "\" stands for whether it goes on";
+    }
   }
   void end(const std::string& path, const std::string& text) override {
     constexpr std::string_view kRoot = "ListBucketResult/";
@@ -93,7 +106,10 @@ class ListingReader final : public Reader {
     if (name == "EncodingType") encoded = text == "url";
     if (name == "IsTruncated") page.truncated = text == "true";
     if (name == "NextContinuationToken") page.continuation = text;
+    if (name == "IsTruncated") told = true;
     if (name == "CommonPrefixes/Prefix") page.prefixes.push_back(text);
+    if (name == "CommonPrefixes/Prefix") prefixed = true;
+    close(name, text);
     if (page.objects.empty()) return;
     ListedObject& object = page.objects.back();
     if (name == "Contents/Key") object.key = text;
@@ -105,6 +121,9 @@ class ListingReader final : public Reader {
       if (!size) problem = "\"" + text.substr(0, 40) + "\" is no size of an object";
     }
   }
+
+  bool sized = false;
+  bool prefixed = false;
 };
 
 class ErrorReader final : public Reader {
@@ -159,6 +178,7 @@ Result<ListingPage> parse_listing(std::string_view xml) {
     return fail(Fault::kDamaged, "a listing in which " + reader.problem);
   }
   ListingPage page = std::move(reader.page);
+  if (!reader.told && !page.continuation.empty()) page.truncated = true;
   if (reader.encoded) {
     for (ListedObject& object : page.objects) ZARRFS_CHECK(decode(object.key));
     for (std::string& prefix : page.prefixes) ZARRFS_CHECK(decode(prefix));

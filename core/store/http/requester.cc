@@ -79,8 +79,12 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
   const ServiceError error = error_in(response);
   const bool no_bucket = error.code == "NoSuchBucket";
   const bool reads = request.method == "GET" || request.method == "HEAD";
+  // A bucket's answer in XML says what is missing: a key, or else; or it was cut or damaged.
+  const bool in_xml =
+      response.text().find("<Error") != std::string_view::npos || response.text().starts_with('<');
+  const bool untold = reads && endpoint_->lists() && in_xml && error.code != "NoSuchKey";
   // That a name which the server points to is absent says nothing of the one that was asked for.
-  const bool absent = (response.status == 404 && !response.elsewhere) ||
+  const bool absent = (response.status == 404 && !response.elsewhere && !untold) ||
                       (response.status == 403 && absent_403_ && reads && error.code.size() < 100 &&
                        (error.code.empty() || error.code == "AccessDenied"));
   if (absent && !no_bucket) {
@@ -91,6 +95,9 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
   std::string what =
       describe(request) + ": the server answers with status " + std::to_string(response.status);
   if (!error.code.empty()) what += ", " + error.code + ": " + error.message;
+  if (response.status == 404 && untold && error.code.empty()) {
+    what += ", and does not say what is missing";
+  }
   if (response.elsewhere) what += ", for another name, which it points to";
   if (response.status >= 300 && response.status < 400) {
     what += "; requests with credentials do not go where it points";

@@ -112,10 +112,14 @@ Result<std::optional<std::string>> Multipart::complete(const HeaderList& conditi
   ZARRFS_TRY(const HttpResponse answer, requester_->ask(one));
   const ServiceError error = parse_service_error(answer.text());
   if (answer.status != 200) return std::nullopt;
-  if (error.code.empty()) return parse_completed_tag(answer.text());
-  return fail(Fault::kIo, requester_->endpoint().url_of(key_) +
-                              ": the parts were not put together, " + error.code + ": " +
-                              error.message);
+  const std::string name = requester_->endpoint().url_of(key_);
+  if (!error.code.empty()) {
+    return fail(Fault::kIo,
+                name + ": the parts were not put together, " + error.code + ": " + error.message);
+  }
+  std::string tag = parse_completed_tag(answer.text());
+  if (!tag.empty()) return tag;
+  return fail(Fault::kIo, name + ": the server does not say whether the parts were put together");
 }
 
 Result<void> Multipart::abort() {

@@ -3,6 +3,9 @@ import ctypes
 import errno
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -156,3 +159,49 @@ def test_what_lay_open_to_others_is_not_lent(mount, store):
     if os.geteuid() != 0:
         pytest.skip("allow_other needs root here")
     assert not lent(mount(store.path, "allow_other"), "a/1.0")
+
+
+STATS_FOR_EVER = """
+import os, sys
+while True:
+    for row in range(4):
+        for column in range(4):
+            try:
+                os.stat(f"{sys.argv[1]}/a/{row}.{column}")
+            except FileNotFoundError:
+                pass
+"""
+
+
+@pytest.mark.parametrize("end", ["kill", "umount"])
+def test_a_daemon_that_ends_while_it_recalls_leaves_nobody_hanging(mount, store, end):
+    for _ in range(3):
+        mounted = mount(store.path, damaged=True)
+        readers = [subprocess.Popen([sys.executable, "-c", STATS_FOR_EVER, mounted.path], stderr=subprocess.DEVNULL) for _ in range(3)]
+        process = mounted.statistics()["process"]
+        until = time.monotonic() + 0.7
+        while time.monotonic() < until:
+            for row, column in ((0, 0), (0, 1), (1, 0)):
+                store.write_shard(row, column)
+        if end == "kill":
+            os.kill(process, signal.SIGKILL)
+        for reader in readers:
+            if end == "umount":
+                reader.kill()
+            assert reader.wait(20) != 0, "the mount is gone"
+        if end == "kill":
+            subprocess.run(["umount", "-l", mounted.path], check=True)
+        else:
+            mounted.unmount()
+        within(10, lambda: not os.path.exists(f"/proc/{process}/fd"))
+
+
+def test_statuses_and_bytes_follow_a_shard_that_is_replaced_again_and_again(mount, store):
+    mounted = mount(store.path)
+    for add in range(1, 40):
+        size = 16 + 4 * (add % 5)
+        more = b"m" * (size - 16)
+        write_file(store.file("a/c/0/0"), shard_bytes([store.chunk(0, 0, add) + more, None, store.chunk(1, 0, add) + more, None]))
+        within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add) + more)
+        within(SOON + 1, lambda: os.stat(mounted / "a/1.0").st_size == size)
+        within(SOON + 1, lambda: os.stat(mounted / "a/0.0").st_size == size)

@@ -75,6 +75,7 @@ Result<std::uint64_t> ChunkLister::positions_per_shard() const {
 }
 
 bool ChunkLister::list_shard(const ListedShard& listed, const Sink& sink) {
+  expect_indexes(listed.cell);
   const Coordinates& cell = listed.cell;
   const std::uint64_t first = listed.first;
   const std::uint64_t base = listed.base;
@@ -97,6 +98,11 @@ bool ChunkLister::list_shard(const ListedShard& listed, const Sink& sink) {
       });
   if (!visited) return list_whole_shard(listed, false, sink);
   return more;
+}
+
+void ChunkLister::expect_indexes(const Coordinates& cell) {
+  const Layout& layout = array_.reader->layout();
+  array_.cells->expect_indexes(linear_of(cell, layout.grid().counts()), layout);
 }
 
 Result<bool> ChunkLister::is_listed(const Coordinates& chunk) {
@@ -195,6 +201,11 @@ Result<void> ChunkLister::list_prefix(std::span<const std::uint64_t> prefix, std
   }
   ChunkOrPrefix part{directory, Coordinates(prefix.begin(), prefix.end())};
   part.coordinates.push_back(0);
+  if (!directory && !all_listed() && !ranges.empty()) {
+    part.coordinates.back() = ranges.front().first;
+    const auto place = array_.reader->place_of(part.coordinates);
+    if (place && array_.presentation.rule != ByteRule::kRechunk) expect_indexes(place->cell);
+  }
   for (const AxisRange& range : ranges) {
     for (std::uint64_t at = std::max(range.first, start); at <= range.last; ++at) {
       ZARRFS_CHECK(check_wanted());

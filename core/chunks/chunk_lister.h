@@ -52,6 +52,7 @@ class ChunkLister {
     std::uint64_t first = 0;  ///< The first of its chunks that is wanted.
     std::uint64_t base = 0;   ///< Position of its first chunk in the listing.
   };
+  void expect_indexes(const Coordinates& cell);
   Result<bool> is_listed(const Coordinates& chunk);
   bool list_shard(const ListedShard& listed, const Sink& sink);
   bool was_removed(const Coordinates& cell);

@@ -7,6 +7,7 @@
 
 #include "core/metadata/chunk_key.h"
 #include "core/store/object_store.h"
+#include "core/zarr/open_hint.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -15,6 +16,10 @@ namespace {
 constexpr std::size_t kMaxListings = 256;
 constexpr std::size_t kMaxNumbersKept = std::size_t{1} << 20U;
 constexpr std::int64_t kSettledNs = 2'000'000'000;
+constexpr std::uint64_t kFewIndexes = 8;
+constexpr std::uint64_t kManyIndexes = 256;
+constexpr std::uint64_t kIndexBytes = std::uint64_t{16} << 20U;  // asked for together
+constexpr std::chrono::seconds kExpectedFor{2};
 
 /// Whether a directory changed so long ago that a later change must show in its time stamp.
 bool settled(const FileIdentity& directory) {
@@ -100,6 +105,9 @@ std::string ShardDirectory::directory_of(std::span<const std::uint64_t> prefix) 
 
 Result<ShardListings::Numbers> ShardDirectory::next_coordinates(
     std::span<const std::uint64_t> prefix) {
+  if (auto* const objects = dynamic_cast<ObjectStore*>(store_.get())) {
+    ZARRFS_CHECK(objects->list_below(array_path_, directory_of({})));
+  }
   // Whatever the array's shape is now: the listing may be kept longer.
   return listings_->list(*store_, directory_of(prefix), [](const std::string& name) {
     return parse_coordinate(name, std::numeric_limits<std::uint64_t>::max());
@@ -189,6 +197,35 @@ Result<bool> ShardDirectory::visit_below(Coordinates& prefix, const Coordinates&
     prefix.pop_back();
   }
   return true;
+}
+
+void ShardDirectory::expect_indexes(std::uint64_t first, const Layout& layout) {
+  auto* const objects = dynamic_cast<ObjectStore*>(store_.get());
+  if (objects == nullptr || objects->traits().near || !layout.sharded()) return;
+  const OpenHint hint = hint_for(layout);
+  if (hint.part == OpenHint::Part::kWhole || hint.bytes == 0) return;
+  const std::uint64_t most = std::clamp<std::uint64_t>(kIndexBytes / hint.bytes, 1, kManyIndexes);
+  const auto now = std::chrono::steady_clock::now();
+  std::uint64_t count = kFewIndexes;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool recent = now - expected_.at < kExpectedFor;
+    if (recent && expected_.first <= first && first < expected_.end) return;
+    if (recent && first >= expected_.end) count = 2 * expected_.count;
+    count = std::min(count, most);
+    expected_ = {first, first + 1, count, now};
+  }
+  std::vector<std::string> paths;
+  std::uint64_t last = first;
+  const auto take = [&](const Coordinates& cell) {
+    last = linear_of(cell, counts_);
+    paths.push_back(join_path(array_path_, keys_.key(cell)));
+    return paths.size() < count;
+  };
+  if (!visit(first, take)) return;  // who lists it meets the error
+  objects->expect(paths, hint);
+  const std::lock_guard lock(mutex_);
+  expected_.end = std::max(expected_.end, last + 1);
 }
 
 }  // namespace zarrfs

@@ -5,6 +5,7 @@
 // while. Thread-safe. No lock is held across I/O.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "core/chunks/chunk_names.h"
 #include "core/metadata/metadata.h"
 #include "core/store/store.h"
+#include "core/zarr/layout.h"
 
 namespace zarrfs {
 
@@ -70,6 +72,9 @@ class ShardDirectory {
   /// Calls `visit` for each existing cell, in C order, from the `first`-th cell of the grid on,
   /// until it returns false.
   Result<void> visit(std::uint64_t first, const std::function<bool(const Coordinates&)>& visit);
+  /// Advice: the indexes of the shards from the `first`-th cell on are going to be read, in order.
+  /// Asks a server for several at once, and for more each time that it goes on.
+  void expect_indexes(std::uint64_t first, const Layout& layout);
 
  private:
   [[nodiscard]] bool nested() const { return keys_.separator == '/' && !counts_.empty(); }
@@ -89,6 +94,14 @@ class ShardDirectory {
   ChunkKeyEncoding keys_;
   std::vector<std::uint64_t> counts_;
   std::shared_ptr<ShardListings> listings_;
+  struct Expected {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+    std::uint64_t count = 0;
+    std::chrono::steady_clock::time_point at;
+  };
+  std::mutex mutex_;
+  Expected expected_;
 };
 
 }  // namespace zarrfs

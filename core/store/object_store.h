@@ -41,6 +41,11 @@ class ObjectStore : public Store {
   virtual void expect(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
   /// The same, and does not wait.
   virtual void open_ahead(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
+  /// Advice: what is below `path` is going to be listed, `needed` first, which is below it or the
+  /// same. May list all of it at once.
+  virtual Result<void> list_below(const std::string& /*path*/, const std::string& /*needed*/) {
+    return {};
+  }
   /// What was asked of a network so far, as the members of a JSON object; empty where there is
   /// none.
   [[nodiscard]] virtual std::string statistics() const { return {}; }

@@ -127,6 +127,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         prefix, most = asked.get("prefix", ""), int(asked["max-keys"])
         folder = os.path.join(self.server.root, prefix)
         names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        if "delimiter" not in asked:
+            names = sorted(os.path.relpath(os.path.join(place, name), folder) for place, _, files in os.walk(folder) for name in files)
         first = int(asked.get("continuation-token", "0"))
         page = names[first:first + min(most, self.server.page)]
         more = first + len(page) < len(names)

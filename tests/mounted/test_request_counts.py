@@ -73,7 +73,7 @@ ONE_OR_MANY = pytest.mark.parametrize("threads", [1, 10])
 
 def test_one_chunk(server, mounted):
     read(mounted, [(5, 6, 7)])
-    costs(server, 7, 0.15)
+    costs(server, 4, 0.15)
 
 
 def test_random_chunks_one_after_the_other(server, mounted):
@@ -108,4 +108,4 @@ def test_one_shard_after_the_other(server, mounted):
 
 def test_all_names(server, mounted):
     assert sum(len(names) for _, _, names in os.walk(mounted / "c")) == CHUNKS * SHARDS
-    costs(server, 100, 1)
+    costs(server, SHARDS + 4, 1)

@@ -135,12 +135,13 @@ class BucketEndpoint final : public Endpoint {
   [[nodiscard]] std::string server() const override { return place_.server.text(); }
 
   [[nodiscard]] ObjectRequest listing(const std::string& prefix, const std::string& continuation,
-                                      std::size_t most) const override {
+                                      std::size_t most, ListingDepth depth) const override {
     std::string full = full_key(prefix);
     if (!full.empty()) full += '/';
     ObjectRequest request;
     request.of_bucket = true;
-    request.query = "delimiter=%2F&encoding-type=url&list-type=2&max-keys=" + std::to_string(most);
+    if (depth == ListingDepth::kNext) request.query = "delimiter=%2F&";
+    request.query += "encoding-type=url&list-type=2&max-keys=" + std::to_string(most);
     if (!continuation.empty()) {
       request.query += "&continuation-token=" + percent_encode(continuation, false);
     }

@@ -15,6 +15,9 @@
 
 namespace zarrfs {
 
+/// Directly below a prefix, or all objects below it.
+enum class ListingDepth { kNext, kAll };
+
 /// A question about one key. `query` is percent-encoded already.
 struct ObjectRequest {
   std::string method = "GET";
@@ -59,10 +62,11 @@ class Endpoint {
   [[nodiscard]] virtual std::string copy_source(const std::string& /*key*/) const { return {}; }
   /// Which server it is, without secrets: to tell equal names at several servers apart.
   [[nodiscard]] virtual std::string server() const { return {}; }
-  /// One page of what is directly below `prefix` (a key without its last slash; "" is the root).
+  /// One page of what is below `prefix` (a key without its last slash; "" is the root).
   [[nodiscard]] virtual ObjectRequest listing(const std::string& /*prefix*/,
                                               const std::string& /*continuation*/,
-                                              std::size_t /*most*/) const {
+                                              std::size_t /*most*/,
+                                              ListingDepth /*depth*/ = ListingDepth::kNext) const {
     return {};
   }
   /// The key within the store of a key in a listing; nothing where it lies outside.

@@ -69,6 +69,17 @@ void ObjectTable::keep_listing(const std::string& prefix, Listing listing) {
   listings_[prefix] = {std::move(listing), Clock::now()};
 }
 
+bool ObjectTable::has_many_below(const std::string& prefix) const {
+  const std::lock_guard lock(mutex_);
+  return many_below_.contains(prefix);
+}
+
+void ObjectTable::note_many_below(const std::string& prefix) {
+  const std::lock_guard lock(mutex_);
+  if (many_below_.size() >= kMostObjects) many_below_.clear();
+  many_below_.insert(prefix);
+}
+
 ObjectTable::Turn::Turn(ObjectTable& table, std::string key) : table_(table), key_(std::move(key)) {
   std::unique_lock lock(table_.mutex_);
   table_.answered_.wait(lock, [&] { return !table_.asked_.contains(key_); });

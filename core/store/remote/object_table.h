@@ -42,6 +42,10 @@ class ObjectTable {
   [[nodiscard]] Listing find_listing(const std::string& prefix) const;
   void keep_listing(const std::string& prefix, Listing listing);
 
+  /// Prefixes with too many keys below them to list all of those; noted for good.
+  [[nodiscard]] bool has_many_below(const std::string& prefix) const;
+  void note_many_below(const std::string& prefix);
+
   /// Held by whoever asks for a key, so that several who need it ask once.
   class Turn {
    public:
@@ -75,6 +79,7 @@ class ObjectTable {
   std::unordered_map<std::string, Stamped> objects_;
   std::unordered_map<std::string, StampedListing> listings_;
   std::size_t listed_ = 0;
+  std::set<std::string> many_below_;
   std::set<std::string> asked_;
   std::condition_variable answered_;
 };

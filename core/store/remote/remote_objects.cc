@@ -14,9 +14,6 @@ constexpr std::uint64_t kUnknownStart = std::uint64_t{64} << 10U;
 constexpr std::uint64_t kLargestHint = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kLeastMemory = std::uint64_t{16} << 20U;
 constexpr std::size_t kErrorText = std::size_t{64} << 10U;
-constexpr std::size_t kPageLimit = std::size_t{64} << 20U;
-constexpr std::size_t kMostEntries = std::size_t{4} << 20U;
-constexpr std::size_t kMostSearched = 10000;  // entries of a listing
 constexpr std::int64_t kMostFetches = 256;
 // Bytes that are brought once more rather than asked around: less than a request takes.
 constexpr std::uint64_t kLargestGap = std::uint64_t{512} << 10U;
@@ -371,87 +368,6 @@ void RemoteObjects::fetch_together(const std::string& key, const ObjectInfo& inf
                          for (const ByteRange& part : parts) segments_.give_up(name, part);
                          --fetching_;
                        });
-}
-
-Result<ListingPage> RemoteObjects::list_page(const std::string& prefix,
-                                             const std::string& continuation, std::size_t most) {
-  ObjectRequest request = requester_.endpoint().listing(prefix, continuation, most);
-  request.whole_limit = kPageLimit;
-  ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
-  const std::string what = url_of(prefix) + ": listing it";
-  if (answer.status != 200) {
-    return fail(Fault::kIo, what + ": status " + std::to_string(answer.status));
-  }
-  auto page = parse_listing(answer.text());
-  if (!page) return fail(Fault::kIo, what + ": " + page.error().message);
-  return page;
-}
-
-void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
-                             std::vector<Entry>& entries) {
-  const std::string begin = prefix.empty() ? "" : prefix + "/";
-  const auto name_of = [&](const std::string& listed) -> std::string {
-    const auto key = requester_.endpoint().key_of(listed);
-    if (!key || !key->starts_with(begin)) return "";
-    const std::string name = key->substr(begin.size());
-    const bool odd = name == "." || name == ".." || name.find('\0') != std::string::npos;
-    return odd ? "" : name;
-  };
-  for (ListedObject& object : page.objects) {
-    std::string name = name_of(object.key);
-    if (name.empty() || name.find('/') != std::string::npos) continue;  // the prefix's own marker
-    entries.push_back({std::move(name), EntryKind::kFile});
-  }
-  for (const std::string& listed : page.prefixes) {
-    std::string name = name_of(listed);
-    if (name.ends_with('/')) name.pop_back();
-    if (name.empty() || name.find('/') != std::string::npos) continue;
-    entries.push_back({std::move(name), EntryKind::kDirectory});
-  }
-}
-
-Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
-  const ObjectTable::Turn turn(table_, prefix + "/");
-  if (auto listing = table_.find_listing(prefix)) return listing;
-  std::vector<Entry> entries;
-  std::string continuation;
-  bool any = false;
-  do {
-    ZARRFS_TRY(ListingPage page, list_page(prefix, continuation, 1000));
-    continuation = page.truncated ? page.continuation : "";
-    any = any || !page.objects.empty() || !page.prefixes.empty();
-    add_page(prefix, std::move(page), entries);
-    if (entries.size() > kMostEntries) {
-      return fail(Fault::kTooBig, url_of(prefix) + ": more than " + std::to_string(kMostEntries) +
-                                      " names directly below it");
-    }
-  } while (!continuation.empty());
-  std::optional<std::vector<Entry>> found;
-  if (any || prefix.empty()) found = std::move(entries);
-  auto listing = std::make_shared<const std::optional<std::vector<Entry>>>(std::move(found));
-  table_.keep_listing(prefix, listing);
-  return listing;
-}
-
-bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
-  const std::size_t slash = prefix.rfind('/');
-  const bool at_root = slash == std::string::npos;
-  const auto listing = table_.find_listing(at_root ? "" : prefix.substr(0, slash));
-  if (listing == nullptr || !*listing || (*listing)->size() > kMostSearched) return false;
-  const std::string_view name = std::string_view(prefix).substr(at_root ? 0 : slash + 1);
-  bool found = false;
-  for (const Entry& entry : **listing) {
-    if (entry.name != name) continue;
-    if (entry.kind != EntryKind::kDirectory) return false;
-    found = true;
-  }
-  return found;
-}
-
-Result<bool> RemoteObjects::has_prefix(const std::string& prefix) {
-  if (const auto listing = table_.find_listing(prefix)) return listing->has_value();
-  ZARRFS_TRY(const ListingPage page, list_page(prefix, "", 1));
-  return !page.objects.empty() || !page.prefixes.empty();
 }
 
 std::string RemoteObjects::statistics() const {

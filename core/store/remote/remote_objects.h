@@ -81,6 +81,9 @@ class RemoteObjects {
 
   /// What is directly below `prefix`; nothing where there is nothing. Only where lists().
   Result<ObjectTable::Listing> list(const std::string& prefix);
+  /// Gets what is below `prefix` at any depth with one request, unless it is much, or that and
+  /// `needed`, one of the prefixes below it, have been listed. Only advice.
+  Result<void> list_below(const std::string& prefix, const std::string& needed);
   /// Whether a listing that is still good names `prefix` as one, and as no object.
   [[nodiscard]] bool listed_as_prefix(const std::string& prefix) const;
   /// Whether a key begins with `prefix` and a slash. Only where lists().
@@ -131,7 +134,7 @@ class RemoteObjects {
   [[nodiscard]] Error stale(const std::string& key) const;
   [[nodiscard]] std::string object_name(const std::string& key, const ObjectInfo& info) const;
   Result<ListingPage> list_page(const std::string& prefix, const std::string& continuation,
-                                std::size_t most);
+                                std::size_t most, ListingDepth depth);
   void add_page(const std::string& prefix, ListingPage page, std::vector<Entry>& entries);
 
   const RemoteOptions options_;

@@ -55,6 +55,11 @@ class RemoteStore final : public ObjectStore {
     for (const std::string& path : paths) objects_->open_later(path, hint);
   }
 
+  Result<void> list_below(const std::string& path, const std::string& needed) override {
+    ZARRFS_CHECK(check_path(path));
+    return objects_->list_below(path, needed);
+  }
+
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
     if (!objects_->lists()) {

@@ -72,6 +72,10 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
     server_->open_ahead(paths, hint);
   }
 
+  Result<void> list_below(const std::string& path, const std::string& needed) override {
+    return server_->list_below(path, needed);
+  }
+
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_TRY(auto own, spool_->list(path));
     if (is_own(path)) return own;

@@ -1,0 +1,152 @@
+// What servers list, as directories.
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/store/remote/remote_objects.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::size_t kPage = 1000;
+constexpr std::size_t kPageLimit = std::size_t{64} << 20U;
+constexpr std::size_t kMostEntries = std::size_t{4} << 20U;
+constexpr std::size_t kMostSearched = 10000;  // entries of a listing
+
+bool is_odd(const std::string& name) {
+  return name == "." || name == ".." || name.find('\0') != std::string::npos;
+}
+
+using Directories = std::map<std::string, std::set<std::pair<std::string, EntryKind>>>;
+
+/// Names `key` and the directories above it, from `prefix` on.
+void add_key(const std::string& prefix, const std::string& key, Directories& directories) {
+  std::string directory = prefix;
+  for (std::size_t at = prefix.empty() ? 0 : prefix.size() + 1;;) {
+    const std::size_t slash = key.find('/', at);
+    const std::string name = key.substr(at, slash - at);
+    if (name.empty() || is_odd(name)) return;
+    const bool last = slash == std::string::npos;
+    directories[directory].emplace(name, last ? EntryKind::kFile : EntryKind::kDirectory);
+    if (last) return;
+    directory = key.substr(0, slash);
+    directories.try_emplace(directory);
+    at = slash + 1;
+  }
+}
+
+}  // namespace
+
+Result<ListingPage> RemoteObjects::list_page(const std::string& prefix,
+                                             const std::string& continuation, std::size_t most,
+                                             ListingDepth depth) {
+  ObjectRequest request = requester_.endpoint().listing(prefix, continuation, most, depth);
+  request.whole_limit = kPageLimit;
+  ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
+  const std::string what = url_of(prefix) + ": listing it";
+  if (answer.status != 200) {
+    return fail(Fault::kIo, what + ": status " + std::to_string(answer.status));
+  }
+  auto page = parse_listing(answer.text());
+  if (!page) return fail(Fault::kIo, what + ": " + page.error().message);
+  return page;
+}
+
+void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
+                             std::vector<Entry>& entries) {
+  const std::string begin = prefix.empty() ? "" : prefix + "/";
+  const auto name_of = [&](const std::string& listed) -> std::string {
+    const auto key = requester_.endpoint().key_of(listed);
+    if (!key || !key->starts_with(begin)) return "";
+    const std::string name = key->substr(begin.size());
+    return is_odd(name) ? "" : name;
+  };
+  for (ListedObject& object : page.objects) {
+    std::string name = name_of(object.key);
+    if (name.empty() || name.find('/') != std::string::npos) continue;  // the prefix's own marker
+    entries.push_back({std::move(name), EntryKind::kFile});
+  }
+  for (const std::string& listed : page.prefixes) {
+    std::string name = name_of(listed);
+    if (name.ends_with('/')) name.pop_back();
+    if (name.empty() || name.find('/') != std::string::npos) continue;
+    entries.push_back({std::move(name), EntryKind::kDirectory});
+  }
+}
+
+Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
+  const ObjectTable::Turn turn(table_, prefix + "/");
+  if (auto listing = table_.find_listing(prefix)) return listing;
+  std::vector<Entry> entries;
+  std::string continuation;
+  bool any = false;
+  do {
+    ZARRFS_TRY(ListingPage page, list_page(prefix, continuation, kPage, ListingDepth::kNext));
+    continuation = page.truncated ? page.continuation : "";
+    any = any || !page.objects.empty() || !page.prefixes.empty();
+    add_page(prefix, std::move(page), entries);
+    if (entries.size() > kMostEntries) {
+      return fail(Fault::kTooBig, url_of(prefix) + ": more than " + std::to_string(kMostEntries) +
+                                      " names directly below it");
+    }
+  } while (!continuation.empty());
+  std::optional<std::vector<Entry>> found;
+  if (any || prefix.empty()) found = std::move(entries);
+  auto listing = std::make_shared<const std::optional<std::vector<Entry>>>(std::move(found));
+  table_.keep_listing(prefix, listing);
+  return listing;
+}
+
+bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
+  const std::size_t slash = prefix.rfind('/');
+  const bool at_root = slash == std::string::npos;
+  const auto listing = table_.find_listing(at_root ? "" : prefix.substr(0, slash));
+  if (listing == nullptr || !*listing || (*listing)->size() > kMostSearched) return false;
+  const std::string_view name = std::string_view(prefix).substr(at_root ? 0 : slash + 1);
+  bool found = false;
+  for (const Entry& entry : **listing) {
+    if (entry.name != name) continue;
+    if (entry.kind != EntryKind::kDirectory) return false;
+    found = true;
+  }
+  return found;
+}
+
+Result<bool> RemoteObjects::has_prefix(const std::string& prefix) {
+  if (const auto listing = table_.find_listing(prefix)) return listing->has_value();
+  ZARRFS_TRY(const ListingPage page, list_page(prefix, "", 1, ListingDepth::kNext));
+  return !page.objects.empty() || !page.prefixes.empty();
+}
+
+Result<void> RemoteObjects::list_below(const std::string& prefix, const std::string& needed) {
+  const auto known = [&] {
+    return table_.has_many_below(prefix) ||
+           (table_.find_listing(prefix) != nullptr && table_.find_listing(needed) != nullptr);
+  };
+  if (!lists() || known()) return {};
+  const ObjectTable::Turn turn(table_, prefix + "//");
+  if (known()) return {};
+  const auto page = list_page(prefix, "", kPage, ListingDepth::kAll);
+  const bool denied = !page && page.error().fault == Fault::kDenied;
+  if (!page && !denied) return fail(page.error());
+  if (denied || page->truncated || !page->prefixes.empty()) {
+    table_.note_many_below(prefix);
+    return {};
+  }
+  Directories directories;
+  if (!page->objects.empty()) directories.try_emplace(prefix);
+  const std::string begin = prefix.empty() ? "" : prefix + "/";
+  for (const ListedObject& object : page->objects) {
+    const auto key = requester_.endpoint().key_of(object.key);
+    if (key && key->starts_with(begin)) add_key(prefix, *key, directories);
+  }
+  for (auto& [path, names] : directories) {
+    std::vector<Entry> entries;
+    for (const auto& [name, kind] : names) entries.push_back({name, kind});
+    table_.keep_listing(
+        path, std::make_shared<const std::optional<std::vector<Entry>>>(std::move(entries)));
+  }
+  return {};
+}
+
+}  // namespace zarrfs

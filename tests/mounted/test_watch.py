@@ -1,6 +1,7 @@
 """Names that the kernel may keep for long, since their directories are watched: what costs no request, and what is told."""
 import ctypes
 import errno
+import mmap
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ import sys
 import time
 
 import pytest
-from conftest import within
+from conftest import need, within
 from stores import SmallStore, document, shard_bytes, write_file, write_json
 from test_files import error_of, read
 
@@ -118,8 +119,6 @@ def test_a_lent_chunk_that_is_removed_is_gone(mount, store):
 
 def test_opening_asks_whatever_was_told(mount, store):
     """A change through a mapping is told by nobody: stat may be late, read is not."""
-    import mmap
-
     mounted = mount(store.path)
     assert lent(mounted, "a/1.0")
     with open(store.file("a/c/0/0"), "r+b") as shard, mmap.mmap(shard.fileno(), 0) as mapped:
@@ -156,9 +155,23 @@ def test_a_shard_of_two_names_is_not_lent(mount, store, link):
 
 
 def test_what_lay_open_to_others_is_not_lent(mount, store):
-    if os.geteuid() != 0:
-        pytest.skip("allow_other needs root here")
+    need(os.geteuid() == 0, "allow_other needs root where /etc/fuse.conf does not allow it")
     assert not lent(mount(store.path, "allow_other"), "a/1.0")
+
+
+def test_where_no_instance_is_left_the_mount_goes_on_without(mount, store):
+    libc = ctypes.CDLL(None, use_errno=True)
+    taken = []
+    try:
+        while (instance := libc.inotify_init1(os.O_CLOEXEC)) >= 0:
+            taken.append(instance)
+            need(len(taken) < 4000, "this machine has very many inotify instances")
+        mounted = mount(store.path)
+    finally:
+        for instance in taken:
+            os.close(instance)
+    assert read(mounted / "a/1.0") == store.chunk(1, 0)
+    assert not lent(mounted, "a/1.0")
 
 
 STATS_FOR_EVER = """

@@ -3,6 +3,7 @@
 `tests/mounted/run DAEMON` starts pytest with ZARRFS_DAEMON set. Nothing here sleeps: `zarrfs mount` returns when the
 mount answers, and `zarrfs umount` when the daemon is gone. What comes later by itself is waited for, see `within`.
 """
+import errno
 import glob
 import json
 import os
@@ -43,6 +44,10 @@ def within(seconds, check):
             return
         time.sleep(pause)
     pytest.fail(f"not so within {seconds} s")
+
+
+# What the kernel tells of a mount whose daemon was killed: by the device, and by io_uring.
+KILLED = (errno.ENOTCONN, errno.ECONNABORTED, errno.ECANCELED)
 
 
 def kill(process):

@@ -73,13 +73,8 @@ std::vector<ByteRange> joined(std::vector<ByteRange> ranges, std::uint64_t most)
 
 /// 0 where they are too many to note each.
 std::uint64_t entries_in(const Layout& layout, std::span<const std::uint64_t> cell) {
-  if (!layout.sharded()) return 1;
-  auto count = checked_product(layout.shard_counts(cell));
-  for (std::size_t level = 1; level < layout.levels().size() && count; ++level) {
-    const auto inner = checked_product(layout.levels()[level].counts);
-    count = inner ? checked_multiply(*count, *inner) : std::nullopt;
-  }
-  return count && *count <= kMostEntries ? *count : 0;
+  const std::uint64_t count = count_of(layout, cell);
+  return count <= kMostEntries ? count : 0;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void DirtyShard::set_array(std::shared_ptr<ArrayReader> latest) {
 void DirtyShard::erase_draft(std::uint64_t number) {
   const auto found = drafts.find(number);
   if (found == drafts.end()) return;
-  const bool kept = found->second.quarantined || found->second.held;
+  const bool kept = found->second.kept_back();
   kept_back -= kept ? 1 : 0;
   removed -= found->second.removed && !kept ? 1 : 0;
   live_bytes -= found->second.range.length;
@@ -65,7 +65,7 @@ void DirtyShard::set_draft(std::uint64_t number, const Draft& draft) {
     ++dead_records;
     erase_draft(number);
   }
-  const bool kept = draft.quarantined || draft.held;
+  const bool kept = draft.kept_back();
   kept_back += kept ? 1 : 0;
   removed += draft.removed && !kept ? 1 : 0;
   live_bytes += draft.range.length;

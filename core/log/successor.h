@@ -30,6 +30,8 @@ struct Draft {
   std::uint32_t checksum = 0;  ///< CRC-32C of the bytes.
   std::uint64_t sequence = 0;  ///< Of its record in the log.
   struct timespec written {};  ///< Wall clock time, for st_mtime.
+  /// Not for a commit to publish.
+  [[nodiscard]] bool kept_back() const { return quarantined || held; }
 };
 
 /// A successor as readers see it. It grows while it is open, so its size says nothing; a range that
@@ -97,7 +99,7 @@ struct DirtyShard {
   // Under state_mutex:
   std::map<std::uint64_t, Draft> drafts;
   std::shared_ptr<const File> reader;  ///< The successor; null where it is not open.
-  std::uint64_t kept_back = 0;         ///< Drafts that are quarantined or held: not published.
+  std::uint64_t kept_back = 0;         ///< Drafts that are kept back.
   std::uint64_t removed = 0;           ///< Others that remove a chunk.
   std::uint64_t live_bytes = 0;        ///< In the successor, of drafts.
   std::uint64_t dead_bytes = 0;        ///< In the successor, of drafts that were written again.

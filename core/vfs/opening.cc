@@ -35,9 +35,11 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
   if (chunk.bytes && chunk.bytes->file != nullptr) {
     const bool near = chunk.is_draft || chunk.bytes->file->descriptor() >= 0;
-    if (near) read_ahead_.opened(*chunk.bytes);
-    if (!near)
+    if (near) {
+      read_ahead_.opened(*chunk.bytes);
+    } else {
       far_ahead_.opened(*target.state->shown.reader, target.part.coordinates, *chunk.bytes);
+    }
   }
   ZARRFS_TRY(const auto file, open_chunk(target, chunk));
   file->remember(entries_.of(node, statuses_.of_chunk(*target.state, target.part, chunk)));

@@ -235,10 +235,9 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   if (file.kind() == StagedFile::Kind::kDocument) {
     ZARRFS_CHECK(
         parts_.editor.write(file.directory, base_name(file.path), bytes, std::move(alone)));
-    file.submitted();
-    return {};
+  } else {
+    ZARRFS_CHECK(put_chunk(file, bytes));
   }
-  ZARRFS_CHECK(put_chunk(file, bytes));
   file.submitted();
   return {};
 }

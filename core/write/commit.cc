@@ -33,7 +33,7 @@ Drafts publishable(const DirtyShard& shard) {
   const std::lock_guard lock(shard.state_mutex);
   Drafts drafts;
   for (const auto& [number, draft] : shard.drafts) {
-    if (!draft.quarantined && !draft.held) drafts.emplace(number, draft);
+    if (!draft.kept_back()) drafts.emplace(number, draft);
   }
   return drafts;
 }

@@ -156,4 +156,8 @@ std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cel
   return number;
 }
 
+std::uint64_t count_of(const Layout& layout, std::span<const std::uint64_t> cell) {
+  return checked_product(level_entries(layout, cell)).value_or(0);
+}
+
 }  // namespace zarrfs

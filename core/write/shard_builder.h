@@ -36,5 +36,7 @@ std::vector<std::uint64_t> entries_of(const Layout& layout, std::span<const std:
                                       std::uint64_t number);
 std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cell,
                         std::span<const std::uint64_t> entries);
+/// How many such numbers there are; 0 where 64 bits do not hold it.
+std::uint64_t count_of(const Layout& layout, std::span<const std::uint64_t> cell);
 
 }  // namespace zarrfs

@@ -266,8 +266,7 @@ void add_writing(std::vector<MountOption>& table) {
                                     std::uint64_t bytes) { writing(s).most_unpublished = bytes; })},
        {"conflicts", alternatives(conflicts), "last",
         "at a server, of a chunk that two mounts wrote, last: the one put last counts; fail: the "
-        "one "
-        "put first, the other is kept in its spool, and EBUSY",
+        "one put first, the other is kept in its spool, and EBUSY",
         Group::kWriting,
         word_setter(conflicts,
                     [](MountSettings& s, bool hold) { writing(s).hold_conflicts = hold; })},

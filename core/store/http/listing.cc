@@ -104,11 +104,15 @@ class ListingReader final : public Reader {
     if (!path.starts_with(kRoot)) return;
     const std::string_view name = std::string_view(path).substr(kRoot.size());
     if (name == "EncodingType") encoded = text == "url";
-    if (name == "IsTruncated") page.truncated = text == "true";
+    if (name == "IsTruncated") {
+      page.truncated = text == "true";
+      told = true;
+    }
     if (name == "NextContinuationToken") page.continuation = text;
-    if (name == "IsTruncated") told = true;
-    if (name == "CommonPrefixes/Prefix") page.prefixes.push_back(text);
-    if (name == "CommonPrefixes/Prefix") prefixed = true;
+    if (name == "CommonPrefixes/Prefix") {
+      page.prefixes.push_back(text);
+      prefixed = true;
+    }
     close(name, text);
     if (page.objects.empty()) return;
     ListedObject& object = page.objects.back();

@@ -1,6 +1,6 @@
 """Converts an array with zarr-python 3 or TensorStore and prints the seconds, without the program's start.
 
-    convert_array.py zarr|tensorstore SOURCE TARGET [Z Y X]     (the shape of shards; a file for each chunk if not given)
+    convert_array.py zarr|tensorstore SOURCE TARGET [ZxYxX]     (the shape of shards; a file for each chunk if not given)
 """
 import itertools
 import json
@@ -8,8 +8,8 @@ import os
 import sys
 import time
 
-program, source, target, *lengths = sys.argv[1:]
-shards = tuple(map(int, lengths)) or None
+program, source, target, *shape = sys.argv[1:]
+shards = tuple(map(int, shape[0].split("x"))) if shape else None
 if program == "zarr":
     import zarr
     from zarr.codecs import ZstdCodec

@@ -18,7 +18,7 @@ def core(bench):
     answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout)
     table = Table("Processor time:", ["function", "a call", "an item"])
     for one in answer["benchmarks"]:
-        if one["aggregate_name"] == "median":
+        if one.get("aggregate_name", "median") == "median":
             each = spell_nanoseconds(1 / one["items_per_second"]) if "items_per_second" in one else ""
             table.add(one["run_name"], spell_nanoseconds(one["cpu_time"] * UNITS[one["time_unit"]]), each)
     return [table]

@@ -1,10 +1,12 @@
 """Whole arrays, by programs that know nothing of sharding through the mount, beside the same array unsharded on disk, and
 beside programs that read the shards themselves."""
+import itertools
 import json
 import os
 import subprocess
 
 from bench import HERE
+from chunk_rows import mounts_of
 from measure import Table, alternate, drop_caches, median, ratio
 
 SYSTEM = "/usr/bin/python3"
@@ -55,11 +57,12 @@ def arrays(bench):
             return seconds
         return once
 
+    mounts = mounts_of(bench)
     sides = {}
     for name, (python, program, profile) in through.items():
         sides["native", name] = two(python, program, native)
-        sides["immutable", name] = mounted(python, program, bench.mount(store, f"ro,immutable,profile={profile}"))
-        sides["default", name] = mounted(python, program, bench.mount(store, f"ro,profile={profile}"))
+        for mount, options in mounts.items():
+            sides[mount, name] = mounted(python, program, bench.mount(store, f"{options},profile={profile}"))
     for name, program in direct.items():
         sides["direct", name] = two(bench.python("zarr3"), program, store)
     seconds = alternate(sides, bench.rounds)
@@ -69,14 +72,14 @@ def arrays(bench):
                           ["program", "mount", "native, cold", "cold", "native, cached", "first", "again"])
     for name in through:
         cold, cached = of[("native", name), "cold"], of[("native", name), "cached"]
-        for mount in ("immutable", "default"):
+        for mount in mounts:
             beside_native.add(name, mount, median(cold), ratio(of[(mount, name), "cold"], cold), median(cached),
                               ratio(of[(mount, name), "first"], cached), ratio(of[(mount, name), "again"], cached))
-    beside_direct = Table("Time through the mount (immutable) / time of a program that reads the shards itself:",
-                          ["through the mount", "reads the shards", "direct, cold", "cold", "direct, cached", "first", "again"])
+    beside_direct = Table("Time through an immutable mount / time of a program that reads the shards itself:",
+                          ["through the mount", "mount", "reads the shards", "direct, cold", "cold", "direct, cached", "first", "again"])
     for name in through:
-        for other in direct:
+        for other, mount in itertools.product(direct, filter(lambda mount: mount.startswith("immutable"), mounts)):
             cold, cached = of[("direct", other), "cold"], of[("direct", other), "cached"]
-            beside_direct.add(name, other, median(cold), ratio(of[("immutable", name), "cold"], cold), median(cached),
-                              ratio(of[("immutable", name), "first"], cached), ratio(of[("immutable", name), "again"], cached))
+            beside_direct.add(name, mount, other, median(cold), ratio(of[(mount, name), "cold"], cold), median(cached),
+                              ratio(of[(mount, name), "first"], cached), ratio(of[(mount, name), "again"], cached))
     return [beside_native, beside_direct]

@@ -33,6 +33,12 @@ class Bench:
         """{way: the mount option for it} of those that are asked for and offered."""
         return chosen(self.asked_transports)
 
+    def by_transport(self, mounts):
+        """{name: mount options}, with the transport in the name where there is more than one."""
+        if len(self.transports) == 1:
+            return {name: f"{options},{option}" for name, options in mounts.items() for option in self.transports.values()}
+        return {f"{name}, {way}": f"{options},{option}" for name, options in mounts.items() for way, option in self.transports.items()}
+
     def say(self, text):
         print(text, file=sys.stderr, flush=True)
 
@@ -115,7 +121,8 @@ def parse(description, groups):
     parser.add_argument("--short", action="store_true", help="less data and fewer cases")
     parser.add_argument("--rounds", type=int, default=5, help="how often each side is measured")
     parser.add_argument("--transports", default=TRANSPORTS, metavar="off,on",
-                        help="values of the mount option io_uring= for floor and chunks, in turn; both, where the kernel offers it, if not given")
+                        help="values of the mount option io_uring= for floor, chunks and what lists names, in turn; both, where the kernel offers it, "
+                             "if not given")
     parser.add_argument("--scratch", metavar="DIR", help="where data and mounts are made, some GB; the temporary directory if not given")
     parser.add_argument("--write", metavar="FILE", help="a document whose sections are replaced by the tables")
     return parser.parse_args()

@@ -50,15 +50,8 @@ def pick(seconds, side, state):
     return [one[state] for one in seconds[side]]
 
 
-def mounts_of(bench):
-    """{name: mount options}, with the transport in the name where there is more than one."""
-    if len(bench.transports) == 1:
-        return {name: f"{options},{option}" for name, options in MOUNTS.items() for option in bench.transports.values()}
-    return {f"{name}, {way}": f"{options},{option}" for name, options in MOUNTS.items() for way, option in bench.transports.items()}
-
-
 def chunks(bench):
-    mounts = mounts_of(bench)
+    mounts = bench.by_transport(MOUNTS)
     header = ["chunk", "walk", "readers", "native, a chunk", *(f"mount ({name}) / native" for name in mounts)]
     tables = {"cold": Table("Everything cold:", header),
               "first": Table("Native files and shards in the page cache, never read through the mount:", header),

@@ -1,5 +1,4 @@
-"""Names: `find` and `ls -l` over many chunks, and stats of them."""
-import os
+"""Names: what lists many chunks, as `find`, `ls -l`, `du` and `tar` do, and stats of them."""
 import random
 import subprocess
 import time
@@ -10,18 +9,8 @@ from measure import Table, alternate, drop_caches, median, ratio
 MILLION = Grid((2, 2, 1), (64, 64, 64), (1, 1, 1))  # 1,048,576 chunks of one byte
 GRID = Grid((2, 2, 1), (32, 32, 16), (1, 1, 1))     # 65,536
 SMALL = Grid((2, 2, 1), (16, 16, 16), (1, 1, 1))    # 16,384
+FEW = Grid((1, 1, 1), (16, 16, 16), (1, 1, 1))      # 4,096
 SEPARATORS = {"flat": ".", "nested": "/"}
-
-
-def write_empty(directory, separator, grid):
-    """Empty files: a native directory is no slower for them than for chunks."""
-    names = grid.names(separator)
-    for parent in {os.path.dirname(name) for name in names}:
-        os.makedirs(os.path.join(directory, parent), exist_ok=True)
-    top = os.open(directory, os.O_RDONLY)
-    for name in names:
-        os.close(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=top))
-    os.close(top)
 
 
 def elapsed(command):
@@ -31,21 +20,27 @@ def elapsed(command):
 
 
 def native(bench, keys, grid):
-    return bench.make(f"native-{keys}-{grid.count}", lambda path: write_empty(path, SEPARATORS[keys], grid))
+    return bench.make(f"native-{keys}-{grid.count}", lambda path: grid.write_native(path, SEPARATORS[keys]))
 
 
 def store_of(bench, grid):
     return bench.make(f"store-{grid.count}", grid.write_sharded)
 
 
-def mount_of(bench, keys, grid):
-    return bench.mount(store_of(bench, grid), f"ro,immutable,separator={SEPARATORS[keys]}")
+def mounts_of(bench, keys, grid, mounts):
+    """{name: mount} of {name: options}, by each transport."""
+    return {name: bench.mount(store_of(bench, grid), f"{options},separator={SEPARATORS[keys]}")
+            for name, options in bench.by_transport(mounts).items()}
 
 
+IMMUTABLE = {"mount": "ro,immutable"}
 COMMANDS = {
     "find -type f": lambda point: ["find", point, "-type", "f"],
     "find -type f -size +9k": lambda point: ["find", point, "-type", "f", "-size", "+9k"],
     "ls -lRU": lambda point: ["ls", "-lRU", point],
+    "du -s --apparent-size": lambda point: ["du", "-s", "--apparent-size", point],
+    # Not straight to /dev/null: tar reads no files then.
+    "tar c": lambda point: ["bash", "-o", "pipefail", "-c", 'tar cf - -C "$1" . | cat', "bash", point],
 }
 
 
@@ -55,20 +50,19 @@ def listings(bench):
 
 def million(bench):
     """As `listings`, with 16 times as many names: takes long."""
-    tables = list_all(bench, SMALL if bench.short else MILLION)
-    bench.forget(*(name for name in bench.made if name.endswith(f"-{MILLION.count}")))
-    return tables
+    return list_all(bench, SMALL if bench.short else MILLION)
 
 
 def list_all(bench, grid):
-    table = Table(f"{grid.count:,} chunk files:", ["keys", "command", "native, cold", "mount / native, cold", "native, again",
-                                                  "mount / native, again"])
+    names = list(bench.by_transport(IMMUTABLE))
+    table = Table(f"{grid.count:,} chunk files:", ["keys", "command", "native, cold", *(f"{name} / native, cold" for name in names),
+                                                  "native, again", *(f"{name} / native, again" for name in names)])
     for keys in SEPARATORS:
-        directory, mount = native(bench, keys, grid), mount_of(bench, keys, grid)
-        for name, command in COMMANDS.items():
-            bench.say(f"  {keys}, {name}")
+        directory, mounts = native(bench, keys, grid), mounts_of(bench, keys, grid, IMMUTABLE)
+        for what, command in COMMANDS.items():
+            bench.say(f"  {keys}, {what}")
 
-            def through_mount(command=command, mount=mount):
+            def through(mount, command=command):
                 mount.again()
                 drop_caches(mount.store)
                 seconds = {"cold": elapsed(command(mount.point))}
@@ -82,28 +76,34 @@ def list_all(bench, grid):
                 seconds["again"] = elapsed(command(directory))
                 return seconds
 
-            seconds = alternate({"native": directly, "mount": through_mount}, bench.rounds)
+            sides = {name: lambda mount=mount: through(mount) for name, mount in mounts.items()}
+            seconds = alternate({"native": directly, **sides}, bench.rounds)
             cells = []
             for state in ("cold", "again"):
                 base = [one[state] for one in seconds["native"]]
-                cells += [median(base), ratio([one[state] for one in seconds["mount"]], base)]
-            table.add(keys, name, *cells)
+                cells += [median(base), *(ratio([one[state] for one in seconds[name]], base) for name in names)]
+            table.add(keys, what, *cells)
+        if grid is MILLION:
+            bench.forget(f"native-{keys}-{grid.count}")
     return [table]
 
 
 def stats(bench):
     """Stats of random names, as readers ask whether a chunk exists."""
     grid = SMALL if bench.short else GRID
+    ways = list(bench.by_transport(IMMUTABLE))
+    rest = [way.removeprefix("mount") for way in ways]
     table = Table(f"stat of random names among {grid.count:,}:",
-                  ["keys", "threads", "native, cold", "mount / native, cold", "native, cached", "first / native", "again / native"])
+                  ["keys", "threads", "native, cold", *(f"{way} / native, cold" for way in ways), "native, cached",
+                   *(f"first{way} / native" for way in rest), *(f"again{way} / native" for way in rest)])
     for keys, separator in SEPARATORS.items():
-        directory, mount = native(bench, keys, grid), mount_of(bench, keys, grid)
+        directory, mounts = native(bench, keys, grid), mounts_of(bench, keys, grid, IMMUTABLE)
         names = random.Random(3).sample(grid.names(separator), min(grid.count, 100000))
         listed = bench.names("stats-" + keys, names)
         for threads in (1, 4):
             bench.say(f"  {keys}, {threads} threads")
 
-            def through_mount(mount=mount, listed=listed, threads=threads):
+            def through(mount, listed=listed, threads=threads):
                 mount.again()
                 drop_caches(mount.store)
                 seconds = {"cold": bench.read(mount.point, listed, threads, "stat")}
@@ -119,9 +119,49 @@ def stats(bench):
                 seconds["cached"] = bench.read(directory, listed, threads, "stat")
                 return seconds
 
-            seconds = alternate({"native": directly, "mount": through_mount}, bench.rounds)
+            sides = {way: lambda mount=mount: through(mount) for way, mount in mounts.items()}
+            seconds = alternate({"native": directly, **sides}, bench.rounds)
             cold, cached = ([one[state] for one in seconds["native"]] for state in ("cold", "cached"))
-            of_mount = {state: [one[state] for one in seconds["mount"]] for state in ("cold", "first", "again")}
-            table.add(keys, threads, median(cold, len(names)), ratio(of_mount["cold"], cold), median(cached, len(names)),
-                      ratio(of_mount["first"], cached), ratio(of_mount["again"], cached))
+
+            def ratios(state, base, seconds=seconds):
+                return [ratio([one[state] for one in seconds[way]], base) for way in ways]
+
+            table.add(keys, threads, median(cold, len(names)), *ratios("cold", cold), median(cached, len(names)),
+                      *ratios("first", cached), *ratios("again", cached))
+    return [table]
+
+
+PAUSE = 1.3  # seconds: longer than the kernel keeps what may change and is not watched
+SECOND_PASSES = {"ro": "ro", "ro,watch=off": "ro,watch=off", "ro,immutable": "ro,immutable"}
+
+
+def watched(bench):
+    """Second passes, where the store is watched, where it is not, and where it never changes."""
+    names = list(bench.by_transport(SECOND_PASSES))
+    table = Table(f"{FEW.count:,} chunks, second pass, with a pause of {PAUSE} s before each; each time is that of a name:",
+                  ["keys", "what", "native", *names])
+    for keys, separator in SEPARATORS.items():
+        directory, mounts = native(bench, keys, FEW), mounts_of(bench, keys, FEW, SECOND_PASSES)
+        listed = bench.names("watched-" + keys, FEW.names(separator))
+        passes = {"stat of each name": lambda folder, listed=listed: bench.read(folder, listed, 1, "stat")}
+        for what in ("find -type f -size +9k", "find -type f"):
+            passes[what] = lambda folder, what=what: elapsed(COMMANDS[what](folder))
+        for what, once in passes.items():
+            bench.say(f"  {keys}, {what}")
+
+            def second(folder, once=once):
+                for _ in range(2):
+                    time.sleep(PAUSE)
+                    seconds = once(folder)
+                return seconds
+
+            def through(mount, second=second):
+                mount.again()
+                seconds = second(mount.point)
+                mount.down()
+                return seconds
+
+            sides = {name: lambda mount=mount: through(mount) for name, mount in mounts.items()}
+            seconds = alternate({"native": lambda directory=directory: second(directory), **sides}, bench.rounds)
+            table.add(keys, what, *(median(seconds[side], FEW.count) for side in ("native", *names)))
     return [table]

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from bench import HERE
-from chunk_rows import mounts_of
+from chunk_rows import MOUNTS
 from measure import Table, alternate, drop_caches, median, ratio
 
 SYSTEM = "/usr/bin/python3"
@@ -57,7 +57,7 @@ def arrays(bench):
             return seconds
         return once
 
-    mounts = mounts_of(bench)
+    mounts = bench.by_transport(MOUNTS)
     sides = {}
     for name, (python, program, profile) in through.items():
         sides["native", name] = two(python, program, native)

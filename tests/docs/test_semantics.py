@@ -5,10 +5,11 @@ import re
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PARAGRAPHS = []
+PAGES = {}
 for page in ("semantics.md", "security.md", "administration.md"):
     with open(os.path.join(ROOT, "docs", page)) as text:
-        PARAGRAPHS += [one.strip() for one in text.read().split("\n\n") if one.startswith("**")]
+        PAGES[page] = text.read()
+PARAGRAPHS = [one.strip() for text in PAGES.values() for one in text.split("\n\n") if one.startswith("**")]
 
 
 def exists(file, name):
@@ -28,10 +29,15 @@ def test_there_are_paragraphs():
 
 
 @pytest.mark.parametrize("paragraph", PARAGRAPHS, ids=[re.sub(r"[^\w ]", "", one.split("**")[1])[:40] for one in PARAGRAPHS])
-def test_a_paragraph_names_tests_that_exist(paragraph):
+def test_a_paragraph_names_tests(paragraph):
     named = re.findall(r"`(tests/[^`\s]+)::([^`\s]+)`", paragraph)
     assert named, "no test is named: `FILE::TEST`"
     assert not re.findall(r"`tests/[^`:]*`", paragraph), "a folder or file is no test"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tests_that_a_page_names_exist(page):
+    named = re.findall(r"`(tests/[^`\s]+)::([^`\s]+)`", PAGES[page])
     missing = [f"{file}::{name}" for file, name in named if not exists(file, name)]
     assert not missing, f"no such tests: {missing}"
 

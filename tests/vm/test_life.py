@@ -14,7 +14,7 @@ from conftest import MOUNTED
 
 ROOT = os.path.dirname(os.path.dirname(MOUNTED))
 DAEMON = os.environ["ZARRFS_DAEMON"]
-LOAD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "load.py")
+LOAD, CHANGE = (os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("load.py", "change.py"))
 GONE = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO, errno.ENOENT}
 PATIENCE = 60  # the machine may be an emulated one
 TRANSPORTS = ("io_uring", "device")
@@ -33,14 +33,14 @@ def run(*command, **more):
 
 
 class Mount:
-    def __init__(self, folder, transport, options="ro", prefix=()):
+    def __init__(self, folder, transport, options="ro,timeout=0"):
         self.path, self.log, self.transport = str(folder / "mnt"), str(folder / "log"), transport
         os.makedirs(self.path, exist_ok=True)
         store = folder / "store"
         if not store.exists():
             shutil.copytree(os.path.join(ROOT, "examples", "brain.ome.zarr"), store)
         use = {"io_uring": "on", "device": "off"}[transport]
-        done = run(*prefix, DAEMON, "mount", str(store), self.path, "-o", f"{options},timeout=0,io_uring={use},log={self.log}")
+        done = run(DAEMON, "mount", str(store), self.path, "-o", f"{options},io_uring={use},log={self.log}")
         assert done.returncode == 0, done.stderr
         self.process = int(os.getxattr(self.path, "user.zarrfs.process"))
         self.connection = f"/sys/fs/fuse/connections/{os.stat(self.path).st_dev & 0xff}"
@@ -52,9 +52,12 @@ class Mount:
         assert readers.stdout.readline() == "begun\n"
         return readers
 
-    def requests(self, transport):
+    def count(self, number):
         done = run(DAEMON, "stats", self.path)
-        return next(int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(f"requests_by_{transport} "))
+        return next(int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(f"{number} "))
+
+    def requests(self, transport):
+        return self.count(f"requests_by_{transport}")
 
     def is_gone(self):
         return not os.path.exists(f"/proc/{self.process}")
@@ -217,6 +220,52 @@ def test_processor_goes_and_comes(mount):
         switch.write_text("1")
     assert outcome(readers) == 0
     assert outcome(mount.load(count=10)) == 0
+
+
+@pytest.fixture(params=TRANSPORTS)
+def changing(request, tmp_path):
+    """A mount whose store is watched, with readers and a program that replaces its shards: the daemon calls names back while it is asked."""
+    mount = Mount(tmp_path, request.param, "ro")
+    changes = subprocess.Popen([sys.executable, CHANGE, str(tmp_path / "store")], stdout=subprocess.PIPE, text=True)
+    assert changes.stdout.readline() == "begun\n"
+    yield mount
+    changes.kill()
+    changes.wait(PATIENCE)
+    run("umount", "-l", mount.path)
+    within(mount.is_gone)
+    assert run("sync").returncode == 0
+
+
+def stats_of_all(mount):
+    """A program that asks for the status of every chunk by its name, for ever, and so has them lent."""
+    script = f"names=$(find {mount.path}/0 {mount.path}/1 -type f -name '*[0-9]'); while :; do stat $names; done"
+    return subprocess.Popen(["sh", "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+WAYS = {"kill": lambda mount: os.kill(mount.process, signal.SIGKILL), "abort": abort, "terminate": lambda mount: os.kill(mount.process, signal.SIGTERM),
+        "stop and kill": lambda mount: [os.kill(mount.process, which) for which in (signal.SIGSTOP, signal.SIGKILL)]}
+
+
+def test_names_are_called_back_under_load(changing):
+    asking = stats_of_all(changing)
+    time.sleep(1)
+    before = changing.count("requests.lookup") + changing.count("requests.getattr")
+    time.sleep(5)
+    assert changing.count("requests.lookup") + changing.count("requests.getattr") > before + 100  # lent, they would cost none
+    os.killpg(asking.pid, signal.SIGKILL)
+    asking.wait(PATIENCE)
+    assert outcome(changing.load(count=5)) in {0, errno.ESTALE}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_end_while_names_are_called_back(changing, way):
+    asking, readers = stats_of_all(changing), changing.load()
+    time.sleep(1)
+    WAYS[way](changing)
+    within(changing.is_gone)
+    os.killpg(asking.pid, signal.SIGKILL)
+    asking.wait(PATIENCE)
+    assert outcome(readers) in GONE | {errno.ESTALE}
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

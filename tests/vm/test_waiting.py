@@ -44,7 +44,7 @@ print(waiting, took)
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_documents_that_wait_leave_their_processor_served(transport, tmp_path):
-    mount = Mount(tmp_path, transport, "rw,threads=1")
+    mount = Mount(tmp_path, transport, "rw,timeout=0,threads=1")
     command = ["taskset", "-c", "0", sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, cwd=mount.path, capture_output=True, text=True, timeout=5 * PATIENCE)
     assert done.returncode == 0, done.stderr

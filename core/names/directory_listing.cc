@@ -31,6 +31,18 @@ Result<void> DirectoryListing::list_names_only(const Sink& sink) {
   return {};
 }
 
+std::optional<std::uint64_t> DirectoryListing::serial() {
+  return parts_.serial_of(directory_, [this] { return is_sound(); });
+}
+
+bool DirectoryListing::is_sound() {
+  const auto document = parts_.shared.store->status(join_path(state_.path, kStoredDocument));
+  if (!document || !*document || identity_of(**document) != state_.node.document) return false;
+  const auto others = names(true);
+  return others && std::all_of((*others)->begin(), (*others)->end(),
+                               [](const Entry& entry) { return entry.kind == EntryKind::kFile; });
+}
+
 bool DirectoryListing::list_documents(std::uint64_t offset, const Sink& sink) const {
   const std::vector<std::string> names = documents_.names(state_);
   for (std::uint64_t at = offset; at < names.size(); ++at) {

@@ -23,6 +23,7 @@ class DirectoryListing : public OpenDirectory {
         state_(*directory_.state) {}
 
   Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override;
+  std::optional<std::uint64_t> serial() override;
   /// All but chunks and directories of chunks.
   Result<void> list_names_only(const std::function<bool(const Listed&)>& sink);
 
@@ -37,6 +38,9 @@ class DirectoryListing : public OpenDirectory {
   /// The names of the store's directory as they were when this listing started, sorted.
   Result<Names> names(bool afresh);
   [[nodiscard]] std::string stored_directory() const;
+  /// Whether the array is what it was taken for, and nothing is listed that is told by more than
+  /// its name and those of chunks.
+  bool is_sound();
   /// Adds temporary files, and directories of chunks that were made and are still empty.
   void add_written(std::vector<Entry>& entries) const;
   [[nodiscard]] std::vector<std::string> made_and_empty() const;

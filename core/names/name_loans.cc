@@ -175,14 +175,25 @@ void NameLoans::take_all() {
   rest();  // Who reserved a place now would soon find its directory watched no longer.
   std::vector<Loan> taken;
   take_below("", taken);
-  watch_->clear();
+  {
+    const ListingWatch::Taking taking(listings_);
+    watch_->clear();
+    listings_.changed("");
+  }
   recall(std::move(taken));
+}
+
+std::vector<std::string> NameLoans::changes() {
+  const ListingWatch::Taking taking(listings_);
+  std::vector<std::string> changed = watch_->take();
+  for (const std::string& path : changed) listings_.changed(path);
+  return changed;
 }
 
 void NameLoans::take_changes() {
   std::this_thread::sleep_for(kGather);
   std::vector<Loan> taken;
-  for (const std::string& path : watch_->take()) {
+  for (const std::string& path : changes()) {
     if (path.empty()) rest();
     const bool document = base_name(path) == kStoredDocument;
     take_below(document ? parent_path(path) : path, taken);

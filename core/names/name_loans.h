@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/base/fd.h"
+#include "core/names/listing_watch.h"
 #include "core/nodes/node_state.h"
 #include "core/store/store_watch.h"
 
@@ -45,7 +46,8 @@ class NameLoans {
     std::uint64_t serial = 0;
   };
 
-  NameLoans() = default;
+  /// `listings` is told of each change, and outlives this.
+  explicit NameLoans(ListingWatch& listings) : listings_(listings) {}
   ~NameLoans() { end(); }
   NameLoans(const NameLoans&) = delete;
   NameLoans& operator=(const NameLoans&) = delete;
@@ -89,6 +91,7 @@ class NameLoans {
 
   // The thread's.
   void work();
+  std::vector<std::string> changes();
   void take_changes();
   void take_all();
   void take_below(const std::string& path, std::vector<Loan>& taken);
@@ -96,6 +99,7 @@ class NameLoans {
   void recall_now(const std::vector<Loan>& taken) const;
   [[nodiscard]] int pause_in_ms() const;
 
+  ListingWatch& listings_;
   std::shared_ptr<StoreWatch> watch_;  ///< Null: nothing is lent.
   Recall recall_;
   std::thread thread_;

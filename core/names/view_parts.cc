@@ -14,9 +14,17 @@ ViewParts::ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, P
       chunk_writer(shared),
       editor(shared, nodes, consolidation, overlay) {}
 
+bool ViewParts::all_is_stored() const {
+  return !writable() || (staged.empty() && shared.writes->clean());
+}
+
 std::optional<NameLoans::Offer> ViewParts::offer(const ArrayView& array, const Coordinates& chunk) {
-  const bool written = writable() && (!staged.empty() || !shared.writes->clean());
-  return written ? std::nullopt : loans.offer(array, chunk);
+  return all_is_stored() ? loans.offer(array, chunk) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ViewParts::serial_of(const Directory& directory,
+                                                  const std::function<bool()>& is_sound) {
+  return all_is_stored() ? listings.serial_of(directory, is_sound) : std::nullopt;
 }
 
 SharedCreation ViewParts::shared_creation() {

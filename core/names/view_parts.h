@@ -30,7 +30,8 @@ struct ViewParts {
   Consolidation consolidation;
   ChunkFinder chunks;
   InodeTable table;
-  NameLoans loans;
+  ListingWatch listings;
+  NameLoans loans{listings};
   // Writing:
   StagedTable staged;
   MountOverlay overlay;
@@ -40,8 +41,13 @@ struct ViewParts {
   MetadataEditor editor;
 
   [[nodiscard]] bool writable() const { return shared.writes != nullptr; }
+  /// Whether nothing that was written is still to be put into its shard.
+  [[nodiscard]] bool all_is_stored() const;
   /// See NameLoans. While something that was written is not in its shards, nothing is lent.
   std::optional<NameLoans::Offer> offer(const ArrayView& array, const Coordinates& chunk);
+  /// See ListingWatch. While something that was written is not in its shards, no listing has one.
+  std::optional<std::uint64_t> serial_of(const Directory& directory,
+                                         const std::function<bool()>& is_sound);
   /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
   SharedCreation shared_creation();
   /// For who is going to write a document in the directory at `path`. Taken before the mutex of any

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -49,16 +50,22 @@ Fd find_straight(const Fd& root, const std::string& path, int flags) {
   return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), name, &how, sizeof how)));
 }
 
+bool is_plain(const Fd& file) {
+  struct stat status {};
+  return file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_nlink == 1;
+}
+
 std::string child_of(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
+
+}  // namespace
 
 bool lies_in(const std::string& path, const std::string& directory) {
   return directory.empty() || path == directory ||
          (path.starts_with(directory) && path[directory.size()] == '/');
 }
-
-}  // namespace
 
 Result<std::shared_ptr<StoreWatch>> StoreWatch::of(const std::string& root, std::size_t most) {
   Fd place(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -77,36 +84,52 @@ std::size_t StoreWatch::directories() const {
 }
 
 bool StoreWatch::watch(const std::string& directory) {
-  const std::lock_guard lock(mutex_);
-  if (watched_.contains(directory)) return true;
-  // From the root down: who is above tells when what was opened is replaced.
-  if (!watch_one("")) return false;
-  for (std::size_t end = directory.find('/'); end != std::string::npos;
-       end = directory.find('/', end + 1)) {
-    if (!watch_one(directory.substr(0, end))) return false;
-  }
-  return watch_one(directory);
+  return watch_down_to(directory) == Watched::kYes;
 }
 
-bool StoreWatch::watch_one(const std::string& directory) {
-  if (watched_.contains(directory)) return true;
-  if (watched_.size() >= most_) return false;
+bool StoreWatch::watch_what_is_there(const std::string& directory) {
+  return watch_down_to(directory) != Watched::kNo;
+}
+
+StoreWatch::Watched StoreWatch::watch_down_to(const std::string& directory) {
+  const std::lock_guard lock(mutex_);
+  if (watched_.contains(directory)) return Watched::kYes;
+  // From the root down: who is above tells when what was opened is replaced, or comes.
+  Watched watched = watch_one("");
+  for (std::size_t end = directory.find('/'); end != std::string::npos && watched == Watched::kYes;
+       end = directory.find('/', end + 1)) {
+    watched = watch_one(directory.substr(0, end));
+  }
+  return watched == Watched::kYes ? watch_one(directory) : watched;
+}
+
+StoreWatch::Watched StoreWatch::watch_one(const std::string& directory) {
+  if (watched_.contains(directory)) return Watched::kYes;
+  if (watched_.size() >= most_) return Watched::kNo;
   const Fd place = find_straight(root_, directory, O_DIRECTORY);
-  if (!place.valid() || !is_of_this_machine(place)) return false;
+  if (!place.valid() && errno == ENOENT && !directory.empty()) return Watched::kAbsent;
+  if (!place.valid() || !is_of_this_machine(place)) return Watched::kNo;
   const std::string itself = "/proc/self/fd/" + std::to_string(place.get());
   const int mark = ::inotify_add_watch(events_.get(), itself.c_str(),
                                        kWhatCounts | IN_ONLYDIR | IN_MASK_CREATE | IN_EXCL_UNLINK);
-  if (mark < 0) return false;
+  if (mark < 0) return Watched::kNo;
   watched_.emplace(directory, mark);
   by_mark_.emplace(mark, directory);
-  return true;
+  return Watched::kYes;
 }
 
 bool StoreWatch::holds_plain(const std::string& path) const {
+  return is_plain(find_straight(root_, path, O_NOFOLLOW));
+}
+
+bool StoreWatch::holds_plain_or_nothing(const std::string& path) const {
   const Fd file = find_straight(root_, path, O_NOFOLLOW);
-  struct stat status {};
-  return file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         status.st_nlink == 1;
+  return file.valid() ? is_plain(file) : errno == ENOENT;
+}
+
+bool StoreWatch::has_news() const {
+  int waiting = 0;
+  return ::ioctl(events_.get(), FIONREAD, &waiting) != 0 || waiting > 0;
 }
 
 void StoreWatch::drop(const std::string& directory) {

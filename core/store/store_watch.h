@@ -2,8 +2,8 @@
 // by names in a watched directory and in those above it; not writes through a shared mapping, by
 // another hard link's name, or of another machine, so only file systems of one machine are watched.
 //
-// watch() and holds_plain() may be called by several threads at once, with one that waits and
-// calls take().
+// All but take() and clear() may be called by several threads at once, with one that waits and
+// calls these.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,9 @@
 
 namespace zarrfs {
 
+/// Whether the path is the directory's, or of something below it; "" is above all.
+bool lies_in(const std::string& path, const std::string& directory);
+
 class StoreWatch {
  public:
   static constexpr std::size_t kMostDirectories = 4096;
@@ -31,8 +34,14 @@ class StoreWatch {
   /// Whether from now on each change in `directory`, and in those above it, is told. No symbolic
   /// link may lead there.
   bool watch(const std::string& directory);
+  /// The same where it, or some of those above it, may be absent: that one comes is told then.
+  bool watch_what_is_there(const std::string& directory);
   /// Whether a plain file of one name stands at `path`.
   [[nodiscard]] bool holds_plain(const std::string& path) const;
+  /// Whether that stands there, or nothing.
+  [[nodiscard]] bool holds_plain_or_nothing(const std::string& path) const;
+  /// Whether take() has something: all changes were taken that were done before, if not.
+  [[nodiscard]] bool has_news() const;
   /// What changed since the last call: paths, each with all that lies below it; "" is everything,
   /// also where more happened than could be told. Never waits. A directory that is another one now
   /// is watched no longer.
@@ -43,11 +52,15 @@ class StoreWatch {
   [[nodiscard]] int descriptor() const { return events_.get(); }
   [[nodiscard]] std::size_t directories() const;
   [[nodiscard]] bool full() const { return directories() >= most_; }
+  [[nodiscard]] bool half_full() const { return directories() >= most_ / 2; }
 
  private:
   StoreWatch(Fd root, Fd events, std::size_t most)
       : root_(std::move(root)), events_(std::move(events)), most_(most) {}
-  bool watch_one(const std::string& directory);
+  enum class Watched { kYes, kAbsent, kNo };
+  /// Those above it first, down to the first one that is absent or cannot be watched.
+  Watched watch_down_to(const std::string& directory);
+  Watched watch_one(const std::string& directory);
   void drop(const std::string& directory);
   /// The path that the event is about; nothing of it where its directory is watched no longer.
   void note(int watched, std::uint32_t what, const char* name, std::vector<std::string>& changed);

@@ -40,48 +40,61 @@ void StoreView::set_front_statistics(std::function<std::string()> render_json_ob
 }
 
 Result<Created> StoreView::create(NodeId parent, std::string_view name, int flags, mode_t mode) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported_unless_waiting(creation_.create(parent, name, flags, mode), parent, name);
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported(
       parts_.shared.path_changes.look([&] { return second_looks_.open_for_writing(node, flags); }));
 }
 
 Result<InodeEntry> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported(attributes_.change(node, change, file));
 }
 
 Result<InodeEntry> StoreView::make_directory(NodeId parent, std::string_view name, mode_t mode) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   return reported(creation_.make_directory(parent, name, mode));
 }
 
 Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported(removal_.remove_file(parent, name));
 }
 
 Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported(removal_.remove_directory(parent, name));
 }
 
 Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_parent,
                                std::string_view new_name, bool replace) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported_unless_waiting(moves_.rename(parent, name, new_parent, new_name, replace),
                                  new_parent, new_name);
 }
 
 Result<InodeEntry> StoreView::link(NodeId node, NodeId new_parent, std::string_view new_name) {
+  const ListingWatch::OwnChange changing(parts_.listings);
   parts_.loans.pause();
   return reported_unless_waiting(moves_.link(node, new_parent, new_name), new_parent, new_name);
 }
 
 Result<void> StoreView::sync(NodeId node) { return reported(publishing_.sync(node)); }
+
+Result<void> StoreView::publish() {
+  const ListingWatch::OwnChange changing(parts_.listings);
+  return publishing_.publish();
+}
 
 bool StoreView::must_wait(NodeId parent, std::string_view name) {
   const auto directory = names_.directory_of(parent);

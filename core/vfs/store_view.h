@@ -39,6 +39,7 @@ class StoreView : public View {
   Result<std::string> attribute(NodeId node, const std::string& name) override;
   Result<void> lend_names(std::shared_ptr<StoreWatch> watch,
                           std::function<void(NodeId)> recall) override {
+    parts_.listings.begin(watch);
     return parts_.loans.begin(std::move(watch), std::move(recall));
   }
   void end_lending() override { parts_.loans.end(); }
@@ -59,7 +60,7 @@ class StoreView : public View {
   Result<InodeEntry> link(NodeId node, NodeId new_parent, std::string_view new_name) override;
   Result<void> sync(NodeId node) override;
   bool must_wait(NodeId parent, std::string_view name) override;
-  Result<void> publish() override { return publishing_.publish(); }
+  Result<void> publish() override;
   Result<void> close() override { return publishing_.close(); }
   std::vector<Unpublished> unpublished() override { return control_.unpublished(); }
 

@@ -104,6 +104,9 @@ class OpenDirectory {
   /// are no more.
   virtual Result<void> list(std::uint64_t offset,
                             const std::function<bool(const Listed&)>& sink) = 0;
+  /// Another number once the listing may be another; nothing where nobody would tell (see
+  /// lend_names). What is listed after the call is no older than its number.
+  virtual std::optional<std::uint64_t> serial() { return std::nullopt; }
 };
 
 /// A file made by create().
@@ -164,9 +167,9 @@ class View {
   /// kNoData where there is none of that name.
   virtual Result<std::string> attribute(NodeId node, const std::string& name) = 0;
 
-  /// From now on the kernel may keep for longer what `watch` would tell changes of, and `recall`
-  /// names each node whose attributes it has to forget. Called once, before the first request, and
-  /// end_lending before either of them goes.
+  /// From now on the kernel may keep for longer what `watch` would tell changes of, listings have
+  /// serials, and `recall` names each node whose attributes it has to forget. Called once, before
+  /// the first request, and end_lending before either of them goes.
   virtual Result<void> lend_names(std::shared_ptr<StoreWatch> /*watch*/,
                                   std::function<void(NodeId)> /*recall*/) {
     return {};

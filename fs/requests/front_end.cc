@@ -256,7 +256,14 @@ void FrontEnd::opendir(Reply& reply, NodeId node, const fuse_file_info& asked) {
   if (without_opendir_) return reply.error(ENOSYS);
   auto directory = view_.open_directory(node);
   if (!directory) return refuse(reply, directory.error());
+  KeptListings::Opened kept = kept_.open(node, (*directory)->serial(), habit_.names_suffice());
   fuse_file_info info = asked;
+  info.cache_readdir = kept.hold != nullptr;
+  info.keep_cache = kept.keep;
+  if (kept.names_only) habit_.kept(node);
+  if (kept.hold != nullptr) {
+    *directory = std::make_shared<HeldListing>(std::move(*directory), std::move(kept.hold));
+  }
   info.fh = handle_for(std::move(*directory));
   if (!reply.opened(info)) delete opened_behind<OpenDirectory>(info.fh);
 }
@@ -277,10 +284,14 @@ void FrontEnd::readdir(Reply& reply, NodeId node, std::size_t size, off_t offset
   const std::size_t most = std::min(size, kLargestRequest);
   Bytes listing;
   listing.reserve(most);
+  std::size_t names = 0;
   const auto done =
       (*directory)->list(static_cast<std::uint64_t>(offset), [&](const Listed& listed) {
-        return add_plain(reply.request(), listed, listing, most);
+        const bool fitted = add_plain(reply.request(), listed, listing, most);
+        if (fitted) ++names;
+        return fitted;
       });
+  if (names > 0) kept_.listed(node, static_cast<std::uint64_t>(offset), names);
   // What came before a fault is worth having; the next request meets the fault again.
   if (!done && listing.empty()) return refuse(reply, done.error());
   reply.buffer(listing);
@@ -294,6 +305,7 @@ bool FrontEnd::add_with_status(Plus& plus, const Listed& listed, bool files_too)
   if (needed > plus.most - before) return false;
   // A name whose status cannot be had is listed without it; asking for it by name gives the error.
   fuse_entry_param entry{};
+  bool lent = false;
   entry.attr.st_ino = listed.inode;
   entry.attr.st_mode = listed.type;
   if (!is_dot(name) && (files_too || S_ISDIR(listed.type))) {
@@ -301,11 +313,13 @@ bool FrontEnd::add_with_status(Plus& plus, const Listed& listed, bool files_too)
     if (found && *found) {
       entry = entry_of(**found);
       plus.counted.push_back(entry.ino);
+      lent = (*found)->lent.count() > 0;
     }
   }
   plus.listing.resize(before + needed);
   fuse_add_direntry_plus(plus.request, reinterpret_cast<char*>(plus.listing.data() + before),
                          needed, name.c_str(), &entry, static_cast<off_t>(listed.next));
+  if (!lent) ++plus.brief;
   return true;
 }
 
@@ -315,12 +329,13 @@ void FrontEnd::readdirplus(Reply& reply, NodeId node, std::size_t size, off_t of
   if (!directory) return refuse(reply, directory.error());
   // Behind the start the kernel asks only where the program has asked for the status of files.
   const bool files_too = offset != 0 || habit_.wants_status(node);
-  Plus plus{reply.request(), node, std::min(size, kLargestRequest), {}, {}};
+  Plus plus{reply.request(), node, std::min(size, kLargestRequest), {}, {}, 0};
   plus.listing.reserve(plus.most);
   const auto done =
       (*directory)->list(static_cast<std::uint64_t>(offset), [&](const Listed& listed) {
         return add_with_status(plus, listed, files_too);
       });
+  if (!plus.listing.empty()) kept_.listed(node, static_cast<std::uint64_t>(offset), plus.brief);
   if (!done && plus.listing.empty()) return refuse(reply, done.error());
   if (reply.buffer(plus.listing)) return;
   for (const NodeId one : plus.counted) view_.forget(one, 1);

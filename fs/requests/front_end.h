@@ -14,6 +14,7 @@
 #include "core/base/request.h"
 #include "core/view/view.h"
 #include "fs/requests/fuse.h"
+#include "fs/requests/kept_listings.h"
 #include "fs/requests/listing_habit.h"
 #include "fs/requests/open_by_node.h"
 #include "fs/requests/reply.h"
@@ -134,6 +135,7 @@ class FrontEnd {
     std::size_t most;  ///< Bytes of `listing`.
     Bytes listing;
     std::vector<NodeId> counted;  ///< One lookup each, to be forgotten if the answer is not taken.
+    std::size_t brief = 0;        ///< Names without a status that is lent.
   };
   /// Adds one entry, with the status of a directory, and of a file if `files_too`; whether it
   /// fitted.
@@ -155,6 +157,7 @@ class FrontEnd {
   RecentlyUsed<NodeId, std::shared_ptr<OpenFile>> files_;
   RecentlyUsed<NodeId, std::shared_ptr<OpenDirectory>> directories_;
   ListingHabit habit_;
+  KeptListings kept_;
   OpenByNode open_;
   WaitingRoom waiting_room_;
 };

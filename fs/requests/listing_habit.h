@@ -26,9 +26,20 @@ class ListingHabit {
       --listings_left_;
       return true;
     }
-    without_.at(next_) = directory;
-    next_ = (next_ + 1) % kRemembered;
+    remember(directory);
     return false;
+  }
+
+  /// Whether a listing that begins now would come without.
+  bool names_suffice() {
+    const std::lock_guard lock(mutex_);
+    return listings_left_ == 0;
+  }
+
+  /// The kernel lists `directory` by the names that it has kept.
+  void kept(NodeId directory) {
+    const std::lock_guard lock(mutex_);
+    remember(directory);
   }
 
   /// A file in `directory` was looked up by its name.
@@ -43,6 +54,11 @@ class ListingHabit {
  private:
   static constexpr std::size_t kRemembered = 16;  ///< For as many walks side by side.
   static constexpr unsigned kPeriod = 64;
+
+  void remember(NodeId directory) {
+    without_.at(next_) = directory;
+    next_ = (next_ + 1) % kRemembered;
+  }
 
   std::mutex mutex_;
   std::array<NodeId, kRemembered> without_{};  ///< Listed without lately; guarded by mutex_.

@@ -78,6 +78,33 @@ TEST_F(StoreWatchTest, WhatCannotBeWatchedIsRefused) {
   EXPECT_FALSE(StoreWatch::of("/proc")) << "the kernel changes it without a word";
 }
 
+TEST_F(StoreWatchTest, WhatIsAbsentIsWatchedFromAbove) {
+  EXPECT_TRUE(watch->watch_what_is_there("a/c/1/2"));
+  EXPECT_EQ(watch->directories(), 3U);
+  fs::create_directory(directory / "a/c/1");
+  EXPECT_THAT(watch->take(), Contains("a/c/1"));
+  EXPECT_TRUE(watch->watch_what_is_there("a/c/1/2"));
+  fs::create_directory(directory / "a/c/1/2");
+  EXPECT_THAT(watch->take(), Contains("a/c/1/2"));
+  fs::create_directory_symlink("c", directory / "a/link");
+  EXPECT_FALSE(watch->watch_what_is_there("a/link/7"));
+  EXPECT_FALSE(watch->watch_what_is_there("a/c/0/0")) << "a file";
+  EXPECT_FALSE(open(2)->watch_what_is_there("a/c/7"));
+  EXPECT_TRUE(watch->holds_plain_or_nothing("a/c/0/0"));
+  EXPECT_TRUE(watch->holds_plain_or_nothing("a/c/9/9"));
+  EXPECT_FALSE(watch->holds_plain_or_nothing("a/link"));
+  EXPECT_FALSE(watch->holds_plain_or_nothing("a/c/0"));
+}
+
+TEST_F(StoreWatchTest, NewsIsThereAsSoonAsTheChangeIsDone) {
+  ASSERT_TRUE(watch->watch("a/c/0"));
+  EXPECT_FALSE(watch->has_news());
+  directory.write("a/c/0/0", "new");
+  EXPECT_TRUE(watch->has_news());
+  watch->take();
+  EXPECT_FALSE(watch->has_news());
+}
+
 TEST_F(StoreWatchTest, TheNumberOfDirectoriesIsBounded) {
   const auto small = open(3);
   EXPECT_TRUE(small->watch("a/c"));

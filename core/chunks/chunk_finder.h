@@ -5,6 +5,8 @@
 // Thread-safe. No lock is held across I/O.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -48,6 +50,11 @@ class ChunkFinder {
   bool is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,
                  ShardInHand* hand);
 
+  /// A listing names what could not be told.
+  void named_untold() { ++untold_; }
+  /// How often that was so: while it stays the same, listings name what exists.
+  [[nodiscard]] std::uint64_t untold() const { return untold_; }
+
   /// What a reader of the found chunk gets: see ChunkContent.
   Result<ChunkContent> content_of(const ArrayView& array, const Coordinates& chunk,
                                   const ShownChunk& found);
@@ -83,6 +90,7 @@ class ChunkFinder {
                                   const ChunkBytes& stored);
 
   ChunkContext& context_;
+  std::atomic<std::uint64_t> untold_{0};
 };
 
 }  // namespace zarrfs

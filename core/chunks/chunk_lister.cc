@@ -151,6 +151,7 @@ bool ChunkLister::list_written_shard(const ListedShard& listed,
 }
 
 bool ChunkLister::list_whole_shard(const ListedShard& listed, bool has_drafts, const Sink& sink) {
+  finder_.named_untold();
   std::vector<AxisRange> box;
   for (std::size_t axis = 0; axis < listed.cell.size(); ++axis) {
     const ArrayView::Span span = array_.shown_of(axis, listed.cell[axis]);

@@ -21,7 +21,10 @@ Result<void> DirectoryListing::list(std::uint64_t offset, const Sink& sink) {
     if (!more) return {};
   }
   if (state_.kind != NodeState::Kind::kArray) return {};
-  return parts_.reported(list_parts(offset, sink));
+  const std::uint64_t untold = parts_.chunks.untold();
+  auto done = parts_.reported(list_parts(offset, sink));
+  if (parts_.chunks.untold() != untold) parts_.listings.doubt(state_.path);
+  return done;
 }
 
 Result<void> DirectoryListing::list_names_only(const Sink& sink) {

@@ -113,6 +113,11 @@ bool ListingWatch::watch_cells(const ArrayView& array, const Coordinates& prefix
   return all_watched;
 }
 
+void ListingWatch::doubt(const std::string& array) {
+  const std::lock_guard lock(mutex_);
+  arrays_.erase(array);
+}
+
 void ListingWatch::changed(const std::string& path) {
   if (path.empty()) rest_ = (Clock::now() + kRestAfterAll).time_since_epoch().count();
   const bool document = base_name(path) == kStoredDocument;

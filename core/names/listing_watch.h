@@ -35,6 +35,9 @@ class ListingWatch {
   std::optional<std::uint64_t> serial_of(const Directory& directory,
                                          const std::function<bool()>& is_sound);
 
+  /// A listing of the array at this path named what could not be told: it is fetched again.
+  void doubt(const std::string& array);
+
   /// While it lives something is changed through this mount: no listing has a serial, and later
   /// each has another one.
   class OwnChange {

@@ -233,6 +233,28 @@ TEST_F(FrontEndTest, AListingGoesOnWhereTheAnswerBeforeEnded) {
   EXPECT_EQ(kernel_.release(FUSE_ROOT_ID, handle.fh, FUSE_RELEASEDIR).error, 0);
 }
 
+TEST_F(FrontEndTest, TheKernelKeepsAListingWhileItsSerialStays) {
+  for (int i = 0; i < 10; ++i) add_bytes("0." + std::to_string(i), "x");
+  serve();
+  const auto list = [&] {
+    const auto handle =
+        kernel_.ask(FUSE_OPENDIR, FUSE_ROOT_ID, std::string(sizeof(fuse_open_in), '\0'))
+            .as<fuse_open_out>();
+    const bool kept = (handle.open_flags & FOPEN_KEEP_CACHE) != 0;
+    if (!kept) kernel_.read(FUSE_ROOT_ID, handle.fh, 0, 4096, FUSE_READDIRPLUS);
+    EXPECT_EQ(kernel_.release(FUSE_ROOT_ID, handle.fh, FUSE_RELEASEDIR).error, 0);
+    return handle.open_flags & (FOPEN_CACHE_DIR | FOPEN_KEEP_CACHE);
+  };
+  EXPECT_EQ(list(), 0U) << "nobody tells of changes";
+  view_.set_serial(1);
+  EXPECT_EQ(list(), unsigned{FOPEN_CACHE_DIR});
+  EXPECT_EQ(list(), unsigned{FOPEN_CACHE_DIR | FOPEN_KEEP_CACHE});
+  kernel_.lookup(FUSE_ROOT_ID, "0.3");
+  EXPECT_EQ(list(), unsigned{FOPEN_CACHE_DIR}) << "programs ask for statuses, which it lacks";
+  view_.set_serial(2);
+  EXPECT_EQ(list(), unsigned{FOPEN_CACHE_DIR});
+}
+
 TEST_F(FrontEndTest, AListingComesWithTheStatusOfDirectoriesAlone) {
   const NodeId file = add_bytes("0.0", "abc");
   FakeNode node;

@@ -66,6 +66,8 @@ class FakeView : public View {
   }
   int open_files() const { return open_files_; }
   int opened() const { return opened_; }
+  /// Of each listing from now on.
+  void set_serial(std::optional<std::uint64_t> serial) { serial_ = serial; }
   std::string front_statistics() const { return front_statistics_(); }
 
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name) override {
@@ -130,6 +132,8 @@ class FakeView : public View {
       return {};
     }
 
+    std::optional<std::uint64_t> serial() override { return view_.serial_; }
+
    private:
     FakeView& view_;
   };
@@ -155,6 +159,7 @@ class FakeView : public View {
   std::atomic<int> open_files_{0};
   std::atomic<int> opened_{0};
   std::function<std::string()> front_statistics_;
+  std::optional<std::uint64_t> serial_;
 };
 
 }  // namespace zarrfs

@@ -130,6 +130,24 @@ TEST_F(ListingWatchTest, ADocumentThatWasReplacedUnseenIsNotTakenForTheOldOne) {
   EXPECT_FALSE((*directory)->serial()) << "it shows the old one";
 }
 
+TEST_F(ListingWatchTest, AListingThatNamesWhatCouldNotBeToldIsFetchedAgain) {
+  maker.text("a/c/1/1", "no shard");
+  open();
+  const auto list = [&](const std::vector<std::string>& path) {
+    const auto directory = view->open_directory(node_of(path));
+    ASSERT_TRUE(directory && (*directory)->list(0, [](const Listed&) { return true; }));
+  };
+  for (const std::vector<std::string>& damaged : {std::vector<std::string>{"a"}, {"a", "3"}}) {
+    const Serial before = serial_of(damaged);
+    ASSERT_TRUE(before);
+    list(damaged);
+    EXPECT_NE(serial_of(damaged), before);
+  }
+  const Serial sound = serial_of({"b"});
+  list({"b"});
+  EXPECT_EQ(serial_of({"b"}), sound);
+}
+
 TEST_F(ListingWatchTest, OtherNamesInAnArrayAreFilesOnly) {
   maker.text("a/notes", "text");
   open();

@@ -3,6 +3,18 @@
 #include <utility>
 
 namespace zarrfs {
+namespace {
+
+/// While it lives a program writes: neither names nor listings are the kernel's to keep.
+class OwnWrite {
+ public:
+  explicit OwnWrite(ViewParts& parts) : listings_(parts.listings) { parts.loans.pause(); }
+
+ private:
+  ListingWatch::OwnChange listings_;
+};
+
+}  // namespace
 
 StoreView::~StoreView() { parts_.shared.writes.reset(); }  // its thread calls what goes next
 
@@ -40,21 +52,18 @@ void StoreView::set_front_statistics(std::function<std::string()> render_json_ob
 }
 
 Result<Created> StoreView::create(NodeId parent, std::string_view name, int flags, mode_t mode) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported_unless_waiting(creation_.create(parent, name, flags, mode), parent, name);
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_for_writing(NodeId node, int flags) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported(
       parts_.shared.path_changes.look([&] { return second_looks_.open_for_writing(node, flags); }));
 }
 
 Result<InodeEntry> StoreView::change(NodeId node, const AttributeChange& change, OpenFile* file) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported(attributes_.change(node, change, file));
 }
 
@@ -64,28 +73,24 @@ Result<InodeEntry> StoreView::make_directory(NodeId parent, std::string_view nam
 }
 
 Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported(removal_.remove_file(parent, name));
 }
 
 Result<bool> StoreView::remove_directory(NodeId parent, std::string_view name) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported(removal_.remove_directory(parent, name));
 }
 
 Result<bool> StoreView::rename(NodeId parent, std::string_view name, NodeId new_parent,
                                std::string_view new_name, bool replace) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported_unless_waiting(moves_.rename(parent, name, new_parent, new_name, replace),
                                  new_parent, new_name);
 }
 
 Result<InodeEntry> StoreView::link(NodeId node, NodeId new_parent, std::string_view new_name) {
-  const ListingWatch::OwnChange changing(parts_.listings);
-  parts_.loans.pause();
+  const OwnWrite writing(parts_);
   return reported_unless_waiting(moves_.link(node, new_parent, new_name), new_parent, new_name);
 }
 

@@ -262,7 +262,7 @@ void FrontEnd::opendir(Reply& reply, NodeId node, const fuse_file_info& asked) {
   info.keep_cache = kept.keep;
   if (kept.names_only) habit_.kept(node);
   if (kept.hold != nullptr) {
-    *directory = std::make_shared<HeldListing>(std::move(*directory), std::move(kept.hold));
+    *directory = std::make_shared<HeldListing>(std::move(*directory), node, kept_, std::move(kept));
   }
   info.fh = handle_for(std::move(*directory));
   if (!reply.opened(info)) delete opened_behind<OpenDirectory>(info.fh);

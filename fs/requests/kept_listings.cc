@@ -34,13 +34,19 @@ KeptListings::Opened KeptListings::open(NodeId node, std::optional<std::uint64_t
   const bool cheap = !term.names_only() || (names_suffice && !term.large);
   if (term.serial == *serial && now < term.end && cheap) {
     Opened opened = hold(term);
-    opened.keep = true;
-    opened.names_only = term.names_only();
+    opened.keep = term.dropped;
+    opened.names_only = term.dropped && term.names_only();
     return opened;
   }
   const bool others_hold = !term.hold.expired();
-  term = {others_hold ? 0 : *serial, now + kTerm, 0, false, term.hold};
+  term = {others_hold ? 0 : *serial, now + kTerm, false, 0, false, term.hold};
   return others_hold ? Opened() : hold(term);
+}
+
+void KeptListings::lists(NodeId node, const std::shared_ptr<const void>& hold) {
+  const std::lock_guard lock(mutex_);
+  const auto known = terms_.find(node);
+  if (known != terms_.end() && known->second.hold.lock() == hold) known->second.dropped = true;
 }
 
 void KeptListings::listed(NodeId node, std::uint64_t offset, std::size_t brief) {

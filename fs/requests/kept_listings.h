@@ -4,9 +4,11 @@
 //
 // A *term* begins with an OPENDIR that drops the cache, and ends when the listing's serial (see
 // OpenDirectory::serial) is another, or after kTerm. All that list within one term get no older
-// answers than its beginning, so what they fill in is right while the serial stays. None begins
-// while a listing of an earlier one is open, which might fill in what it was told before: until
-// that is closed nothing is kept, nor filled in by others.
+// answers than its beginning, so what they fill in is right while the serial stays. The kernel
+// drops its cache some time after the answer to that OPENDIR, and is sure to have done so when who
+// opened it asks for names: until then each OPENDIR of the term drops the cache. None begins while
+// a listing of an earlier one is open, which might fill in what it was told before: until that is
+// closed nothing is kept, nor filled in by others.
 //
 // Kept are names alone. What the kernel does not know of these costs a LOOKUP each, where
 // READDIRPLUS would bring it for all of them: so a listing is kept where the status of nearly all
@@ -44,6 +46,8 @@ class KeptListings {
   /// what they list.
   Opened open(NodeId node, std::optional<std::uint64_t> serial, bool names_suffice,
               Clock::time_point now = Clock::now());
+  /// Who has `hold`, and did not keep the cache, lists from the start.
+  void lists(NodeId node, const std::shared_ptr<const void>& hold);
   /// An answer with names from `offset` on, `brief` of which without a status that is lent.
   void listed(NodeId node, std::uint64_t offset, std::size_t brief);
 
@@ -51,6 +55,7 @@ class KeptListings {
   struct Term {
     std::uint64_t serial = 0;  ///< 0: over.
     Clock::time_point end;
+    bool dropped = false;   ///< The kernel has dropped what was there before.
     std::size_t brief = 0;  ///< Files listed of which the kernel may not keep the status.
     bool large = false;     ///< It takes more than one answer.
     std::weak_ptr<const void> hold;
@@ -70,15 +75,19 @@ class KeptListings {
 /// An opened directory that takes part in what is kept.
 class HeldListing : public OpenDirectory {
  public:
-  HeldListing(std::shared_ptr<OpenDirectory> directory, std::shared_ptr<const void> hold)
-      : directory_(std::move(directory)), hold_(std::move(hold)) {}
+  HeldListing(std::shared_ptr<OpenDirectory> directory, NodeId node, KeptListings& kept,
+              KeptListings::Opened opened)
+      : directory_(std::move(directory)), node_(node), kept_(kept), opened_(std::move(opened)) {}
   Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override {
+    if (offset == 0 && !opened_.keep) kept_.lists(node_, opened_.hold);
     return directory_->list(offset, sink);
   }
 
  private:
   const std::shared_ptr<OpenDirectory> directory_;
-  const std::shared_ptr<const void> hold_;
+  const NodeId node_;
+  KeptListings& kept_;
+  const KeptListings::Opened opened_;
 };
 
 }  // namespace zarrfs

@@ -21,6 +21,11 @@ class KeptListingsTest : public ::testing::Test {
     const auto opened = open(serial);
     EXPECT_FALSE(opened.keep);
     EXPECT_NE(opened.hold, nullptr);
+    answer(opened, brief);
+  }
+  /// The kernel asks for the names.
+  void answer(const KeptListings::Opened& opened, std::size_t brief = 0) {
+    kept.lists(kDirectory, opened.hold);
     kept.listed(kDirectory, 0, brief);
   }
 
@@ -33,9 +38,33 @@ TEST_F(KeptListingsTest, ASecondListingIsKeptWhileTheSerialStays) {
   EXPECT_TRUE(open(1).keep);
   EXPECT_TRUE(open(1).keep);
   EXPECT_FALSE(kept.open(kDirectory + 1, 1, kNamesSuffice, now).keep) << "another directory";
-  EXPECT_FALSE(open(2).keep);
+  list(2);
   EXPECT_TRUE(open(2).keep);
   EXPECT_FALSE(open(1).keep) << "whatever number it is";
+}
+
+TEST_F(KeptListingsTest, NothingIsKeptBeforeTheKernelHasDroppedWhatWasThere) {
+  list(1);
+  const auto first = open(2);
+  const auto second = open(2);
+  EXPECT_FALSE(second.keep) << "the cache may be the one of before";
+  EXPECT_NE(second.hold, nullptr);
+  answer(second);
+  const auto third = open(2);
+  EXPECT_TRUE(third.keep);
+  const auto fourth = open(3);
+  EXPECT_EQ(fourth.hold, nullptr);
+  EXPECT_FALSE(open(2).keep);
+}
+
+TEST_F(KeptListingsTest, WhoListsAfterTheTermSaysNothingOfTheNext) {
+  auto early = open(1);
+  EXPECT_EQ(open(2).hold, nullptr);
+  answer(early);
+  const auto gone = early.hold;
+  early = {};
+  EXPECT_EQ(open(2).hold, nullptr) << "it is still open";
+  EXPECT_FALSE(open(2).keep);
 }
 
 TEST_F(KeptListingsTest, WithoutASerialNothingIsKeptAndTheTermIsOver) {
@@ -62,6 +91,7 @@ TEST_F(KeptListingsTest, WhileAnOlderListingIsOpenNoTermBegins) {
 
 TEST_F(KeptListingsTest, ListingsOfOneTermHoldItTogether) {
   auto first = open(1);
+  answer(first);
   auto second = open(1);
   EXPECT_TRUE(second.keep);
   first = {};
@@ -91,7 +121,7 @@ TEST_F(KeptListingsTest, NamesAloneAreNotKeptWhereProgramsWantStatuses) {
   {
     const auto all = open(1, !kNamesSuffice);
     EXPECT_FALSE(all.keep);
-    kept.listed(kDirectory, 0, 2);
+    answer(all, 2);
   }
   const auto with_statuses = open(1, !kNamesSuffice);
   EXPECT_TRUE(with_statuses.keep) << "documents are few";
@@ -101,9 +131,12 @@ TEST_F(KeptListingsTest, NamesAloneAreNotKeptWhereProgramsWantStatuses) {
 TEST_F(KeptListingsTest, ManyNamesAloneAreNotKept) {
   list(1, 100);
   kept.listed(kDirectory, 100, 50);
-  EXPECT_FALSE(open(1, kNamesSuffice).keep) << "each would be looked up before a listing tells";
-  kept.listed(kDirectory, 0, 0);
-  kept.listed(kDirectory, 100, 0);
+  {
+    const auto all = open(1, kNamesSuffice);
+    EXPECT_FALSE(all.keep) << "each would be looked up before a listing tells";
+    answer(all);
+    kept.listed(kDirectory, 100, 0);
+  }
   EXPECT_TRUE(open(1, kNamesSuffice).keep) << "all with their statuses";
 }
 

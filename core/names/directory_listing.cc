@@ -12,9 +12,22 @@ namespace {
 // Offsets: documents from 0, names of the store from kFirstName, chunks from kFirstPart.
 constexpr std::uint64_t kFirstName = std::uint64_t{1} << 16U;
 constexpr std::uint64_t kFirstPart = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kBehindAll = std::uint64_t{1} << 62U;
 }  // namespace
 
 Result<void> DirectoryListing::list(std::uint64_t offset, const Sink& sink) {
+  if (!has_serial_) return list_all(offset, sink);
+  if (offset == kBehindAll) return {};
+  bool empty = offset == 0;
+  ZARRFS_CHECK(list_all(offset, [&](const Listed& listed) {
+    empty = false;
+    return sink(listed);
+  }));
+  if (empty) sink({".", S_IFDIR, inode_of(directory_.path()), kBehindAll});
+  return {};
+}
+
+Result<void> DirectoryListing::list_all(std::uint64_t offset, const Sink& sink) {
   if (!directory_.prefix && offset < kFirstName && !list_documents(offset, sink)) return {};
   if (offset < kFirstPart) {
     ZARRFS_TRY(const bool more, list_names(offset, sink));
@@ -35,7 +48,9 @@ Result<void> DirectoryListing::list_names_only(const Sink& sink) {
 }
 
 std::optional<std::uint64_t> DirectoryListing::serial() {
-  return parts_.serial_of(directory_, [this] { return is_sound(); });
+  const auto serial = parts_.serial_of(directory_, [this] { return is_sound(); });
+  has_serial_ = serial.has_value();
+  return serial;
 }
 
 bool DirectoryListing::is_sound() {

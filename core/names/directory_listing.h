@@ -22,6 +22,8 @@ class DirectoryListing : public OpenDirectory {
         directory_(std::move(directory)),
         state_(*directory_.state) {}
 
+  /// Where it has a serial and no names it lists itself, as ".": a kernel that keeps a listing with
+  /// nothing in it never drops it again.
   Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override;
   std::optional<std::uint64_t> serial() override;
   /// All but chunks and directories of chunks.
@@ -31,6 +33,7 @@ class DirectoryListing : public OpenDirectory {
   using Sink = std::function<bool(const Listed&)>;
   using Names = std::shared_ptr<const std::vector<Entry>>;
 
+  Result<void> list_all(std::uint64_t offset, const Sink& sink);
   /// False: the sink has had enough.
   bool list_documents(std::uint64_t offset, const Sink& sink) const;
   Result<bool> list_names(std::uint64_t offset, const Sink& sink);
@@ -51,6 +54,7 @@ class DirectoryListing : public OpenDirectory {
   Documents& documents_;
   const Directory directory_;
   const NodeState& state_;
+  bool has_serial_ = false;  ///< Set before it lists.
   std::mutex mutex_;
   Names names_listed_;
 };

@@ -218,3 +218,19 @@ def test_statuses_and_bytes_follow_a_shard_that_is_replaced_again_and_again(moun
         within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add) + more)
         within(SOON + 1, lambda: os.stat(mounted / "a/1.0").st_size == size)
         within(SOON + 1, lambda: os.stat(mounted / "a/0.0").st_size == size)
+
+
+def test_what_comes_into_an_empty_directory_of_chunks_is_listed(mount, store):
+    """Its shard is there; of its chunks none lies in this row. (Mounts that write show no such row.)"""
+    os.unlink(store.file("a/c/1/0"))
+    write_file(store.file("a/c/1/1"), shard_bytes([None, None, store.chunk(3, 2), None]))
+    mounted = mount(store.path, "ro,separator=/")
+    for _ in range(3):
+        assert os.listdir(mounted / "a/2") == []
+    write_file(store.file("a/c/1/1"), shard_bytes([store.chunk(2, 2), None, store.chunk(3, 2), None]))
+    for _ in range(3):
+        assert os.listdir(mounted / "a/2") == ["2"]
+        time.sleep(SOON)
+    write_file(store.file("a/c/1/1"), shard_bytes([None, None, store.chunk(3, 2), None]))
+    for _ in range(3):
+        assert os.listdir(mounted / "a/2") == []

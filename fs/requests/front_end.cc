@@ -87,6 +87,8 @@ void FrontEnd::agree(fuse_conn_info& connection) {
   // Requests are small and answers are copied once either way; pipes would only cost system calls.
   connection.want &=
       ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+  // Always READDIRPLUS: the kernel's own choice comes too late, see listing_habit.h.
+  connection.want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
   without_open_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
   without_opendir_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   settings_.ready();
@@ -297,29 +299,37 @@ void FrontEnd::readdir(Reply& reply, NodeId node, std::size_t size, off_t offset
   reply.buffer(listing);
 }
 
-bool FrontEnd::add_with_status(Plus& plus, const Listed& listed, bool files_too) {
+fuse_entry_param FrontEnd::entry_in(Plus& plus, const Listed& listed, const std::string& name) {
+  fuse_entry_param entry{};
+  entry.attr.st_ino = listed.inode;
+  entry.attr.st_mode = listed.type;
+  using Statuses = ListingHabit::Statuses;
+  const bool file = !S_ISDIR(listed.type);
+  const bool sample =
+      file && plus.statuses == Statuses::kMost && ListingHabit::is_sample(listed.inode);
+  const bool wanted = file ? plus.statuses != Statuses::kNone && !sample : !is_dot(name);
+  if (file) ++(wanted ? plus.files.with : plus.files.without);
+  if (!sample) ++plus.brief;
+  if (!wanted) return entry;
+  // A name whose status cannot be had is listed without it; asking for it by name gives the error.
+  const auto found = view_.find(plus.directory, name);
+  if (!found || !*found) return entry;
+  plus.counted.push_back((*found)->id);
+  if ((*found)->lent.count() > 0) --plus.brief;
+  return entry_of(**found);
+}
+
+bool FrontEnd::add_with_status(Plus& plus, const Listed& listed) {
   const std::string name(listed.name);
   const std::size_t needed =
       fuse_add_direntry_plus(plus.request, nullptr, 0, name.c_str(), nullptr, 0);
   const std::size_t before = plus.listing.size();
-  if (needed > plus.most - before) return false;
-  // A name whose status cannot be had is listed without it; asking for it by name gives the error.
-  fuse_entry_param entry{};
-  bool lent = false;
-  entry.attr.st_ino = listed.inode;
-  entry.attr.st_mode = listed.type;
-  if (!is_dot(name) && (files_too || S_ISDIR(listed.type))) {
-    const auto found = view_.find(plus.directory, name);
-    if (found && *found) {
-      entry = entry_of(**found);
-      plus.counted.push_back(entry.ino);
-      lent = (*found)->lent.count() > 0;
-    }
-  }
+  plus.files.full = needed > plus.most - before;
+  if (plus.files.full) return false;
+  const fuse_entry_param entry = entry_in(plus, listed, name);
   plus.listing.resize(before + needed);
   fuse_add_direntry_plus(plus.request, reinterpret_cast<char*>(plus.listing.data() + before),
                          needed, name.c_str(), &entry, static_cast<off_t>(listed.next));
-  if (!lent) ++plus.brief;
   return true;
 }
 
@@ -327,16 +337,18 @@ void FrontEnd::readdirplus(Reply& reply, NodeId node, std::size_t size, off_t of
                            const fuse_file_info* info) {
   const auto directory = directory_of(node, info);
   if (!directory) return refuse(reply, directory.error());
-  // Behind the start the kernel asks only where the program has asked for the status of files.
-  const bool files_too = offset != 0 || habit_.wants_status(node);
-  Plus plus{reply.request(), node, std::min(size, kLargestRequest), {}, {}, 0};
+  Plus plus{.request = reply.request(),
+            .directory = node,
+            .most = std::min(size, kLargestRequest),
+            .statuses = habit_.wanted(node, offset == 0)};
   plus.listing.reserve(plus.most);
   const auto done =
       (*directory)->list(static_cast<std::uint64_t>(offset), [&](const Listed& listed) {
-        return add_with_status(plus, listed, files_too);
+        return add_with_status(plus, listed);
       });
   if (!plus.listing.empty()) kept_.listed(node, static_cast<std::uint64_t>(offset), plus.brief);
   if (!done && plus.listing.empty()) return refuse(reply, done.error());
+  habit_.answered(node, plus.files);
   if (reply.buffer(plus.listing)) return;
   for (const NodeId one : plus.counted) view_.forget(one, 1);
 }

@@ -133,13 +133,17 @@ class FrontEnd {
     fuse_req_t request;
     NodeId directory;
     std::size_t most;  ///< Bytes of `listing`.
-    Bytes listing;
-    std::vector<NodeId> counted;  ///< One lookup each, to be forgotten if the answer is not taken.
-    std::size_t brief = 0;        ///< Names without a status that is lent.
+    ListingHabit::Statuses statuses;
+    Bytes listing{};
+    ListingHabit::Answer files{};
+    std::vector<NodeId> counted{};  ///< One lookup each, to be forgotten if it is not taken.
+    std::size_t brief = 0;          ///< Names without a status that is lent, but for samples.
   };
-  /// Adds one entry, with the status of a directory, and of a file if `files_too`; whether it
+  /// Adds one entry, with the status of a directory, and of a file if it is wanted; whether it
   /// fitted.
-  bool add_with_status(Plus& plus, const Listed& listed, bool files_too);
+  bool add_with_status(Plus& plus, const Listed& listed);
+  /// What an entry says of `listed`; of the name alone where its status is not wanted.
+  fuse_entry_param entry_in(Plus& plus, const Listed& listed, const std::string& name);
   /// Closes a file whose opening nobody learnt of, or whose last descriptor is gone.
   void abandon(NodeId node, const fuse_file_info& info);
   /// At most `most` bytes (0: any number): what is left out is counted.

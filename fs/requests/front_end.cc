@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 #include "fs/requests/handles.h"
 
@@ -116,6 +117,16 @@ void FrontEnd::refuse(Reply& reply, const Error& error) {
   reply.error(request_ended() ? EINTR : errno_of(error.fault));
 }
 
+void FrontEnd::renew_time(InodeEntry& found) {
+  if (!S_ISDIR(found.status.st_mode)) return;
+  const auto serial_now = [&]() -> std::optional<std::uint64_t> {
+    const auto directory = view_.open_directory(found.id);
+    return directory ? (*directory)->serial() : std::nullopt;
+  };
+  if (!kept_.is_held_too_long(found.id, serial_now)) return;
+  ::clock_gettime(CLOCK_REALTIME, &found.status.st_mtim);
+}
+
 void FrontEnd::internal_error(Operation operation, const char* what) noexcept {
   try {
     settings_.complain("internal error: " + std::string(operation_name(operation)) + ": " + what);
@@ -126,7 +137,7 @@ void FrontEnd::internal_error(Operation operation, const char* what) noexcept {
 }
 
 void FrontEnd::lookup(Reply& reply, NodeId parent, const char* name) {
-  const auto found = view_.find(parent, name);
+  auto found = view_.find(parent, name);
   if (!found) return refuse(reply, found.error());
   if (!*found) {
     fuse_entry_param absent{};
@@ -137,6 +148,7 @@ void FrontEnd::lookup(Reply& reply, NodeId parent, const char* name) {
     return;
   }
   const NodeId node = (*found)->id;
+  renew_time(**found);
   if (!S_ISDIR((*found)->status.st_mode)) habit_.looked_up(parent);
   if (!reply.entry(entry_of(**found))) view_.forget(node, 1);
 }
@@ -167,6 +179,7 @@ void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
     if (const auto own = file->attributes(); own && *own) found = **own;
   }
   if (!found) return refuse(reply, found.error());
+  renew_time(*found);
   reply.attributes(found->status, timeout_of(*found));
 }
 
@@ -312,8 +325,9 @@ fuse_entry_param FrontEnd::entry_in(Plus& plus, const Listed& listed, const std:
   if (!sample) ++plus.brief;
   if (!wanted) return entry;
   // A name whose status cannot be had is listed without it; asking for it by name gives the error.
-  const auto found = view_.find(plus.directory, name);
+  auto found = view_.find(plus.directory, name);
   if (!found || !*found) return entry;
+  renew_time(**found);
   plus.counted.push_back((*found)->id);
   if ((*found)->lent.count() > 0) --plus.brief;
   return entry_of(**found);

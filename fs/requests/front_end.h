@@ -120,6 +120,8 @@ class FrontEnd {
   [[nodiscard]] double timeout_of(const InodeEntry& found) const;
   [[nodiscard]] fuse_entry_param entry_of(const InodeEntry& found) const;
   void refuse(Reply& reply, const Error& error);
+  /// Gives the directory another time where only that makes an open listing begin anew.
+  void renew_time(InodeEntry& found);
   /// Answers with what `act` gives. Where that is kBusy while `must_wait` holds, it is asked again
   /// later, without a request thread.
   template <class T>

@@ -49,6 +49,13 @@ void KeptListings::lists(NodeId node, const std::shared_ptr<const void>& hold) {
   if (known != terms_.end() && known->second.hold.lock() == hold) known->second.dropped = true;
 }
 
+std::optional<std::uint64_t> KeptListings::serial_held(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  const auto known = terms_.find(node);
+  if (known == terms_.end() || known->second.hold.expired()) return std::nullopt;
+  return known->second.serial;
+}
+
 void KeptListings::listed(NodeId node, std::uint64_t offset, std::size_t brief) {
   const std::lock_guard lock(mutex_);
   const auto known = terms_.find(node);

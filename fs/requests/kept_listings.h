@@ -48,6 +48,13 @@ class KeptListings {
               Clock::time_point now = Clock::now());
   /// Who has `hold`, and did not keep the cache, lists from the start.
   void lists(NodeId node, const std::shared_ptr<const void>& hold);
+  /// Whether a listing that takes part is open, which did not begin with this serial: read again
+  /// from its start it would give what the kernel has kept, unless the directory's time changes.
+  template <class Ask>
+  bool is_held_too_long(NodeId node, const Ask& ask_serial) {
+    const auto serial = serial_held(node);
+    return serial && ask_serial() != serial;
+  }
   /// An answer with names from `offset` on, `brief` of which without a status that is lent.
   void listed(NodeId node, std::uint64_t offset, std::size_t brief);
 
@@ -66,6 +73,8 @@ class KeptListings {
   static constexpr std::size_t kMostTerms = 16384;
 
   static Opened hold(Term& term);
+  /// Nothing where no listing that takes part is open; 0 where its term is over.
+  std::optional<std::uint64_t> serial_held(NodeId node);
   void make_room();
 
   std::mutex mutex_;

@@ -209,6 +209,29 @@ def test_a_listing_that_overlaps_a_change_leaves_nothing_old(mount, store):
     assert chunks(mounted / "a") == after
 
 
+@pytest.mark.parametrize("options", ["ro", "rw"])
+def test_a_directory_that_stays_open_is_read_again_from_its_start(mount, store, options):
+    """Nobody opens it meanwhile."""
+    mounted = mount(store.path, options)
+    assert is_kept(mounted, mounted / "a")
+    early = os.open(mounted / "a", os.O_RDONLY)
+
+    def again():
+        os.lseek(early, 0, os.SEEK_SET)
+        return sorted(set(os.listdir(early)) - set(DOCUMENTS))
+
+    try:
+        assert again() == store.present()
+        before = os.stat(mounted / "a").st_mtime_ns
+        time.sleep(MORE_THAN_TIMEOUT)
+        assert os.stat(mounted / "a").st_mtime_ns == before, "nothing has changed"
+        for change in (shard_removed, lambda store: store.write_shard(0, 0), directory_removed):
+            after = change(store) or store.present()
+            within(1 + SOON, lambda after=after: again() == after)
+    finally:
+        os.close(early)
+
+
 def test_a_change_between_the_parts_of_a_listing(mount, tmp_path):
     """What the kernel has kept then is older in its beginning than in its end."""
     store = SmallStore(tmp_path)

@@ -16,13 +16,6 @@ std::uint64_t digest_of(const FileIdentity& identity) {
 }
 
 namespace {
-/// The state of the shard at `cell`.
-Result<ShardState> shard_state(const ArrayView& array, const Coordinates& cell) {
-  ZARRFS_TRY(const auto status, array.reader->shard_status(cell));
-  if (!status) return ShardState{};
-  return ShardState{digest_of(identity_of(*status)), status->st_mtim};
-}
-
 /// A chunk of more bytes is read in the parts that are asked for.
 constexpr std::uint64_t kReadInParts = std::uint64_t{32} << 20U;
 
@@ -31,8 +24,27 @@ void give_version(ShownChunk& chunk, const ChunkVersion& version) {
   if (!chunk.is_fill) chunk.stored.st_mtim = version.modified;
 }
 
+std::uint64_t changed_at(const struct stat& status) {
+  return mix_numbers(static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                     static_cast<std::uint64_t>(status.st_ctim.tv_nsec));
+}
+
 bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
 }  // namespace
+
+/// A commit of our own, which is no change, gives the shard another ctime at an unknown moment: so
+/// that tells files apart only where nothing is written.
+ShardState ChunkFinder::state_of(const struct stat& shard) const {
+  std::uint64_t digest = digest_of(identity_of(shard));
+  if (writes() == nullptr) digest = mix_numbers(digest, changed_at(shard));
+  return {digest, shard.st_mtim};
+}
+
+/// The state of the shard at `cell`.
+Result<ShardState> ChunkFinder::shard_state(const ArrayView& array, const Coordinates& cell) const {
+  ZARRFS_TRY(const auto status, array.reader->shard_status(cell));
+  return status ? state_of(*status) : ShardState{};
+}
 
 Result<std::optional<ShownChunk>> ChunkFinder::find(const ArrayView& array,
                                                     const Coordinates& chunk) {
@@ -118,7 +130,8 @@ std::optional<ShownChunk> ChunkFinder::fill_or_absent(const ArrayView& array) co
 }
 
 Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coordinates& chunk,
-                                             const ChunkPlace& place, const ShownChunk& found) {
+                                             const ChunkPlace& place,
+                                             const ShownChunk& found) const {
   const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
   const std::uint64_t shard = linear_of(place.cell, array.reader->layout().grid().counts());
   if (found.is_draft) {
@@ -126,8 +139,7 @@ Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coord
   }
   if (found.bytes) {
     const ChunkBytes& bytes = *found.bytes;
-    return array.versions->version_of(shard, chunk_number,
-                                      {digest_of(bytes.shard), bytes.shard_status.st_mtim});
+    return array.versions->version_of(shard, chunk_number, state_of(bytes.shard_status));
   }
   ZARRFS_TRY(const ShardState state, shard_state(array, place.cell));
   return array.versions->version_of(shard, chunk_number, state);
@@ -135,7 +147,7 @@ Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coord
 
 Result<ChunkVersion> ChunkFinder::version_of_rechunked(const ArrayView& array,
                                                        const Coordinates& chunk,
-                                                       const ShownChunk& found) {
+                                                       const ShownChunk& found) const {
   ShardState all;
   all.modified = found.stored.st_mtim;
   ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {

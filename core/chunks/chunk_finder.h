@@ -81,10 +81,15 @@ class ChunkFinder {
   static Result<std::uint64_t> size_shown(const ArrayView& array, const Coordinates& chunk,
                                           std::uint64_t stored);
   [[nodiscard]] std::optional<ShownChunk> fill_or_absent(const ArrayView& array) const;
-  static Result<ChunkVersion> version_of(const ArrayView& array, const Coordinates& chunk,
-                                         const ChunkPlace& place, const ShownChunk& found);
-  static Result<ChunkVersion> version_of_rechunked(const ArrayView& array, const Coordinates& chunk,
-                                                   const ShownChunk& found);
+  [[nodiscard]] ShardState state_of(const struct stat& shard) const;
+  [[nodiscard]] Result<ShardState> shard_state(const ArrayView& array,
+                                               const Coordinates& cell) const;
+  [[nodiscard]] Result<ChunkVersion> version_of(const ArrayView& array, const Coordinates& chunk,
+                                                const ChunkPlace& place,
+                                                const ShownChunk& found) const;
+  [[nodiscard]] Result<ChunkVersion> version_of_rechunked(const ArrayView& array,
+                                                          const Coordinates& chunk,
+                                                          const ShownChunk& found) const;
 
   static Result<void> check_frame(const ArrayView& array, const Coordinates& chunk,
                                   const ChunkBytes& stored);

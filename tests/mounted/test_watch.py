@@ -234,3 +234,27 @@ def test_what_comes_into_an_empty_directory_of_chunks_is_listed(mount, store):
     write_file(store.file("a/c/1/1"), shard_bytes([None, None, store.chunk(3, 2), None]))
     for _ in range(3):
         assert os.listdir(mounted / "a/2") == []
+
+
+@pytest.mark.parametrize("options", ["ro", "ro,watch=off", "rw"])
+def test_what_is_unpacked_with_the_times_of_the_archive_is_seen(mount, store, options):
+    """The next file may get the number of the one before, and has its size and mtime; the directories theirs."""
+    def put(first, more):
+        write_file(store.file("a/c/0/0"), shard_bytes(first))
+        if more:
+            store.write_shard(1, 1)
+
+    def unpack(name):
+        subprocess.run(["tar", "-C", os.path.dirname(store.path), "-xf", name], check=True)
+
+    folder = os.path.dirname(store.path)
+    for name, first, more in (("old", [store.chunk(0, 0), None, None, None], False), ("new", [None, None, store.chunk(1, 0), None], True)):
+        put(first, more)
+        subprocess.run(["tar", "-C", folder, "--mtime=2020-01-01", "-cf", os.path.join(folder, name), "store"], check=True)
+    shutil.rmtree(store.path)
+    unpack(os.path.join(folder, "old"))
+    mounted = mount(store.path, options)
+    assert {"0.0", "1.0", "3.3"} & set(os.listdir(mounted / "a")) == {"0.0"}
+    unpack(os.path.join(folder, "new"))
+    assert {"0.0", "1.0", "3.3"} & set(os.listdir(mounted / "a")) == {"1.0", "3.3"}
+    within(MORE_THAN_TIMEOUT + SOON, lambda: read(mounted / "a/1.0") == store.chunk(1, 0) and not os.path.exists(mounted / "a/0.0"))

@@ -17,6 +17,7 @@ struct stat status_of(const MemoryInode& inode) {
   status.st_ino = inode.number;
   status.st_size = static_cast<off_t>(inode.bytes.size());
   status.st_mtim.tv_sec = static_cast<time_t>(inode.version);
+  status.st_ctim = status.st_mtim;
   status.st_nlink = 1;
   if (inode.directory && inode.descriptor.valid()) {
     struct stat last {};

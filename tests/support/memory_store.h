@@ -21,7 +21,7 @@ namespace zarrfs::testing {
 struct MemoryInode {
   bool directory = false;
   std::uint64_t number = 0;
-  std::uint64_t version = 0;  // becomes st_mtime
+  std::uint64_t version = 0;  // becomes st_mtime and st_ctime
   Bytes bytes;
   Bytes durable_bytes;
   Fd descriptor;  // holds the bytes too, once somebody asked for one; of a directory: its lock's

@@ -274,7 +274,7 @@ void FrontEnd::opendir(Reply& reply, NodeId node, const fuse_file_info& asked) {
   KeptListings::Opened kept = kept_.open(node, (*directory)->serial(), habit_.names_suffice());
   fuse_file_info info = asked;
   info.cache_readdir = kept.hold != nullptr;
-  info.keep_cache = kept.keep;
+  info.keep_cache = !kept.drop;
   if (kept.names_only) habit_.kept(node);
   if (kept.hold != nullptr) {
     *directory = std::make_shared<HeldListing>(std::move(*directory), node, kept_, std::move(kept));

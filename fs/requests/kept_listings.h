@@ -6,9 +6,15 @@
 // OpenDirectory::serial) is another, or after kTerm. All that list within one term get no older
 // answers than its beginning, so what they fill in is right while the serial stays. The kernel
 // drops its cache some time after the answer to that OPENDIR, and is sure to have done so when who
-// opened it asks for names: until then each OPENDIR of the term drops the cache. None begins while
-// a listing of an earlier one is open, which might fill in what it was told before: until that is
-// closed nothing is kept, nor filled in by others.
+// opened it asks for names: until then others have no part. None begins while a listing of an
+// earlier one is open, which might fill in what it was told before: until that is closed nothing is
+// kept, nor filled in by others.
+//
+// Who has no part drops the cache as well, so that those who read again from the start ask, but not
+// while it is being filled: Linux would forget the names and not how far it came, never complete
+// the cache, and ask for each listing as long as it knows the directory. (It also does so where it
+// needs the memory just then, and where a listing is closed before its end and the next term begins
+// before another is read to the end.)
 //
 // Kept are names alone. What the kernel does not know of these costs a LOOKUP each, where
 // READDIRPLUS would bring it for all of them: so a listing is kept where the status of nearly all
@@ -39,15 +45,17 @@ class KeptListings {
   struct Opened {
     std::shared_ptr<const void>
         hold;                 ///< Null: it has no part in the cache. Lives until RELEASEDIR.
-    bool keep = false;        ///< Whether the kernel's cache is right.
+    bool drop = true;         ///< Whether the kernel drops what it has kept; it may use it else.
     bool names_only = false;  ///< Kept though the kernel knows the names alone.
   };
   /// At OPENDIR. `serial`: of the listing; `names_suffice`: programs do not ask for the status of
   /// what they list.
   Opened open(NodeId node, std::optional<std::uint64_t> serial, bool names_suffice,
               Clock::time_point now = Clock::now());
-  /// Who has `hold`, and did not keep the cache, lists from the start.
-  void lists(NodeId node, const std::shared_ptr<const void>& hold);
+  /// Who opened it so is asked for names from the start.
+  void starts(NodeId node, const Opened& opened);
+  /// Who takes part was told that there are no more.
+  void ends(NodeId node, const Opened& opened);
   /// Whether a listing that takes part is open, which did not begin with this serial: read again
   /// from its start it would give what the kernel has kept, unless the directory's time changes.
   template <class Ask>
@@ -63,6 +71,7 @@ class KeptListings {
     std::uint64_t serial = 0;  ///< 0: over.
     Clock::time_point end;
     bool dropped = false;   ///< The kernel has dropped what was there before.
+    bool filling = false;   ///< It has some of the names, or is about to.
     std::size_t brief = 0;  ///< Files listed of which the kernel may not keep the status.
     bool large = false;     ///< It takes more than one answer.
     std::weak_ptr<const void> hold;
@@ -72,7 +81,10 @@ class KeptListings {
   static constexpr std::size_t kFew = 2;  ///< About what READDIRPLUS and READDIR take.
   static constexpr std::size_t kMostTerms = 16384;
 
-  static Opened hold(Term& term);
+  static std::shared_ptr<const void> hold(Term& term);
+  static Opened without_part(const Term& term);
+  /// Where `opened` takes part in it.
+  Term* term_of(NodeId node, const Opened& opened);
   /// Nothing where no listing that takes part is open; 0 where its term is over.
   std::optional<std::uint64_t> serial_held(NodeId node);
   void make_room();
@@ -88,8 +100,14 @@ class HeldListing : public OpenDirectory {
               KeptListings::Opened opened)
       : directory_(std::move(directory)), node_(node), kept_(kept), opened_(std::move(opened)) {}
   Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override {
-    if (offset == 0 && !opened_.keep) kept_.lists(node_, opened_.hold);
-    return directory_->list(offset, sink);
+    if (offset == 0) kept_.starts(node_, opened_);
+    bool any = false;
+    const auto done = directory_->list(offset, [&](const Listed& listed) {
+      any = true;
+      return sink(listed);
+    });
+    if (done && !any) kept_.ends(node_, opened_);
+    return done;
   }
 
  private:

@@ -3,6 +3,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -232,14 +234,20 @@ def test_a_directory_that_stays_open_is_read_again_from_its_start(mount, store, 
         os.close(early)
 
 
-def test_a_change_between_the_parts_of_a_listing(mount, tmp_path):
-    """What the kernel has kept then is older in its beginning than in its end."""
-    store = SmallStore(tmp_path)
+@pytest.fixture
+def many(store):
+    """4,096 chunks in shards of 64, so that a listing takes many answers."""
     write_json(store.file("a/zarr.json"), document((128, 128), (128, 2), (2, 2), fill=7))
     shutil.rmtree(store.file("a/c"))
     full = shard_bytes([bytes(16)] * 64)
     for column in range(64):
         write_file(store.file(f"a/c/0/{column}"), full)
+    return store
+
+
+def test_a_change_between_the_parts_of_a_listing(mount, many):
+    """What the kernel has kept then is older in its beginning than in its end."""
+    store = many
     mounted = mount(store.path)
     everything = sorted(f"{i}.{j}" for i in range(64) for j in range(64))
     for removed in range(3):
@@ -252,6 +260,23 @@ def test_a_change_between_the_parts_of_a_listing(mount, tmp_path):
         everything = [name for name in everything if not name.endswith(f".{removed}")]
         assert chunks(mounted / "a") == everything
         assert chunks(mounted / "a") == everything
+
+
+def test_what_others_list_while_the_kernel_fills_its_cache_does_not_spoil_it(mount, many):
+    """Linux never completes a cache of which it dropped a part before the end."""
+    mounted = mount(many.path)
+
+    def walk():
+        for name in os.listdir(mounted / "a"):
+            os.stat(mounted / f"a/{name}")
+
+    with os.scandir(mounted / "a") as listing:
+        next(listing)
+        os.unlink(many.file("a/c/0/0"))
+        os.listdir(mounted / "a")
+        len(list(listing))
+    walk()  # many names are kept where their statuses came with them: looked up now, these do so next time
+    assert any(answers(mounted, walk) == [0, 0] for _ in range(4))
 
 
 @pytest.mark.parametrize("options", ["ro", "rw"])
@@ -354,3 +379,27 @@ def test_listings_follow_a_store_that_others_change_all_the_time(mount, store):
     assert os.listdir(mounted / "a/0") == names(state["done"])
     within(20, lambda: is_kept(mounted, mounted / "a/0"))
     assert os.listdir(mounted / "a/0") == names(state["done"])
+
+
+LISTER = """
+import os, sys
+while not os.path.exists(sys.argv[2]):
+    os.listdir(sys.argv[1])
+"""
+
+
+def test_a_listing_is_kept_again_after_many_programs_listed_it_beside_changes(mount, store, tmp_path):
+    """What one of them has the kernel drop, another may be filling in just then."""
+    mounted = mount(store.path, "separator=/")
+    for burst in range(6):
+        over = tmp_path / f"over{burst}"
+        programs = [subprocess.Popen([sys.executable, "-c", LISTER, mounted / "a/0", over]) for _ in range(4)]
+        end = time.monotonic() + 1
+        number = 0
+        while time.monotonic() < end:
+            number += 1
+            write_file(store.file("a/c/0/0"), shard_bytes([store.chunk(0, 0) if number & (1 << bit) else None for bit in range(4)]))
+            time.sleep(0.002)
+        over.touch()
+        assert [program.wait() for program in programs] == [0] * 4
+        within(2, lambda: is_kept(mounted, mounted / "a/0"))

@@ -381,6 +381,37 @@ def test_listings_follow_a_store_that_others_change_all_the_time(mount, store):
     assert os.listdir(mounted / "a/0") == names(state["done"])
 
 
+def closed_early(directory):
+    with os.scandir(directory) as listing:
+        next(listing)
+
+
+def test_a_listing_is_kept_again_after_one_that_was_closed_before_its_end(mount, store):
+    """Linux goes on from there only, and what it had until there is dropped with the change."""
+    mounted = mount(store.path, "separator=/")
+    row = mounted / "a/0"
+    for there in ((None, store.chunk(0, 3)), (store.chunk(0, 2), None), (store.chunk(0, 2), store.chunk(0, 3))) * 2:
+        within(5, lambda: is_kept(mounted, row))
+        last = [column for column in range(2) if there[column]]
+        write_file(store.file("a/c/0/1"), shard_bytes([store.chunk(0, 2), None, None, None]))
+        closed_early(row)
+        write_file(store.file("a/c/0/1"), shard_bytes([*there, None, None]))
+        assert os.listdir(row) == ["0"] + [str(2 + column) for column in last]
+        closed_early(row)
+        assert os.listdir(row) == ["0"] + [str(2 + column) for column in last]
+    within(5, lambda: is_kept(mounted, row))
+
+
+def test_who_opens_a_directory_and_does_not_list_it_keeps_no_listing_from_being_kept(mount, store):
+    mounted = mount(store.path)
+    opened = os.open(mounted / "a", os.O_RDONLY)
+    try:
+        within(5, lambda: is_kept(mounted, mounted / "a"))
+        assert sorted(set(os.listdir(opened)) - set(DOCUMENTS)) == store.present()
+    finally:
+        os.close(opened)
+
+
 LISTER = """
 import os, sys
 while not os.path.exists(sys.argv[2]):

@@ -24,11 +24,15 @@ class KeptListingsTest : public ::testing::Test {
     const auto opened = open(serial);
     EXPECT_FALSE(keeps(opened));
     EXPECT_NE(opened.hold, nullptr);
+    list(opened, brief);
+  }
+  void list(const KeptListings::Opened& opened, std::size_t brief = 0) {
     answer(opened, brief);
+    kept.ends(kDirectory, opened, 0);
   }
   /// The kernel asks for the names.
   void answer(const KeptListings::Opened& opened, std::size_t brief = 0) {
-    kept.starts(kDirectory, opened);
+    kept.asks(kDirectory, opened, 0);
     kept.listed(kDirectory, 0, brief);
   }
 
@@ -78,12 +82,12 @@ TEST_F(KeptListingsTest, NothingIsDroppedWhileTheKernelFillsItsCache) {
 TEST_F(KeptListingsTest, WhatIsCompleteIsDroppedForThoseWhoReadItAgain) {
   auto early = open(1);
   answer(early);
-  kept.ends(kDirectory, early);
+  kept.ends(kDirectory, early, 0);
   EXPECT_TRUE(keeps(open(1)));
   EXPECT_TRUE(open(2).drop) << "early shall ask if it starts again";
-  kept.starts(kDirectory, early);
+  kept.asks(kDirectory, early, 0);
   EXPECT_FALSE(open(2).drop) << "it does";
-  kept.ends(kDirectory, early);
+  kept.ends(kDirectory, early, 0);
   EXPECT_TRUE(open(2).drop);
   EXPECT_EQ(open(2).hold, nullptr);
 }
@@ -140,6 +144,138 @@ TEST_F(KeptListingsTest, ATermEndsBeforeWhatWasLentInIt) {
   EXPECT_TRUE(keeps(open(1)));
 }
 
+TEST_F(KeptListingsTest, WhatIsOpenWhenItsTimeIsOverIsToldAgainAndKept) {
+  auto early = open(1);
+  list(early);
+  now += KeptListings::kTerm;
+  const auto again = open(1);
+  EXPECT_NE(again.hold, nullptr) << "the names are still right";
+  EXPECT_TRUE(again.drop) << "so that their statuses are told anew";
+  EXPECT_FALSE(open(1).drop) << "no other drops what is told then";
+  list(again);
+  EXPECT_TRUE(keeps(open(1)));
+}
+
+TEST_F(KeptListingsTest, WhatWasClosedBeforeItsEndIsNotDroppedWhileNothingChanges) {
+  answer(open(1));
+  now += KeptListings::kTerm;
+  EXPECT_TRUE(keeps(open(1)));
+}
+
+TEST_F(KeptListingsTest, WhoBeginsATermAndDoesNotListKeepsNobodyOutForLong) {
+  const auto first = open(1);
+  EXPECT_EQ(open(1).hold, nullptr);
+  now += KeptListings::kPatience;
+  {
+    const auto second = open(1);
+    EXPECT_NE(second.hold, nullptr);
+    EXPECT_TRUE(second.drop) << "the cache may be the one of before";
+    list(second);
+  }
+  EXPECT_TRUE(keeps(open(1)));
+}
+
+/// Names at the positions 0, 10, 20 and so on.
+class Tens : public OpenDirectory {
+ public:
+  explicit Tens(std::uint64_t end) : end_(end) {}
+  Result<void> list(std::uint64_t offset, const std::function<bool(const Listed&)>& sink) override {
+    for (std::uint64_t at = offset; at < end_; at += 10) {
+      if (!sink({std::to_string(at), 0, at, at + 10})) break;
+    }
+    return {};
+  }
+
+ private:
+  const std::uint64_t end_;
+};
+
+/// What lists by answers of two names, as Linux does: what it is told, and what of that it keeps.
+class AskingTest : public KeptListingsTest {
+ protected:
+  using Names = std::vector<std::string>;
+  std::unique_ptr<HeldListing> listing(const KeptListings::Opened& opened, std::uint64_t end) {
+    return std::make_unique<HeldListing>(std::make_shared<Tens>(end), kDirectory, kept, opened);
+  }
+  /// One answer; the position behind it is put into `at`.
+  static Names ask(HeldListing& asked, std::uint64_t& at) {
+    Names names;
+    EXPECT_TRUE(asked.list(at, [&](const Listed& listed) {
+      if (names.size() == 2) return false;
+      names.emplace_back(listed.name);
+      at = listed.next;
+      return true;
+    }));
+    return names;
+  }
+  /// From `at` to the end, the position of which is put there.
+  static Names ask_all(HeldListing& asked, std::uint64_t& at) {
+    Names all;
+    for (Names some = ask(asked, at); !some.empty(); some = ask(asked, at)) {
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
+  /// Of a listing of four names, two are told.
+  std::uint64_t list_in_part(std::uint64_t serial) {
+    std::uint64_t at = 0;
+    ask(*listing(open(serial), 40), at);
+    return at;
+  }
+};
+
+TEST_F(AskingTest, AListingAfterAGapEndsWhereTheKernelStandsStill) {
+  const std::uint64_t reached = list_in_part(1);
+  const Names all = {"0", "10", "20", "30", "40", "50"};
+  for (const bool closed_early : {true, false}) {
+    const auto opened = open(2);
+    EXPECT_TRUE(opened.drop);
+    EXPECT_EQ(opened.gap, reached);
+    EXPECT_EQ(open(2).hold, nullptr) << "whose end is elsewhere";
+    const auto asked = listing(opened, 60);
+    std::uint64_t at = 0;
+    if (closed_early) {
+      ask(*asked, at);
+      EXPECT_NE(at, reached) << "it is not the end";
+      continue;
+    }
+    EXPECT_EQ(ask_all(*asked, at), all);
+    EXPECT_EQ(at, reached);
+    at = 0;
+    EXPECT_EQ(ask_all(*asked, at), all) << "from its start again";
+    EXPECT_EQ(at, reached);
+  }
+  const auto opened = open(2);
+  EXPECT_TRUE(opened.drop) << "its end is another one";
+  EXPECT_EQ(opened.gap, 0U);
+  std::uint64_t at = 0;
+  EXPECT_EQ(ask_all(*listing(opened, 60), at), all);
+  EXPECT_EQ(at, 60U);
+  EXPECT_TRUE(keeps(open(2)));
+}
+
+TEST_F(AskingTest, AGapAtTheEndIsNone) {
+  for (const std::uint64_t end : {20, 10}) {
+    const auto reached = list_in_part(end);
+    std::uint64_t at = 0;
+    EXPECT_EQ(ask_all(*listing(open(end + 1), end), at).size(), end / 10);
+    EXPECT_EQ(at, reached);
+    EXPECT_EQ(open(end + 1).gap, 0U);
+  }
+}
+
+TEST_F(AskingTest, WhoComesToTheEndElsewhereThanTheKernelDoesNotCompleteItsCache) {
+  const auto slow = listing(open(1), 40);
+  std::uint64_t at = 0;
+  ask(*slow, at);
+  const auto shorter = listing(open(1), 10);  // names have gone
+  std::uint64_t other = 0;
+  ask_all(*shorter, other);
+  EXPECT_FALSE(open(2).drop) << "it is still being filled";
+  ask_all(*slow, at);
+  EXPECT_TRUE(open(2).drop);
+}
+
 TEST_F(KeptListingsTest, NamesAloneAreKeptForWhoWantsNamesAlone) {
   list(1, 100);
   const auto names = open(1, kNamesSuffice);
@@ -152,7 +288,7 @@ TEST_F(KeptListingsTest, NamesAloneAreNotKeptWhereProgramsWantStatuses) {
   {
     const auto all = open(1, !kNamesSuffice);
     EXPECT_FALSE(keeps(all));
-    answer(all, 2);
+    list(all, 2);
   }
   const auto with_statuses = open(1, !kNamesSuffice);
   EXPECT_TRUE(keeps(with_statuses)) << "documents are few";
@@ -165,7 +301,7 @@ TEST_F(KeptListingsTest, ManyNamesAloneAreNotKept) {
   {
     const auto all = open(1, kNamesSuffice);
     EXPECT_FALSE(keeps(all)) << "each would be looked up before a listing tells";
-    answer(all);
+    list(all);
     kept.listed(kDirectory, 100, 0);
   }
   EXPECT_TRUE(keeps(open(1, kNamesSuffice))) << "all with their statuses";

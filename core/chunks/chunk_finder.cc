@@ -24,20 +24,14 @@ void give_version(ShownChunk& chunk, const ChunkVersion& version) {
   if (!chunk.is_fill) chunk.stored.st_mtim = version.modified;
 }
 
-std::uint64_t changed_at(const struct stat& status) {
-  return mix_numbers(static_cast<std::uint64_t>(status.st_ctim.tv_sec),
-                     static_cast<std::uint64_t>(status.st_ctim.tv_nsec));
-}
-
 bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
 }  // namespace
 
 /// A commit of our own, which is no change, gives the shard another ctime at an unknown moment: so
 /// that tells files apart only where nothing is written.
 ShardState ChunkFinder::state_of(const struct stat& shard) const {
-  std::uint64_t digest = digest_of(identity_of(shard));
-  if (writes() == nullptr) digest = mix_numbers(digest, changed_at(shard));
-  return {digest, shard.st_mtim};
+  const bool written = writes() != nullptr;
+  return {digest_of(written ? identity_of(shard) : identity_by_ctime(shard)), shard.st_mtim};
 }
 
 /// The state of the shard at `cell`.

@@ -15,20 +15,11 @@ namespace zarrfs {
 namespace {
 constexpr std::size_t kMaxListings = 256;
 constexpr std::size_t kMaxNumbersKept = std::size_t{1} << 20U;
-constexpr std::int64_t kPerSecond = 1'000'000'000;
-constexpr std::int64_t kSettledNs = 2 * kPerSecond;
+constexpr std::int64_t kSettledNs = 2'000'000'000;
 constexpr std::uint64_t kFewIndexes = 8;
 constexpr std::uint64_t kManyIndexes = 256;
 constexpr std::uint64_t kIndexBytes = std::uint64_t{16} << 20U;  // asked for together
 constexpr std::chrono::seconds kExpectedFor{2};
-
-/// Of which state the names are. By ctime: who unpacks or copies sets mtime to what it was
-/// elsewhere.
-FileIdentity state_of(const struct stat& directory) {
-  FileIdentity state = identity_of(directory);
-  state.mtime_ns = directory.st_ctim.tv_sec * kPerSecond + directory.st_ctim.tv_nsec;
-  return state;
-}
 
 /// Whether a directory changed so long ago that a later change must show in its time stamp.
 bool settled(const FileIdentity& directory) {
@@ -79,7 +70,7 @@ Result<ShardListings::Numbers> ShardListings::list(
   if (!S_ISDIR(status->st_mode)) {
     return fail(Fault::kDamaged, directory + ": a file stands where a directory of shards belongs");
   }
-  const FileIdentity identity = state_of(*status);
+  const FileIdentity identity = identity_by_ctime(*status);
   const bool tells_changes = traits_of(store).directories;
   if (auto numbers = tells_changes ? kept(directory, &identity) : nullptr) return numbers;
 

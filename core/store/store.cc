@@ -9,6 +9,11 @@ namespace {
 constexpr std::int64_t kPerSecond = 1'000'000'000;
 constexpr int kDocumentAttempts = 5;
 
+FileIdentity identity_at(const struct stat& status, const struct timespec& time) {
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+          time.tv_sec * kPerSecond + time.tv_nsec};
+}
+
 Error changed_in_place(const std::string& name) {
   return {Fault::kStale, name + ": was changed in place while it was read; open it again"};
 }
@@ -22,9 +27,10 @@ Result<void> check_unchanged(const File& file) {
 
 }  // namespace
 
-FileIdentity identity_of(const struct stat& status) {
-  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec * kPerSecond + status.st_mtim.tv_nsec};
+FileIdentity identity_of(const struct stat& status) { return identity_at(status, status.st_mtim); }
+
+FileIdentity identity_by_ctime(const struct stat& status) {
+  return identity_at(status, status.st_ctim);
 }
 
 Result<Bytes> File::read_range(ByteRange range) const {

@@ -32,6 +32,10 @@ struct FileIdentity {
 };
 
 FileIdentity identity_of(const struct stat& status);
+/// With ctime in place of mtime: two files of one path may share number, size and mtime, where a
+/// program that unpacks or copies sets the times. Of a file that is open it also changes where
+/// nothing but a name of it does.
+FileIdentity identity_by_ctime(const struct stat& status);
 
 /// A file opened for reading. Keeps the file it opened, whatever is renamed over its name.
 class File {

@@ -13,7 +13,6 @@ constexpr std::uint64_t kMaxWholeShard = std::uint64_t{4} << 30U;
 /// claims more is damaged. Widening casts come to 16; compressors add a few bytes in a thousand.
 constexpr std::uint64_t kMaxExpansion = 16;
 constexpr std::uint64_t kMaxOverhead = std::uint64_t{1} << 20U;
-constexpr std::int64_t kPerSecond = 1'000'000'000;
 
 /// The most bytes that a chunk of this array can be stored in.
 std::uint64_t most_stored_bytes(const Layout& layout) {
@@ -24,14 +23,6 @@ std::uint64_t most_stored_bytes(const Layout& layout) {
   const auto expanded = checked_multiply(elements, kMaxExpansion);
   const auto most = expanded ? checked_add(*expanded, kMaxOverhead) : std::nullopt;
   return most.value_or(~std::uint64_t{0});
-}
-
-/// The state of a shard that its index is kept for. By ctime: two files may share number, size and
-/// mtime where a program that unpacks or copies sets the times.
-FileIdentity state_of(const struct stat& shard) {
-  FileIdentity state = identity_of(shard);
-  state.mtime_ns = shard.st_ctim.tv_sec * kPerSecond + shard.st_ctim.tv_nsec;
-  return state;
 }
 
 Error prefixed(const std::string& name, Error error) {
@@ -111,7 +102,7 @@ Result<ShardReader::LevelPointer> ShardReader::level_at(std::span<const std::uin
                                                         const Extent& extent) {
   const std::string key = key_of(entries);
   if (auto cached =
-          std::dynamic_pointer_cast<const Level>(cache_.find(key, state_of(file_->status())))) {
+          std::dynamic_pointer_cast<const Level>(cache_.find(key, identity_by_ctime(file_->status())))) {
     ++counters_.index_hits;
     return cached;
   }
@@ -156,7 +147,7 @@ Result<ShardReader::LevelPointer> ShardReader::load(std::span<const std::uint64_
   auto index = ShardIndex::decode(encoded, *format, shard.range.length);
   if (!index) return fail(prefixed(name, std::move(index.error())));
   const bool decoded = !level.around.steps().empty();
-  return std::make_shared<const Level>(state_of(file_->status()), std::move(*index),
+  return std::make_shared<const Level>(identity_by_ctime(file_->status()), std::move(*index),
                                        decoded ? shard.memory : nullptr);
 }
 

@@ -42,6 +42,12 @@ Error shard_changed(const std::string& path) {
   return {Fault::kStale, "shard " + path + " was replaced while its chunks were collected"};
 }
 
+/// Whether it is the file, in the state, of before.
+bool is_still(const std::optional<struct stat>& before, const std::optional<struct stat>& now) {
+  if (!before || !now) return before.has_value() == now.has_value();
+  return identity_by_ctime(*before) == identity_by_ctime(*now);
+}
+
 /// Whether a shard of this array is chunks and one index, each chunk at the range that the index
 /// says.
 bool is_flat(const Layout& layout) {
@@ -326,7 +332,7 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   }
   auto now = store.status(shard.shard_path);  // 2 it still replaces what was merged
   if (!now) return discard(now.error());
-  if ((*now ? identity_of(**now) : FileIdentity{}) != base.identity) {
+  if (!is_still(base.status, *now)) {
     return discard(shard_changed(shard.shard_path));
   }
   if (auto told = tell(shard, drafts, hooks, false); !told) return discard(told.error());

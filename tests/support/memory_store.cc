@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "core/zarr/tree.h"
+
 namespace zarrfs::testing {
 namespace {
 
@@ -17,7 +19,7 @@ struct stat status_of(const MemoryInode& inode) {
   status.st_ino = inode.number;
   status.st_size = static_cast<off_t>(inode.bytes.size());
   status.st_mtim.tv_sec = static_cast<time_t>(inode.version);
-  status.st_ctim = status.st_mtim;
+  status.st_ctim.tv_sec = static_cast<time_t>(inode.version + inode.moved);
   status.st_nlink = 1;
   if (inode.directory && inode.descriptor.valid()) {
     struct stat last {};
@@ -431,6 +433,17 @@ std::set<std::string> MemoryStore::files() const {
       };
   walk(*root_, "");
   return paths;
+}
+
+void MemoryStore::unpack_over(const std::string& path, const Bytes& bytes) {
+  const std::lock_guard lock(mutex_);
+  const Pointer before = find(path);
+  const auto after = std::make_shared<MemoryInode>();
+  after->number = before->number;
+  after->version = before->version;
+  after->moved = before->moved + 1;
+  after->bytes = bytes;
+  find(parent_path(path))->entries[path.substr(path.rfind('/') + 1)] = after;
 }
 
 void MemoryStore::write_file(const std::string& path, const std::string& text) {

@@ -22,6 +22,7 @@ struct MemoryInode {
   bool directory = false;
   std::uint64_t number = 0;
   std::uint64_t version = 0;  // becomes st_mtime and st_ctime
+  std::uint64_t moved = 0;    // added to st_ctime
   Bytes bytes;
   Bytes durable_bytes;
   Fd descriptor;  // holds the bytes too, once somebody asked for one; of a directory: its lock's
@@ -62,6 +63,8 @@ class MemoryStore final : public Store {
   /// All paths of files, for looking for what was left behind.
   [[nodiscard]] std::set<std::string> files() const;
   void write_file(const std::string& path, const std::string& text);
+  /// Replaces a file by one of the same inode number and mtime, as a program may that sets these.
+  void unpack_over(const std::string& path, const Bytes& bytes);
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   Result<std::optional<struct stat>> status(const std::string& path) override;

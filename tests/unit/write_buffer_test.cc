@@ -138,6 +138,26 @@ TEST_P(WriteEach, AnotherProgramsShardIsMerged) {
   EXPECT_EQ(*published(store_), (Chunks{{0, chunk_of(1)}, {1, chunk_of(10)}}));
 }
 
+/// A file of the same number, size and time.
+TEST(WriteBuffer, AShardThatIsUnpackedOverTheOneThatIsMergedIsMerged) {
+  const auto store = make_store(Sharding::kIndexAtEnd);
+  const auto writer = Writer::open(store, quiet_options());
+  std::vector<Bytes> shards;
+  for (const int value : {1, 2}) {
+    ASSERT_TRUE(writer->put(0, chunk_of(value)));
+    ASSERT_TRUE(writer->commit(0));
+    shards.push_back((*store->open("a/c/0"))->read_range({0, 76}).value());
+  }
+  ASSERT_TRUE(writer->put(1, chunk_of(7)));
+  bool unpacked = false;
+  store->after = [&](const std::string& call, const std::string&) {
+    if (call == "sync" && !std::exchange(unpacked, true)) store->unpack_over("a/c/0", shards[0]);
+  };
+  ASSERT_TRUE(writer->commit(1));
+  EXPECT_TRUE(unpacked);
+  EXPECT_EQ(*published(store), (Chunks{{0, chunk_of(1)}, {1, chunk_of(7)}}));
+}
+
 TEST(WriteBuffer, ACompleteShardIsDueAtOnceAQuietOneAfterItsTime) {
   const auto store = make_store(Sharding::kIndexAtEnd);
   const auto writer = Writer::open(store, quiet_options());

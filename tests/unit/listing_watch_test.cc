@@ -6,8 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/vfs/open_view.h"
-#include "tests/support/store_maker.h"
+#include "tests/support/lending_view.h"
 
 namespace zarrfs::test {
 namespace {
@@ -16,7 +15,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using Serial = std::optional<std::uint64_t>;
 
-class ListingWatchTest : public ::testing::Test {
+class ListingWatchTest : public LendingViewTest {
  protected:
   void SetUp() override {
     ArrayPlan plan;
@@ -27,19 +26,6 @@ class ListingWatchTest : public ::testing::Test {
           .chunk(array, {3, 3}, counting_elements(9, 4));
     }
     maker.group("");
-  }
-  void TearDown() override {
-    if (view) view->end_lending();
-  }
-  void open(std::size_t most = StoreWatch::kMostDirectories) {
-    auto store = open_store(maker.root(), LinkPolicy::kInside);
-    ASSERT_TRUE(store);
-    auto opened = open_view(std::move(*store), {});
-    ASSERT_TRUE(opened) << opened.error().message;
-    view = std::move(*opened);
-    auto watch = StoreWatch::of(maker.root(), most);
-    ASSERT_TRUE(watch);
-    ASSERT_TRUE(view->lend_names(std::move(*watch), [](NodeId) {}));
   }
   NodeId node_of(const std::vector<std::string>& path) {
     NodeId node = kRootNode;
@@ -63,9 +49,6 @@ class ListingWatchTest : public ::testing::Test {
     }
     return std::nullopt;
   }
-
-  StoreMaker maker;
-  std::unique_ptr<View> view;
 };
 
 TEST_F(ListingWatchTest, DirectoriesOfChunksHaveOneAndOthersHaveNone) {

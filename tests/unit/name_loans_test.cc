@@ -6,9 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "core/store/store_watch.h"
-#include "core/vfs/open_view.h"
-#include "tests/support/store_maker.h"
+#include "tests/support/lending_view.h"
 
 namespace zarrfs::test {
 namespace {
@@ -36,7 +34,7 @@ class Recalled {
   std::vector<NodeId> nodes_;
 };
 
-class NameLoansTest : public ::testing::Test {
+class NameLoansTest : public LendingViewTest {
  protected:
   void SetUp() override {
     ArrayPlan plan;
@@ -45,28 +43,14 @@ class NameLoansTest : public ::testing::Test {
         .chunk("", {0, 0}, counting_elements(1, 4))
         .chunk("", {1, 1}, counting_elements(9, 4));
   }
-  void TearDown() override {
-    if (view) view->end_lending();
-  }
-  void open(std::size_t most = StoreWatch::kMostDirectories) {
-    auto store = open_store(maker.root(), LinkPolicy::kInside);
-    ASSERT_TRUE(store);
-    auto opened = open_view(std::move(*store), {});
-    ASSERT_TRUE(opened) << opened.error().message;
-    view = std::move(*opened);
-    auto watch = StoreWatch::of(maker.root(), most);
-    ASSERT_TRUE(watch);
-    ASSERT_TRUE(view->lend_names(std::move(*watch), [this](NodeId node) { recalled.add(node); }));
-  }
+  void recall(NodeId node) override { recalled.add(node); }
   InodeEntry find(const std::string& name) {
     const auto found = view->find(kRootNode, name);
     EXPECT_TRUE(found && *found) << name;
     return found && *found ? **found : InodeEntry();
   }
 
-  StoreMaker maker;
   Recalled recalled;
-  std::unique_ptr<View> view;
 };
 
 TEST_F(NameLoansTest, AChunkIsLentAndAnAbsentOneAndADirectoryAreNot) {

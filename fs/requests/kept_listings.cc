@@ -21,15 +21,11 @@ std::shared_ptr<const void> KeptListings::hold(Term& term) {
   return held;
 }
 
-KeptListings::Opened KeptListings::without_part(const Term& term) {
-  return {nullptr, !term.filling};
-}
-
 KeptListings::Opened KeptListings::take_part(Term& term, bool names_suffice,
                                              Clock::time_point now) {
-  if (term.gap != 0) return without_part(term);
+  if (term.gap != 0) return {};
   if (!term.dropped) {
-    if (now < term.begin + kPatience) return without_part(term);
+    if (now < term.begin + kPatience) return {};
     return {hold(term), true};
   }
   const bool cheap = !term.names_only() || (names_suffice && !term.large);
@@ -65,7 +61,7 @@ KeptListings::Opened KeptListings::open(NodeId node, std::optional<std::uint64_t
   }
   if (!serial || others_hold) {
     term.serial = 0;
-    return without_part(term);
+    return {};
   }
   const std::uint64_t reached = term.filling ? term.reached : 0;
   term = {.serial = *serial,

@@ -10,14 +10,16 @@
 // listing of an earlier one is open, which might fill in what it was told before: until that is
 // closed nothing is kept, nor filled in by others.
 //
-// Who has no part drops the cache as well, so that those who read again from the start ask, but not
-// while it is being filled: Linux would forget the names and not how far it came, and go on from
-// there only, where its memory is gone. Nor does it forget by itself what was filled in by a
-// listing that was closed before its end. The next term has to drop that, and the cache has a *gap*
-// then: nothing is filled in any more, and it is complete, and found to be empty and begun anew,
-// once a listing ends at the very position that the cache had reached. So a term that begins with a
-// gap is of one listing alone, which has that position at its end. (Where Linux itself drops what
-// it is filling in, because it needs the memory, nobody knows the position.)
+// Who has no part drops nothing, for when OPENDIR is answered nobody can tell who fills the cache
+// by the time that the kernel goes on: Linux would forget the names and not how far it came, and go
+// on from there only, where its memory is gone. So who opened the directory before a change, and
+// reads it again from its start, is told by the directory's time. Nor does Linux forget by itself
+// what was filled in by a listing that was closed before its end. The next term has to drop that,
+// and the cache has a *gap* then: nothing is filled in any more, and it is complete, and found to
+// be empty and begun anew, once a listing ends at the very position that the cache had reached. So
+// a term that begins with a gap is of one listing alone, which has that position at its end. (Where
+// Linux itself drops what it is filling in, because it needs the memory, nobody knows the
+// position.)
 //
 // Kept are names alone. What the kernel does not know of these costs a LOOKUP each, where
 // READDIRPLUS would bring it for all of them: so a listing is kept where the status of nearly all
@@ -50,7 +52,7 @@ class KeptListings {
   struct Opened {
     std::shared_ptr<const void>
         hold;                 ///< Null: it has no part in the cache. Lives until RELEASEDIR.
-    bool drop = true;         ///< Whether the kernel drops what it has kept; it may use it else.
+    bool drop = false;        ///< Whether the kernel drops what it has kept; it may use it else.
     bool names_only = false;  ///< Kept though the kernel knows the names alone.
     std::uint64_t gap = 0;    ///< The position to give to the end; 0: its own.
   };
@@ -96,7 +98,6 @@ class KeptListings {
   static std::shared_ptr<const void> hold(Term& term);
   /// In a term that goes on.
   static Opened take_part(Term& term, bool names_suffice, Clock::time_point now);
-  static Opened without_part(const Term& term);
   /// Where `opened` takes part in it.
   Term* term_of(NodeId node, const Opened& opened);
   /// Nothing where no listing that takes part is open; 0 where its term is over.

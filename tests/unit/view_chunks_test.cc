@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/base/json.h"
+#include "core/base/request.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
 
@@ -339,6 +340,18 @@ TEST(ViewChunks, AnEmptyChunkIsNotPublishedWithoutValidationEither) {
   ASSERT_TRUE(shown.view().publish());
   EXPECT_EQ(shown.view().unpublished().size(), 1U) << "what is a chunk is published beside it";
   EXPECT_EQ(*ShownStore(maker.root()).read("0.0"), text_of(counting_elements(1, 4)));
+}
+
+TEST(ViewChunks, AListingThatNobodyWaitsForIsNoFaultOfTheStore) {
+  StoreMaker maker;
+  maker.array("", four_shards()).chunk("", {0, 0}, counting_elements(1, 4));
+  ShownStore shown(maker.root(), with_separator('/'));
+  {
+    const RequestScope ended(std::nullopt, [](const void*) { return true; });
+    EXPECT_EQ(shown.list("0").error().fault, Fault::kBusy);
+  }
+  EXPECT_THAT(shown.log, IsEmpty());
+  EXPECT_THAT(*shown.list("0"), ElementsAre("0"));
 }
 
 TEST(ViewChunks, NumbersThatWereNeverGivenOutAreStale) {

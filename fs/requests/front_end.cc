@@ -114,7 +114,9 @@ void FrontEnd::refuse(Reply& reply, const Error& error) {
   if (is_worth_a_line(error.fault)) {
     settings_.complain(std::string(operation_name(reply.operation())) + ": " + error.message);
   }
-  reply.error(request_ended() ? EINTR : errno_of(error.fault));
+  // Of close(2), EINTR says to many programs that all is well: it stands for no other error.
+  const bool given_up = error.fault == Fault::kBusy && request_ended();
+  reply.error(given_up ? EINTR : errno_of(error.fault));
 }
 
 void FrontEnd::renew_time(InodeEntry& found) {

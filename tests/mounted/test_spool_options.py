@@ -1,6 +1,7 @@
 """What a user may choose about writing to a server: conflicts=fail, fsync=commit, spool_bytes."""
 import errno
 import os
+import signal
 import subprocess
 
 import pytest
@@ -259,6 +260,23 @@ def test_a_full_spool_takes_nothing_while_the_server_is_gone(bucket):
     publish(mounted)
     stored = bucket.stored()
     assert (stored["0.0"], stored["1.1"], stored["2.0"]) == (data(41), data(42), data(44))
+
+
+def test_a_signal_hides_no_error(bucket):
+    """EINTR of close(2) says to many programs that all is well."""
+    mounted = bucket.open("spool", "flush_after=3600,spool_bytes=40,revalidate=60,deadline=1", damaged=True)
+    put(mounted, "0.0", 41)
+    put(mounted, "1.1", 42)
+    bucket.server.fault = lambda seen: {"status": 503}
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    try:
+        assert answers(lambda: put(mounted, "0.0", 43)) == errno.ENOSPC
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    bucket.server.fault = None
+    publish(mounted)
 
 
 def test_removing_gives_room_while_the_server_is_gone(bucket):

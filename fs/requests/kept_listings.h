@@ -17,9 +17,9 @@
 // what was filled in by a listing that was closed before its end. The next term has to drop that,
 // and the cache has a *gap* then: nothing is filled in any more, and it is complete, and found to
 // be empty and begun anew, once a listing ends at the very position that the cache had reached. So
-// a term that begins with a gap is of one listing alone, which has that position at its end. (Nobody
-// knows it where Linux itself drops what it is filling in, because it needs the memory, or where a
-// signal ends a listing between two names of an answer.)
+// a term that begins with a gap is of one listing alone, which has that position at its end.
+// (Nobody knows it where Linux itself drops what it is filling in, because it needs the memory, or
+// where a signal ends a listing between two names of an answer.)
 //
 // Kept are names alone. What the kernel does not know of these costs a LOOKUP each, where
 // READDIRPLUS would bring it for all of them: so a listing is kept where the status of nearly all

@@ -101,8 +101,8 @@ Result<Bytes> ShardReader::read(const Extent& extent, ByteRange range) const {
 Result<ShardReader::LevelPointer> ShardReader::level_at(std::span<const std::uint64_t> entries,
                                                         const Extent& extent) {
   const std::string key = key_of(entries);
-  if (auto cached =
-          std::dynamic_pointer_cast<const Level>(cache_.find(key, identity_by_ctime(file_->status())))) {
+  if (auto cached = std::dynamic_pointer_cast<const Level>(
+          cache_.find(key, identity_by_ctime(file_->status())))) {
     ++counters_.index_hits;
     return cached;
   }

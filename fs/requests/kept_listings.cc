@@ -26,12 +26,14 @@ KeptListings::Opened KeptListings::take_part(Term& term, bool names_suffice,
   if (term.gap != 0) return {};
   if (!term.dropped) {
     if (now < term.begin + kPatience) return {};
+    term.begin = now;
+    term.end = now + kTerm;
     return {hold(term), true};
   }
   const bool cheap = !term.names_only() || (names_suffice && !term.large);
   if (now < term.end && cheap) return {hold(term), false, term.names_only()};
-  term.end = now + kTerm;
   if (term.filling) return {hold(term), false};
+  term.end = now + kTerm;
   term.filling = true;
   term.reached = 0;
   term.brief = 0;
@@ -56,7 +58,8 @@ KeptListings::Opened KeptListings::open(NodeId node, std::optional<std::uint64_t
   }
   Term& term = known->second;
   const bool others_hold = !term.hold.expired();
-  if (serial && term.serial == *serial && (term.dropped || others_hold)) {
+  const bool may_go_on = now < term.end || !term.filling || !term.dropped;
+  if (serial && term.serial == *serial && (term.dropped || others_hold) && may_go_on) {
     return take_part(term, names_suffice, now);
   }
   if (!serial || others_hold) {

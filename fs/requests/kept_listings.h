@@ -46,7 +46,7 @@ class KeptListings {
   using Clock = std::chrono::steady_clock;
   /// What was lent when the names were told is still lent then.
   static constexpr std::chrono::seconds kTerm{55};
-  /// For so long others leave it to who began a term to list first.
+  /// For so long others leave it to who has the cache dropped to list first.
   static constexpr std::chrono::seconds kPatience{1};
 
   struct Opened {

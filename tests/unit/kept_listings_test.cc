@@ -147,23 +147,21 @@ TEST_F(KeptListingsTest, WhatIsOpenWhenItsTimeIsOverIsToldAgainAndKept) {
   EXPECT_TRUE(keeps(open(1)));
 }
 
-TEST_F(KeptListingsTest, WhatWasClosedBeforeItsEndIsNotDroppedWhileNothingChanges) {
-  answer(open(1));
-  now += KeptListings::kTerm;
-  EXPECT_TRUE(keeps(open(1)));
-}
-
 TEST_F(KeptListingsTest, WhoBeginsATermAndDoesNotListKeepsNobodyOutForLong) {
-  const auto first = open(1);
-  EXPECT_EQ(open(1).hold, nullptr);
-  now += KeptListings::kPatience;
-  {
-    const auto second = open(1);
+  std::uint64_t serial = 0;
+  for (const auto& pause : {KeptListings::kPatience, KeptListings::kTerm}) {
+    const auto first = open(++serial);
+    EXPECT_EQ(open(serial).hold, nullptr);
+    now += pause;
+    const auto second = open(serial);
     EXPECT_NE(second.hold, nullptr);
     EXPECT_TRUE(second.drop) << "the cache may be the one of before";
-    list(second);
+    EXPECT_EQ(open(serial).hold, nullptr) << "it is for the second now";
+    answer(second);
+    EXPECT_TRUE(keeps(open(serial))) << "while it is told";
+    kept.ends(kDirectory, second, 0);
+    EXPECT_TRUE(keeps(open(serial)));
   }
-  EXPECT_TRUE(keeps(open(1)));
 }
 
 /// Names at the positions 0, 10, 20 and so on.
@@ -255,18 +253,34 @@ TEST_F(AskingTest, AGapAtTheEndIsNone) {
   }
 }
 
-TEST_F(AskingTest, WhoComesToTheEndElsewhereThanTheKernelDoesNotCompleteItsCache) {
-  const auto slow = listing(open(1), 40);
+TEST_F(AskingTest, WhatIsHalfToldWhenItsTimeIsOverIsToldAgain) {
+  auto early = listing(open(1), 40);
   std::uint64_t at = 0;
-  ask(*slow, at);
-  const auto shorter = listing(open(1), 10);  // names have gone
-  std::uint64_t other = 0;
-  ask_all(*shorter, other);
-  now += KeptListings::kTerm;
-  EXPECT_FALSE(open(1).drop) << "it is still being filled";
-  ask_all(*slow, at);
-  now += KeptListings::kTerm;
-  EXPECT_TRUE(open(1).drop);
+  ask(*early, at);
+  now += KeptListings::kTerm - 1s;
+  EXPECT_TRUE(keeps(open(1)));
+  now += 1s;
+  EXPECT_EQ(open(1).hold, nullptr) << "a change that nobody tells would show still later";
+  early.reset();
+  const auto again = open(1);
+  EXPECT_TRUE(again.drop);
+  EXPECT_EQ(again.gap, at);
+}
+
+TEST_F(AskingTest, WhoComesToTheEndElsewhereThanTheKernelDoesNotCompleteItsCache) {
+  std::uint64_t serial = 0;
+  for (const bool slow_ends : {true, false}) {
+    auto slow = listing(open(++serial), 40);
+    std::uint64_t at = 0;
+    ask(*slow, at);
+    auto shorter = listing(open(serial), 10);  // names have gone
+    std::uint64_t other = 0;
+    ask_all(*shorter, other);
+    if (slow_ends) ask_all(*slow, at);
+    slow.reset();
+    shorter.reset();
+    EXPECT_EQ(open(serial + 1).gap, slow_ends ? 0 : at);
+  }
 }
 
 TEST_F(KeptListingsTest, NamesAloneAreKeptForWhoWantsNamesAlone) {

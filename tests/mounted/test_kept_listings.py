@@ -50,10 +50,14 @@ def test_a_second_listing_is_the_kernels_own(mount, store, name, separator, opti
     mounted = mount(store.path, f"{options},separator={separator}")
     first = os.listdir(mounted / name)
     assert set(store.present() if separator == "." else ["0", "1", "2", "3"]) <= set(first)
-    assert answers(mounted, lambda: os.listdir(mounted / name))[0] == 0
-    assert os.listdir(mounted / name) == first
-    time.sleep(MORE_THAN_TIMEOUT)
-    assert answers(mounted, lambda: os.listdir(mounted / name))[0] == 0, "longer than a status"
+
+    def told_again(after):
+        time.sleep(after)
+        return answers(mounted, lambda: os.listdir(mounted / name))[0]
+
+    for after in (0, MORE_THAN_TIMEOUT):  # longer than a status
+        assert any(told_again(after) == 0 for _ in range(3)), after  # the kernel drops pages when others want memory
+        assert os.listdir(mounted / name) == first
 
 
 @pytest.mark.parametrize("options,name", [("watch=off", "a"), ("timeout=0", "a"), ("", ""), ("separator=/", "a")])

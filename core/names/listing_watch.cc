@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kMostArrays = 1024;
 constexpr std::size_t kMostDirectories = 4096;  // of an array
 constexpr std::uint64_t kMostCells = 4096;      // that a listing is made of
-constexpr std::chrono::seconds kRestAfterAll{5};
 
 /// Whether it lists chunks, and no directories of chunks.
 bool lists_chunks(const Directory& directory) {
@@ -119,13 +118,14 @@ void ListingWatch::doubt(const std::string& array) {
 }
 
 void ListingWatch::changed(const std::string& path) {
-  if (path.empty()) rest_ = (Clock::now() + kRestAfterAll).time_since_epoch().count();
-  const bool document = base_name(path) == kStoredDocument;
-  const std::string place = document ? parent_path(path) : path;
   const std::lock_guard lock(mutex_);
   std::erase_if(arrays_, [&](const auto& one) {
-    return lies_in(one.first, place) || lies_in(place, one.first);
+    return lies_in(one.first, path) || lies_in(path, one.first);
   });
+}
+
+void ListingWatch::rest(std::chrono::seconds time) {
+  rest_ = (Clock::now() + time).time_since_epoch().count();
 }
 
 }  // namespace zarrfs

@@ -64,6 +64,8 @@ class ListingWatch {
   };
   /// `path` and what lies below it is another; "" is everything.
   void changed(const std::string& path);
+  /// For so long no listing has a serial.
+  void rest(std::chrono::seconds time);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -25,6 +25,11 @@ constexpr std::chrono::milliseconds kGather{2};
 /// An answer that was under way when its chunk was recalled reaches the kernel after that.
 constexpr std::chrono::seconds kAgain{1};
 
+/// What is another where the file or directory at `path` is: of a document, its node.
+std::string changed_by(const std::string& path) {
+  return base_name(path) == kStoredDocument ? parent_path(path) : path;
+}
+
 }  // namespace
 
 Result<void> NameLoans::begin(std::shared_ptr<StoreWatch> watch, Recall recall) {
@@ -179,6 +184,7 @@ void NameLoans::take_all() {
     const ListingWatch::Taking taking(listings_);
     watch_->clear();
     listings_.changed("");
+    listings_.rest(kRest);
   }
   recall(std::move(taken));
 }
@@ -186,18 +192,21 @@ void NameLoans::take_all() {
 std::vector<std::string> NameLoans::changes() {
   const ListingWatch::Taking taking(listings_);
   std::vector<std::string> changed = watch_->take();
-  for (const std::string& path : changed) listings_.changed(path);
+  for (std::string& path : changed) {
+    if (path.empty()) {
+      rest();
+      listings_.rest(kRest);
+    }
+    path = changed_by(path);
+    listings_.changed(path);
+  }
   return changed;
 }
 
 void NameLoans::take_changes() {
   std::this_thread::sleep_for(kGather);
   std::vector<Loan> taken;
-  for (const std::string& path : changes()) {
-    if (path.empty()) rest();
-    const bool document = base_name(path) == kStoredDocument;
-    take_below(document ? parent_path(path) : path, taken);
-  }
+  for (const std::string& path : changes()) take_below(path, taken);
   recall(std::move(taken));
 }
 

@@ -121,11 +121,10 @@ void FrontEnd::refuse(Reply& reply, const Error& error) {
 
 void FrontEnd::renew_time(InodeEntry& found) {
   if (!S_ISDIR(found.status.st_mode)) return;
-  const auto serial_now = [&]() -> std::optional<std::uint64_t> {
-    const auto directory = view_.open_directory(found.id);
-    return directory ? (*directory)->serial() : std::nullopt;
-  };
-  if (!kept_.is_held_too_long(found.id, serial_now)) return;
+  const auto held = kept_.serial_held(found.id);
+  if (!held) return;
+  const auto directory = view_.open_directory(found.id);
+  if (directory && (*directory)->serial() == held) return;
   ::clock_gettime(CLOCK_REALTIME, &found.status.st_mtim);
 }
 

@@ -67,13 +67,10 @@ class KeptListings {
   void told(NodeId node, const Opened& opened, std::uint64_t reached, std::uint64_t next);
   /// Who takes part was told that there are no more from `offset` on.
   void ends(NodeId node, const Opened& opened, std::uint64_t offset);
-  /// Whether a listing that takes part is open, which did not begin with this serial: read again
-  /// from its start it would give what the kernel has kept, unless the directory's time changes.
-  template <class Ask>
-  bool is_held_too_long(NodeId node, const Ask& ask_serial) {
-    const auto serial = serial_held(node);
-    return serial && ask_serial() != serial;
-  }
+  /// With which serial a listing began that takes part and is open; nothing where there is none, 0
+  /// where its term is over. Once the serial is another, it would give what the kernel has kept if
+  /// it is read again from its start, unless the directory's time changes.
+  std::optional<std::uint64_t> serial_held(NodeId node);
   /// An answer with names from `offset` on, `brief` of which without a status that is lent.
   void listed(NodeId node, std::uint64_t offset, std::size_t brief);
 
@@ -100,8 +97,6 @@ class KeptListings {
   static Opened take_part(Term& term, bool names_suffice, Clock::time_point now);
   /// Where `opened` takes part in it.
   Term* term_of(NodeId node, const Opened& opened);
-  /// Nothing where no listing that takes part is open; 0 where its term is over.
-  std::optional<std::uint64_t> serial_held(NodeId node);
   void make_room();
 
   std::mutex mutex_;

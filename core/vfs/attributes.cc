@@ -23,6 +23,23 @@ Result<InodeEntry> Attributes::get(NodeId node) {
   return entries_.of_chunk(node, array, target.part, chunk, offer);
 }
 
+Result<InodeEntry> Attributes::get_by_now(NodeId node) {
+  {
+    const auto creation = parts_.shared_creation();
+    ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+    const bool chunk = !target.named && !target.part.directory;
+    if (chunk && !inodes_.is_written(target)) {
+      const auto found = parts_.chunks.find(target.state->shown, target.part.coordinates);
+      if (!found || !*found) return stale(target.state->path);
+      InodeEntry answer =
+          entries_.of_chunk(node, *target.state, target.part, **found, std::nullopt);
+      answer.uncached = true;
+      return answer;
+    }
+  }
+  return get(node);
+}
+
 Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {
   switch (node.kind) {
     case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
@@ -138,8 +155,9 @@ Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {
   }
   if (target.part.directory) return names;
   names = {"user.zarrfs.chunk", "user.zarrfs.presented"};
-  ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
-  if (chunk.bytes) {
+  // Of whatever version: their names are the same, and programs ask of files that they have open.
+  const auto chunk = parts_.chunks.find(target.state->shown, target.part.coordinates);
+  if (chunk && *chunk && (*chunk)->bytes) {
     names.insert(names.end(), {"user.zarrfs.shard", "user.zarrfs.offset", "user.zarrfs.nbytes"});
   }
   return names;

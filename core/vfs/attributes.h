@@ -26,6 +26,8 @@ class Attributes {
         opening_(opening) {}
 
   Result<InodeEntry> get(NodeId node);
+  /// See View::attributes_by_now.
+  Result<InodeEntry> get_by_now(NodeId node);
   /// See View::change.
   Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file);
   Result<std::vector<std::string>> extended_names(NodeId node);

@@ -27,6 +27,10 @@ Result<InodeEntry> StoreView::attributes(NodeId node) {
   return reported(parts_.shared.path_changes.look([&] { return attributes_.get(node); }));
 }
 
+Result<InodeEntry> StoreView::attributes_by_now(NodeId node) {
+  return reported(parts_.shared.path_changes.look([&] { return attributes_.get_by_now(node); }));
+}
+
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
   return reported(parts_.shared.path_changes.look([&] { return second_looks_.open_file(node); }));
 }

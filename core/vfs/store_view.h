@@ -32,6 +32,7 @@ class StoreView : public View {
 
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name) override;
   Result<InodeEntry> attributes(NodeId node) override;
+  Result<InodeEntry> attributes_by_now(NodeId node) override;
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node) override;
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) override;
   void forget(NodeId node, std::uint64_t lookups) override;

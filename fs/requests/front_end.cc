@@ -170,15 +170,23 @@ void FrontEnd::forget_multi(Reply& reply, std::span<const fuse_forget_data> forg
   reply.none();
 }
 
+Result<InodeEntry> FrontEnd::attributes_of(NodeId node) {
+  auto found = view_.attributes(node);
+  if (found) return found;
+  if (const auto file = open_.find(node)) {  // its name is gone, or another's
+    if (const auto own = file->attributes(); own && *own) return **own;
+  } else if (found.error().fault == Fault::kStale && told_stale_.was_told(request_task())) {
+    return view_.attributes_by_now(node);
+  }
+  return found;
+}
+
 void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
   if (info != nullptr && info->fh != 0) {
     const auto own = (*opened_behind<OpenFile>(info->fh))->attributes();
     if (own && *own) return reply.attributes((*own)->status, timeout_of(**own));
   }
-  auto found = view_.attributes(node);
-  if (const auto file = found ? nullptr : open_.find(node)) {  // its name is gone, or another's
-    if (const auto own = file->attributes(); own && *own) found = **own;
-  }
+  auto found = attributes_of(node);
   if (!found) return refuse(reply, found.error());
   renew_time(*found);
   reply.attributes(found->status, timeout_of(*found));
@@ -186,7 +194,7 @@ void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
 
 void FrontEnd::access(Reply& reply, NodeId node, int mask) {
   if ((mask & W_OK) != 0 && !view_.writable()) return reply.error(EROFS);
-  const auto found = view_.attributes(node);
+  const auto found = attributes_of(node);
   if (!found) return refuse(reply, found.error());
   const bool may_execute = (found->status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
   reply.error((mask & X_OK) != 0 && !may_execute ? EACCES : 0);

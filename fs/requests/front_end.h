@@ -19,6 +19,7 @@
 #include "fs/requests/open_by_node.h"
 #include "fs/requests/reply.h"
 #include "fs/requests/statistics.h"
+#include "fs/requests/told_stale.h"
 #include "fs/requests/waiting_room.h"
 
 namespace zarrfs {
@@ -120,6 +121,8 @@ class FrontEnd {
   [[nodiscard]] double timeout_of(const InodeEntry& found) const;
   [[nodiscard]] fuse_entry_param entry_of(const InodeEntry& found) const;
   void refuse(Reply& reply, const Error& error);
+  /// What stat(2) shows of the node, or of a file that was opened by it.
+  Result<InodeEntry> attributes_of(NodeId node);
   /// Gives the directory another time where only that makes an open listing begin anew.
   void renew_time(InodeEntry& found);
   /// Answers with what `act` gives. Where that is kBusy while `must_wait` holds, it is asked again
@@ -165,6 +168,7 @@ class FrontEnd {
   ListingHabit habit_;
   KeptListings kept_;
   OpenByNode open_;
+  ToldStale told_stale_;
   WaitingRoom waiting_room_;
 };
 

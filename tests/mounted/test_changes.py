@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
@@ -157,3 +158,53 @@ def test_a_shard_changed_in_place_is_never_mixed(mount, store):
         assert error_of(os.pread, descriptor, 16, 0) == errno.ESTALE
     finally:
         os.close(descriptor)
+
+
+ASKER = """
+import collections, errno, os, sys
+
+def opened(name):
+    descriptor = os.open(name, os.O_RDONLY)
+    try:
+        sizes = os.fstat(descriptor).st_size, len(os.read(descriptor, 1000)), os.fstat(descriptor).st_size
+        os.listxattr(descriptor)
+        if len(set(sizes)) != 1:
+            raise OSError(0, f"sizes {sizes}")
+    finally:
+        os.close(descriptor)
+
+def there(answer):
+    if not answer:
+        raise OSError(0, "not there")
+
+acts = {"stat": os.stat, "access": lambda name: there(os.access(name, os.R_OK)), "exists": lambda name: there(os.path.exists(name)),
+        "listxattr": os.listxattr, "open": opened, "scandir": lambda name: [entry.stat() for entry in os.scandir(os.path.dirname(name))]}
+wrong = collections.Counter()
+asked = 0
+while not os.path.exists(sys.argv[2]):
+    for name in ("0.0", "1.0", "1.1"):
+        for act, ask in acts.items():
+            asked += 1
+            try:
+                ask(f"{sys.argv[1]}/{name}")
+            except OSError as error:
+                wrong[f"{act}: {error.strerror}"] += 1
+print(dict(wrong) if asked > 100 else "hardly anything was asked")
+"""
+
+
+@pytest.mark.parametrize("options", ["ro", "rw", "ro,watch=off"])
+def test_a_chunk_is_never_missing_while_its_shard_is_replaced(mount, tmp_path, options):
+    """Programs take what they cannot stat for absent, and so for the fill value."""
+    store = SmallStore(tmp_path)
+    mounted = mount(store.path, options)
+    over = tmp_path / "over"
+    programs = [subprocess.Popen([sys.executable, "-c", ASKER, mounted / "a", over], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    end = time.monotonic() + 3
+    number = 0
+    while time.monotonic() < end:
+        number += 1
+        chunks = [store.chunk(0, 0) + bytes(number % 50), None, store.chunk(1, 0) + bytes(number % 30), store.chunk(1, 1)]
+        write_file(store.file("a/c/0/0"), shard_bytes(chunks))
+    over.touch()
+    assert [program.communicate()[0] for program in programs] == ["{}\n"] * 3

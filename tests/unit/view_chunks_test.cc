@@ -208,6 +208,22 @@ TEST(ViewChunks, AReplacedShardGetsOtherNodesAndOpenFilesKeepTheirs) {
   EXPECT_EQ(shown.view().attributes(before.id).error().fault, Fault::kStale);
 }
 
+TEST(ViewChunks, WhoCannotAskByNameIsToldWhatAReplacedChunkIsByNow) {
+  StoreMaker maker;
+  maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
+  ShownStore shown(maker.root());
+  const InodeEntry before = **shown.find("0.0");
+  maker.chunk("", {0, 0}, counting_elements(70, 4));
+  const auto now = shown.view().attributes_by_now(before.id);
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->id, before.id);
+  EXPECT_EQ(now->status.st_size, (*shown.find("0.0"))->status.st_size);
+  EXPECT_TRUE(now->uncached);
+  std::filesystem::remove(maker.shard_of("", {0, 0}));
+  EXPECT_EQ(shown.view().attributes_by_now(before.id).error().fault, Fault::kStale);
+  EXPECT_EQ(shown.view().attribute_names(before.id)->size(), 2U) << "of whatever version";
+}
+
 TEST(ViewChunks, AShardChangedInPlaceMakesOpenFilesStale) {
   StoreMaker maker;
   maker.array("").chunk("", {0, 0}, counting_elements(1, 4));

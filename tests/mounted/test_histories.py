@@ -87,10 +87,7 @@ def change(path, number):
         os.rename(temporary, path)
     elif way == "link":
         put(temporary, data, os.O_CREAT | os.O_EXCL)
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            pass
+        in_directory(lambda folder: os.unlink(os.path.basename(path), dir_fd=folder))
         os.link(temporary, path)
         os.unlink(temporary)
     else:
@@ -326,7 +323,7 @@ def test_none_is_lost_while_the_array_is_renamed(tmp_path):
         moves.append(1)
 
     # ESTALE: what a writer opens was moved away and back twice since it was looked up.
-    run_history(tmp_path, tmp_path / "store", meanwhile=move, expected=("EEXIST", "ESTALE"))
+    run_history(tmp_path, tmp_path / "store", meanwhile=move, expected=("ESTALE",))
     assert moves
 
 

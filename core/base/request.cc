@@ -59,6 +59,8 @@ bool request_ended() {
   return false;
 }
 
+bool is_given_up(const Error& error) { return error.fault == Fault::kBusy && request_ended(); }
+
 pid_t request_task() {
   for (const RequestScope* scope = current; scope != nullptr; scope = scope->outer_) {
     if (scope->task_ != 0) return scope->task_;

@@ -70,7 +70,7 @@ void Reporter::forget(const std::string& path) {
 void Reporter::fault(const Error& error) {
   // What another user may not do is his affair, and no fault of the store.
   if (error.fault == Fault::kDenied && foreign_caller() != nullptr) return;
-  if (error.fault == Fault::kBusy && request_ended()) return;  // nor is that nobody waits any more
+  if (is_given_up(error)) return;  // nor is that nobody waits any more
   {
     const std::lock_guard lock(mutex_);
     const auto found = faults_.find(error.message);

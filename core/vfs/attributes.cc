@@ -7,7 +7,7 @@
 
 namespace zarrfs {
 
-Result<InodeEntry> Attributes::get(NodeId node) {
+Result<InodeEntry> Attributes::get(NodeId node, Version version) {
   const auto creation = parts_.shared_creation();
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return get_named(node, *target.named, target.state);
@@ -16,6 +16,9 @@ Result<InodeEntry> Attributes::get(NodeId node) {
     const std::uint64_t number = array.shown.names.number_of(target.part);
     return entries_.of(node, statuses_.of_prefix(array, inode_of(array.path, number)));
   }
+  if (version == Version::kByNow && !inodes_.is_written(target)) {
+    return get_chunk_by_now(node, target);
+  }
   ZARRFS_TRY(const StagedPointer file, inodes_.current_staged(target));
   if (file != nullptr) return entries_.of_staged(file, node);
   const auto offer = parts_.offer(array.shown, target.part.coordinates);
@@ -23,21 +26,13 @@ Result<InodeEntry> Attributes::get(NodeId node) {
   return entries_.of_chunk(node, array, target.part, chunk, offer);
 }
 
-Result<InodeEntry> Attributes::get_by_now(NodeId node) {
-  {
-    const auto creation = parts_.shared_creation();
-    ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
-    const bool chunk = !target.named && !target.part.directory;
-    if (chunk && !inodes_.is_written(target)) {
-      const auto found = parts_.chunks.find(target.state->shown, target.part.coordinates);
-      if (!found || !*found) return stale(target.state->path);
-      InodeEntry answer =
-          entries_.of_chunk(node, *target.state, target.part, **found, std::nullopt);
-      answer.uncached = true;
-      return answer;
-    }
-  }
-  return get(node);
+Result<InodeEntry> Attributes::get_chunk_by_now(NodeId id, const InodeTarget& target) {
+  const NodeState& array = *target.state;
+  const auto found = parts_.chunks.find(array.shown, target.part.coordinates);
+  if (!found || !*found) return stale(array.path);
+  InodeEntry answer = entries_.of_chunk(id, array, target.part, **found, std::nullopt);
+  answer.uncached = true;
+  return answer;
 }
 
 Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {

@@ -25,9 +25,13 @@ class Attributes {
         pass_through_(pass_through),
         opening_(opening) {}
 
-  Result<InodeEntry> get(NodeId node);
-  /// See View::attributes_by_now.
-  Result<InodeEntry> get_by_now(NodeId node);
+  /// Which version of a chunk the attributes may be of, where it is not being written.
+  enum class Version {
+    kOfNode,  ///< The one that the node stands for.
+    kByNow,   ///< See View::attributes_by_now.
+  };
+
+  Result<InodeEntry> get(NodeId node, Version version = Version::kOfNode);
   /// See View::change.
   Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file);
   Result<std::vector<std::string>> extended_names(NodeId node);
@@ -35,6 +39,7 @@ class Attributes {
   Result<std::string> extended(NodeId node, const std::string& name);
 
  private:
+  Result<InodeEntry> get_chunk_by_now(NodeId id, const InodeTarget& target);
   Result<InodeEntry> get_named(NodeId id, const NamedNode& node, const StatePtr& state);
   /// Gives the file that was opened for it, which is closed again.
   Result<std::shared_ptr<OpenFile>> truncate(NodeId node, std::uint64_t size);

@@ -28,7 +28,8 @@ Result<InodeEntry> StoreView::attributes(NodeId node) {
 }
 
 Result<InodeEntry> StoreView::attributes_by_now(NodeId node) {
-  return reported(parts_.shared.path_changes.look([&] { return attributes_.get_by_now(node); }));
+  return reported(parts_.shared.path_changes.look(
+      [&] { return attributes_.get(node, Attributes::Version::kByNow); }));
 }
 
 Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {

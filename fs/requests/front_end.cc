@@ -115,8 +115,7 @@ void FrontEnd::refuse(Reply& reply, const Error& error) {
     settings_.complain(std::string(operation_name(reply.operation())) + ": " + error.message);
   }
   // Of close(2), EINTR says to many programs that all is well: it stands for no other error.
-  const bool given_up = error.fault == Fault::kBusy && request_ended();
-  reply.error(given_up ? EINTR : errno_of(error.fault));
+  reply.error(is_given_up(error) ? EINTR : errno_of(error.fault));
 }
 
 void FrontEnd::renew_time(InodeEntry& found) {

@@ -22,6 +22,7 @@ struct FakeNode {
   std::optional<Error> open_fails;
   bool throws = false;  ///< Every question about it throws.
   bool immutable = false;
+  bool replaced = false;  ///< Its node stands for the version before.
 };
 
 class FakeFile : public OpenFile {
@@ -86,8 +87,11 @@ class FakeView : public View {
   Result<InodeEntry> attributes(NodeId node) override {
     if (node != kRootNode && node > nodes_.size() + kRootNode)
       return fail(Fault::kStale, "an old node");
+    if (node != kRootNode && nodes_[node - 1 - kRootNode].replaced)
+      return fail(Fault::kStale, "a node that was replaced");
     return found(node);
   }
+  Result<InodeEntry> attributes_by_now(NodeId node) override { return found(node); }
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node) override {
     const FakeNode& wanted = nodes_.at(node - 1 - kRootNode);
     if (wanted.open_fails) return fail(*wanted.open_fails);

@@ -4,6 +4,7 @@
 
 #include <linux/fuse.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -55,6 +56,7 @@ class KernelPlayer {
     header.opcode = operation;
     header.unique = ++last_;
     header.nodeid = node;
+    header.pid = task_;
     const std::string message = bytes_of(header) + body;
     if (::send(kernel_.get(), message.data(), message.size(), 0) < 0) {
       throw std::runtime_error("sending failed");
@@ -77,6 +79,9 @@ class KernelPlayer {
     send(operation, node, body);
     return receive();
   }
+
+  /// Which thread makes the requests from now on.
+  void set_task(pid_t task) { task_ = static_cast<std::uint32_t>(task); }
 
   /// Whether an answer to anything waits.
   bool has_answer() const {
@@ -120,6 +125,7 @@ class KernelPlayer {
   Fd kernel_;
   Fd daemon_;
   std::uint64_t last_ = 0;
+  std::uint32_t task_ = 0;
 };
 
 }  // namespace zarrfs

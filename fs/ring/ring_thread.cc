@@ -6,13 +6,19 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "fs/ring/wake_signal.h"
 
 namespace zarrfs {
 namespace {
 
+/// For some answers to a thread that asks for one thing after the other; see Hops.
+constexpr std::chrono::microseconds kBusyTime{300};
+/// A turn that another thread had lasts longer.
+constexpr std::chrono::microseconds kNoTurn{5};
 constexpr unsigned kCommands = 4;  // One for the entry, one for the event.
 
 thread_local RingThread* this_thread = nullptr;
@@ -60,7 +66,8 @@ void RingThread::run() {
 
 Result<void> RingThread::prepare() {
   io_uring_params params{};
-  params.flags = IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
+  params.flags = IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                 IORING_SETUP_TASKRUN_FLAG;
   const int problem = io_uring_queue_init_params(kCommands, &ring_, &params);
   if (problem != 0) return fail(system_error(-problem, "making an io_uring"));
   has_ring_ = true;
@@ -74,13 +81,33 @@ void RingThread::serve() {
   give_command(kRegisterEntry, 0);
   watch_answered();
   while (!connection_.stopping) {
-    const int result = io_uring_submit_and_wait(&ring_, 1);
+    const int result = submit_and_wait();
     if (result < 0 && result != -EINTR) {
       connection_.broken(system_error(-result, "waiting for a ring").message);
       return;
     }
     if (!take_events()) return;
   }
+}
+
+int RingThread::submit_and_wait() {
+  if (busy_) return stay_busy();
+  return io_uring_submit_and_wait(&ring_, 1);
+}
+
+/// Until another thread wants the processor, which is busy without it then.
+int RingThread::stay_busy() {
+  busy_ = false;
+  const int result = io_uring_submit(&ring_);
+  io_uring_cqe* event = nullptr;
+  auto now = std::chrono::steady_clock::now();
+  const auto end = now + kBusyTime;
+  while (now < end && io_uring_peek_cqe(&ring_, &event) != 0) {
+    ::sched_yield();
+    const auto yielded = std::exchange(now, std::chrono::steady_clock::now());
+    if (now - yielded > kNoTurn) break;
+  }
+  return result;
 }
 
 /// False: the thread ends.
@@ -116,6 +143,7 @@ bool RingThread::take_request(int result) {
 void RingThread::serve_request() {
   const auto message = entry_->arrived();
   connection_.statistics->count_arrival(Transport::kRing);
+  busy_ = connection_.hops.came(static_cast<pid_t>(entry_->request().pid), queue_);
   serves_ = true;
   if (message) {
     fuse_buf buffer{};

@@ -20,6 +20,7 @@
 #include "core/base/result.h"
 #include "fs/requests/fuse.h"
 #include "fs/requests/statistics.h"
+#include "fs/ring/hops.h"
 #include "fs/ring/ring_entry.h"
 #include "fs/ring/ring_places.h"
 
@@ -33,6 +34,7 @@ struct RingConnection {
   Statistics* statistics = nullptr;
   std::function<void(const std::string&)> broken;  ///< A thread could not go on.
   std::atomic<bool> stopping{false};
+  Hops hops;
 };
 
 class RingThread {
@@ -70,6 +72,8 @@ class RingThread {
   Result<void> prepare();
   void run();
   void serve();
+  int submit_and_wait();
+  int stay_busy();
   bool take_events();
   bool take_request(int result);
   void serve_request();
@@ -90,6 +94,7 @@ class RingThread {
   std::unique_ptr<RingEntry> entry_;
   bool serves_ = false;  ///< It is at the request.
   bool waits_ = false;   ///< The request has one of `places_`.
+  bool busy_ = false;    ///< It is to stay so for a while after the answer; see Hops.
   Fd answered_event_;    ///< Wakes it when another thread has answered.
   std::uint64_t event_count_ = 0;
 };

@@ -22,60 +22,56 @@ class Hops {
  public:
   static constexpr unsigned kFirst = 2;    ///< So many hops, one after the other, are a habit.
   static constexpr unsigned kMost = 4096;  ///< Where it did not help, twice as many the next time.
-  static constexpr unsigned kSteady = 12;  ///< So many answers without a hop: it helped.
 
   /// A request of `task` came by the queue of a processor. Whether that processor should be busy
-  /// for a while when it has answered. `task`: 0 where it is not known.
+  /// for a while when it has answered; was_busy() is to be told then, and before that no other
+  /// processor should. `task`: 0 where it is not known.
   bool came(pid_t task, unsigned queue) {
     if (task == 0) return false;
-    Place& place = places_.at(static_cast<std::size_t>(task) % places_.size());
+    Place& place = place_of(task);
     const bool known = exchange(place.task, task) == task;
     const bool stayed = exchange(place.queue, queue) == queue;
-    if (!known) {
+    if (!known) exchange(place.wanted, kFirst);
+    if (!known || stayed) {
       exchange(place.hops, 0U);
-      exchange(place.wanted, kFirst);
       return false;
     }
-    return stayed ? stays(place) : hops(place);
+    const unsigned hops = place.hops.load(kAnyOrder) + 1;
+    exchange(place.hops, hops);
+    return hops % place.wanted.load(kAnyOrder) == 0 && !place.busy.exchange(true, kAnyOrder);
+  }
+
+  /// The processor was. It helped where `task` stayed from the next answer on.
+  void was_busy(pid_t task) {
+    Place& place = place_of(task);
+    place.busy.store(false, kAnyOrder);
+    if (place.task.load(kAnyOrder) != task) return;
+    const unsigned wanted = place.wanted.load(kAnyOrder);
+    const bool helped = place.hops.load(kAnyOrder) == 0;
+    exchange(place.wanted, helped ? kFirst : std::min(2 * wanted, kMost));
   }
 
  private:
+  static constexpr auto kAnyOrder = std::memory_order_relaxed;
+
   /// On a cache line of its own: a thread has one request at a time, mostly.
   struct alignas(64) Place {
     std::atomic<pid_t> task{0};
     std::atomic<unsigned> queue{0};  ///< By which its last request came.
     std::atomic<unsigned> hops{0};   ///< One after the other.
-    std::atomic<unsigned> stays{0};  ///< One after the other.
     std::atomic<unsigned> wanted{kFirst};
+    std::atomic<bool> busy{false};  ///< A processor is, for who has this place.
   };
+
+  Place& place_of(pid_t task) {
+    return places_.at(static_cast<std::size_t>(task) % places_.size());
+  }
 
   template <class T>
   static T exchange(std::atomic<T>& value, T now) {
-    const T before = value.load(std::memory_order_relaxed);
-    if (before != now) value.store(now, std::memory_order_relaxed);
+    const T before = value.load(kAnyOrder);
+    if (before != now) value.store(now, kAnyOrder);
     return before;
-  }
-  static unsigned next(const std::atomic<unsigned>& count) {
-    return count.load(std::memory_order_relaxed) + 1;
-  }
-
-  static bool stays(Place& place) {
-    exchange(place.hops, 0U);
-    if (place.wanted.load(std::memory_order_relaxed) == kFirst) return false;
-    const unsigned stays = next(place.stays);
-    exchange(place.stays, stays);
-    if (stays >= kSteady) exchange(place.wanted, kFirst);
-    return false;
-  }
-
-  static bool hops(Place& place) {
-    exchange(place.stays, 0U);
-    const unsigned hops = next(place.hops);
-    const unsigned wanted = place.wanted.load(std::memory_order_relaxed);
-    exchange(place.hops, hops < wanted ? hops : 0U);
-    if (hops < wanted) return false;
-    exchange(place.wanted, std::min(2 * wanted, kMost));
-    return true;
   }
 
   std::array<Place, 64> places_;

@@ -91,13 +91,12 @@ void RingThread::serve() {
 }
 
 int RingThread::submit_and_wait() {
-  if (busy_) return stay_busy();
+  if (busy_for_ != 0) return stay_busy();
   return io_uring_submit_and_wait(&ring_, 1);
 }
 
 /// Until another thread wants the processor, which is busy without it then.
 int RingThread::stay_busy() {
-  busy_ = false;
   const int result = io_uring_submit(&ring_);
   io_uring_cqe* event = nullptr;
   auto now = std::chrono::steady_clock::now();
@@ -107,6 +106,7 @@ int RingThread::stay_busy() {
     const auto yielded = std::exchange(now, std::chrono::steady_clock::now());
     if (now - yielded > kNoTurn) break;
   }
+  connection_.hops.was_busy(std::exchange(busy_for_, 0));
   return result;
 }
 
@@ -143,7 +143,8 @@ bool RingThread::take_request(int result) {
 void RingThread::serve_request() {
   const auto message = entry_->arrived();
   connection_.statistics->count_arrival(Transport::kRing);
-  busy_ = connection_.hops.came(static_cast<pid_t>(entry_->request().pid), queue_);
+  const auto task = static_cast<pid_t>(entry_->request().pid);
+  if (connection_.hops.came(task, queue_)) busy_for_ = task;
   serves_ = true;
   if (message) {
     fuse_buf buffer{};

@@ -94,7 +94,7 @@ class RingThread {
   std::unique_ptr<RingEntry> entry_;
   bool serves_ = false;  ///< It is at the request.
   bool waits_ = false;   ///< The request has one of `places_`.
-  bool busy_ = false;    ///< It is to stay so for a while after the answer; see Hops.
+  pid_t busy_for_ = 0;   ///< Whose processor it keeps busy for a while after the answer; see Hops.
   Fd answered_event_;    ///< Wakes it when another thread has answered.
   std::uint64_t event_count_ = 0;
 };

@@ -10,62 +10,79 @@ namespace {
 
 constexpr pid_t kTask = 7;
 
-/// How many requests of `task` come by another queue than the one before, until one is answered
-/// with yes; 0: none of 10,000.
-unsigned hops_until_busy(Hops& hops, unsigned& queue, pid_t task = kTask) {
-  constexpr unsigned kEnough = 10'000;
-  for (unsigned i = 1; i <= kEnough; ++i) {
-    queue = 1 - queue;
-    if (hops.came(task, queue)) return i;
+class HopsTest : public testing::Test {
+ protected:
+  bool stays(pid_t task = kTask) { return hops_.came(task, queue_); }
+  bool moves(pid_t task = kTask) {
+    queue_ = 1 - queue_;
+    return hops_.came(task, queue_);
   }
-  return 0;
+  /// How often it moves until a processor should be busy; 0: not in 10,000 times.
+  unsigned moves_until_busy(pid_t task = kTask) {
+    constexpr unsigned kEnough = 10'000;
+    for (unsigned i = 1; i <= kEnough; ++i) {
+      if (moves(task)) return i;
+    }
+    return 0;
+  }
+
+  Hops hops_;
+  unsigned queue_ = 0;
+};
+
+TEST_F(HopsTest, AThreadThatStaysNeedsNothing) {
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(stays());
 }
 
-TEST(Hops, AThreadThatStaysNeedsNothing) {
-  Hops hops;
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(hops.came(kTask, 3));
+TEST_F(HopsTest, OneHopIsNoHabit) {
+  EXPECT_FALSE(stays());
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_FALSE(moves());
+    EXPECT_FALSE(stays());
+  }
 }
 
-TEST(Hops, OneHopIsNoHabit) {
-  Hops hops;
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(hops.came(kTask, static_cast<unsigned>(i / 2 % 2)));
-}
-
-TEST(Hops, WhatDoesNotHelpIsTriedEverMoreSeldom) {
-  Hops hops;
-  unsigned queue = 0;
-  EXPECT_FALSE(hops.came(kTask, queue)) << "the first request is no hop";
+TEST_F(HopsTest, WhatDoesNotHelpIsTriedEverMoreSeldom) {
+  EXPECT_FALSE(stays());
   unsigned wanted = Hops::kFirst;
+  unsigned hops = 0;
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(hops_until_busy(hops, queue), wanted);
+    hops += moves_until_busy();
+    EXPECT_EQ(hops % wanted, 0U);
     wanted = std::min(2 * wanted, Hops::kMost);
+    EXPECT_FALSE(moves());
+    ++hops;
+    hops_.was_busy(kTask);
   }
   EXPECT_EQ(wanted, Hops::kMost);
+  EXPECT_GT(hops, Hops::kMost);
 }
 
-TEST(Hops, WhatHelpedIsTriedAgainAtOnce) {
-  Hops hops;
-  unsigned queue = 0;
-  EXPECT_FALSE(hops.came(kTask, queue));
-  for (int i = 0; i < 5; ++i) hops_until_busy(hops, queue);
-  for (unsigned i = 1; i < Hops::kSteady; ++i) EXPECT_FALSE(hops.came(kTask, queue));
-  EXPECT_GT(hops_until_busy(hops, queue), Hops::kFirst) << "it stayed for too short a time";
-  for (unsigned i = 0; i < Hops::kSteady; ++i) EXPECT_FALSE(hops.came(kTask, queue));
-  EXPECT_EQ(hops_until_busy(hops, queue), Hops::kFirst);
+TEST_F(HopsTest, WhatHelpedIsTriedAgainAtOnce) {
+  EXPECT_FALSE(stays());
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(moves_until_busy(), Hops::kFirst);
+    EXPECT_FALSE(moves());  // the answer finds the processor of the one before idle
+    EXPECT_FALSE(stays());
+    hops_.was_busy(kTask);
+  }
 }
 
-TEST(Hops, AThreadThatIsNotKnownIsNone) {
-  Hops hops;
-  unsigned queue = 0;
-  EXPECT_EQ(hops_until_busy(hops, queue, 0), 0U);
+TEST_F(HopsTest, OneProcessorIsBusyAtATime) {
+  EXPECT_FALSE(stays());
+  EXPECT_EQ(moves_until_busy(), Hops::kFirst);
+  EXPECT_EQ(moves_until_busy(), 0U);
+  hops_.was_busy(kTask);
+  EXPECT_NE(moves_until_busy(), 0U);
 }
 
-TEST(Hops, ThreadsDoNotCountForEachOther) {
-  Hops hops;
+TEST_F(HopsTest, AThreadThatIsNotKnownIsNone) { EXPECT_EQ(moves_until_busy(0), 0U); }
+
+TEST_F(HopsTest, ThreadsDoNotCountForEachOther) {
   for (unsigned i = 0; i < 1000; ++i) {
-    EXPECT_FALSE(hops.came(kTask, 0));
-    EXPECT_FALSE(hops.came(kTask + 1, 1));
-    EXPECT_FALSE(hops.came(kTask + 64, 2)) << "of the same place";
+    EXPECT_FALSE(hops_.came(kTask, 0));
+    EXPECT_FALSE(hops_.came(kTask + 1, 1));
+    EXPECT_FALSE(hops_.came(kTask + 64, 2)) << "of the same place";
   }
 }
 

@@ -51,12 +51,25 @@ std::size_t scatter(std::span<const iovec> parts, RingHeader& header, std::span<
   return given;
 }
 
-bool offers_ring(std::span<const char> init_request) {
+namespace {
+/// Nothing is offered by a request that is too short.
+fuse_init_in offer_of(std::span<const char> init_request) {
   fuse_init_in offer{};
-  if (init_request.size() < sizeof(fuse_in_header) + sizeof offer) return false;
-  std::memcpy(&offer, init_request.data() + sizeof(fuse_in_header), sizeof offer);
+  if (init_request.size() >= sizeof(fuse_in_header) + sizeof offer) {
+    std::memcpy(&offer, init_request.data() + sizeof(fuse_in_header), sizeof offer);
+  }
+  return offer;
+}
+}  // namespace
+
+bool offers_ring(std::span<const char> init_request) {
+  const fuse_init_in offer = offer_of(init_request);
   if ((offer.flags & FUSE_INIT_EXT) == 0) return false;
   return ((std::uint64_t{offer.flags2} << 32U) & kOverRing) != 0;
+}
+
+bool offers_parallel(std::span<const char> init_request) {
+  return (offer_of(init_request).flags & FUSE_PARALLEL_DIROPS) != 0;
 }
 
 void take_ring(fuse_init_out& answer) {

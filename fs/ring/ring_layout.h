@@ -56,6 +56,9 @@ std::size_t scatter(std::span<const iovec> parts, RingHeader& header, std::span<
 /// Whether an INIT request offers the ring.
 bool offers_ring(std::span<const char> init_request);
 
+/// Whether it offers to look up and list in one directory in parallel.
+bool offers_parallel(std::span<const char> init_request);
+
 /// Makes libfuse's answer to INIT take the offer.
 void take_ring(fuse_init_out& answer);
 

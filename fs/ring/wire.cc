@@ -42,9 +42,7 @@ ssize_t Wire::read(int fd, void* buffer, std::size_t size) {
   const ssize_t got = ::read(fd, buffer, size);
   if (got <= 0) return got;
   statistics_.count_arrival(Transport::kDevice);
-  if (settings_.ring != RingUse::kOff) {
-    look_at_init({static_cast<const char*>(buffer), static_cast<std::size_t>(got)});
-  }
+  look_at_init({static_cast<const char*>(buffer), static_cast<std::size_t>(got)});
   return got;
 }
 
@@ -53,7 +51,8 @@ void Wire::look_at_init(std::span<const char> request) {
   if (request.size() < sizeof header) return;
   std::memcpy(&header, request.data(), sizeof header);
   if (header.opcode != FUSE_INIT) return;
-  offered_ = offers_ring(request);
+  offered_ = settings_.ring != RingUse::kOff && offers_ring(request);
+  parallel_ = offers_parallel(request);
   init_ = header.unique;
 }
 
@@ -78,6 +77,7 @@ ssize_t Wire::answer_init(int fd, std::span<const iovec> parts) {
     return ::writev(fd, parts.data(), static_cast<int>(parts.size()));
   }
   std::memcpy(&answer, parts[1].iov_base, sizeof answer);
+  if (parallel_) answer.flags |= FUSE_PARALLEL_DIROPS;
   auto ring = make_ring(fd, answer);
   if (ring) {
     ring_ = std::move(*ring);

@@ -1,6 +1,8 @@
 // What lies between the kernel and libfuse's session: requests come by read(2) on /dev/fuse and
 // answers go by writev(2), or both by io_uring where that is wanted and the kernel offers it. INIT,
-// FORGET and INTERRUPT always come by /dev/fuse. Attached and stopped by one thread.
+// FORGET and INTERRUPT always come by /dev/fuse. Lookups in one directory, and listings of it, come
+// in parallel where the kernel offers that: libfuse 3.14 knows this and never says so. Attached and
+// stopped by one thread.
 #pragma once
 
 #include <atomic>
@@ -54,6 +56,7 @@ class Wire {
   fuse_session* session_ = nullptr;
   std::atomic<std::uint64_t> init_{0};  ///< Which request it was, until it is answered.
   bool offered_ = false;                ///< By INIT, whose answer the same thread gives.
+  bool parallel_ = false;               ///< Offered by INIT: requests of one directory in parallel.
   std::unique_ptr<Ring> ring_;
   std::atomic<Ring*> serving_{nullptr};  ///< `ring_`, once it serves.
 };

@@ -94,6 +94,11 @@ TEST_F(FrontEndTest, IsReadyOnceTheKernelHasAgreed) {
   EXPECT_EQ(greeting_.as<fuse_init_out>().max_pages, kLargestRequest / 4096);
 }
 
+TEST_F(FrontEndTest, TheKernelMayLookUpAndListInParallel) {
+  serve(false, FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES);
+  EXPECT_NE(greeting_.as<fuse_init_out>().flags & FUSE_PARALLEL_DIROPS, 0U);
+}
+
 TEST_F(FrontEndTest, AFoundNameCarriesNodeInodeAndSize) {
   const NodeId node = add_bytes("0.0", "abc");
   serve();

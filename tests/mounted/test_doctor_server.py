@@ -2,6 +2,7 @@
 import email.utils
 import json
 import os
+import re
 import subprocess
 import time
 import zipfile
@@ -147,15 +148,17 @@ def test_proxies_are_named_without_their_password(serve, monkeypatch):
     assert_found(examine("http://a.store.invalid/sharding.zarr"), "proxy", "good", "none")
 
 
-@pytest.mark.parametrize("seconds,words", [(-3600, "3600 s ahead of the server's"), (7200, "7200 s behind the server's"), (100, "as the server's")])
+@pytest.mark.parametrize("seconds,words", [(-3600, "ahead of the server's"), (7200, "behind the server's"), (100, "as the server's")])
 def test_the_clock(serve, seconds, words):
     server = serve()
 
     def dated(status, headers, body):
         return status, {**headers, "Date": email.utils.formatdate(time.time() + seconds, usegmt=True)}, body
     server.fault = lambda seen: {"edit": dated}
-    checks = examine(f"{server.url}/sharding.zarr/chunks_big_endian/zarr.json")
-    assert words in checks["clock"]["found"].replace("3601", "3600").replace("7199", "7200"), checks
+    found = examine(f"{server.url}/sharding.zarr/chunks_big_endian/zarr.json")["clock"]["found"]
+    assert words in found
+    if "as" not in words.split():  # whole seconds, and the answer takes some time
+        assert abs(int(re.search(r"is (\d+) s ", found)[1]) - abs(seconds)) < 60, found
 
 
 def test_credentials(serve, monkeypatch, tmp_path):

@@ -56,10 +56,10 @@ std::size_t scatter(std::span<const iovec> parts, RingHeader& header, std::span<
 /// Whether an INIT request offers the ring.
 bool offers_ring(std::span<const char> init_request);
 
-/// Whether it offers to look up and list in one directory in parallel.
+/// Whether an INIT request offers to look up and list in one directory in parallel.
 bool offers_parallel(std::span<const char> init_request);
 
-/// Makes libfuse's answer to INIT take the offer.
+/// Makes libfuse's answer to INIT take the offer of the ring.
 void take_ring(fuse_init_out& answer);
 
 }  // namespace zarrfs

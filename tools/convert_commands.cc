@@ -38,6 +38,11 @@ class Convert final : public Command {
     } else {
       declare_shape(app);
     }
+    app.add_option("--fill-value-is-missing", fill_,
+                   "Whether fill values mean missing data: auto (those of Zarr v2 arrays with "
+                   "_ARRAY_DIMENSIONS, but not of images), yes, no")
+        ->check(CLI::IsMember({"auto", "yes", "no"}))
+        ->capture_default_str();
     app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
     app.add_flag("--discard", discard_,
                  "Convert nothing: remove what an unfinished conversion of SOURCE, to TARGET or in "
@@ -62,6 +67,7 @@ class Convert final : public Command {
     }
     const bool uploads = !in_place_ && !is_local(target_);
     ConversionOptions options{.form = form_,
+                              .fill = meaning_of_fill(),
                               .profile = profile_,
                               .in_place = in_place_,
                               .check_bytes = check_,
@@ -82,6 +88,11 @@ class Convert final : public Command {
   }
 
  private:
+  [[nodiscard]] FillMeaning meaning_of_fill() const {
+    if (fill_ == "yes") return FillMeaning::kMissing;
+    return fill_ == "no" ? FillMeaning::kValue : FillMeaning::kAuto;
+  }
+
   void declare_shape(CLI::App& app) {
     auto* group = app.add_option_group(
         "shape", "The shape of shards (64 MiB of decoded chunks where none is given)");
@@ -107,6 +118,7 @@ class Convert final : public Command {
   std::optional<std::string> target_remote_;
   std::string format_ = "v3";
   std::string profile_ = "generic";
+  std::string fill_ = "auto";
   Form form_;
   bool in_place_ = false;
   bool check_ = false;

@@ -103,8 +103,11 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
   }
   auto plain = v3_document_of_v2(written, attributes, state.path);
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
-  if (state.kind == NodeState::Kind::kArray) keep_unsaid(state, *plain);
+  const bool known = state.kind == NodeState::Kind::kArray;
+  if (known) keep_unsaid(state, *plain);
+  ZARRFS_CHECK(marks_.take_zarray(state, written, shown, *plain));
   ZARRFS_CHECK(write_array(state, *plain, shown));
+  if (known && same_but_shape(*plain, shown)) ZARRFS_CHECK(marks_.store(state, *plain));
   shared_.spellings.set(state.path, written);
   return {};
 }
@@ -154,7 +157,9 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
     ZARRFS_CHECK(finish_removals(state.path));
   }
   ZARRFS_CHECK(documents_.put(state.path, document, state.node.document));
-  return remove_early_documents(state);
+  ZARRFS_CHECK(remove_early_documents(state));
+  const Json before = state.node.group == nullptr ? Json() : state.node.group->attributes;
+  return marks_.take_group(state.path, before, document.value("attributes", Json()));
 }
 
 Result<void> MetadataEditor::write_array(const NodeState& state, const Json& plain,
@@ -220,7 +225,7 @@ Result<void> MetadataEditor::resize(const NodeState& state,
 
 Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json& written) {
   if (state.kind == NodeState::Kind::kArray) {
-    return documents_.edit_array(state.path, [&](Json& document) {
+    return marks_.take_zattrs(state, written, [&](Json& document) {
       take_array_attributes(state.shown.presentation.attributes, written,
                             shared_.profile_for(state.path), document);
     });

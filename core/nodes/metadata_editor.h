@@ -13,6 +13,7 @@
 #include "core/nodes/consolidation.h"
 #include "core/nodes/creation_gate.h"
 #include "core/nodes/document_store.h"
+#include "core/nodes/missing_marks.h"
 #include "core/nodes/mount_overlay.h"
 #include "core/nodes/orphan_chunks.h"
 #include "core/write/commit.h"
@@ -29,7 +30,8 @@ class MetadataEditor {
         overlay_(overlay),
         chunks_(shared),
         orphan_chunks_(shared, nodes, overlay),
-        documents_(*shared.store) {}
+        documents_(*shared.store),
+        marks_(shared, documents_) {}
 
   /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
   /// counts. kInvalid, and nothing is changed, where it cannot be taken. `alone`: held where no
@@ -79,6 +81,7 @@ class MetadataEditor {
   ChunkWriter chunks_;
   OrphanChunks orphan_chunks_;
   DocumentStore documents_;
+  MissingMarks marks_;
   /// One change at a time; held across commits.
   Ranked<std::mutex, LockRank::kChange> change_mutex_;
 };

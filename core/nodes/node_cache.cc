@@ -8,6 +8,7 @@
 #include "core/chunks/zstd_frames.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/nodes/survey.h"
+#include "core/present/cf_mask.h"
 
 namespace zarrfs {
 
@@ -17,6 +18,8 @@ constexpr std::size_t kMaxFamilies = 1024;
 constexpr std::size_t kMaxGenerations = 4096;
 constexpr std::size_t kMaxSiblings = 1000;
 constexpr std::chrono::seconds kPassThroughValidity{10};
+constexpr const char* kMarked =
+    "the fill value that a program wrote marks missing cells: it is stored as _FillValue, too";
 constexpr int kRestPerScan = 10;  // names of dimensions are kept this many times as long
 
 std::shared_ptr<const Bytes> text_of(const Json& document) {
@@ -194,6 +197,9 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   if (array.path.empty()) return circumstances;
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
   circumstances.in_ome_image = family->ome_image;
+  if (!circumstances.in_ome_image && has_dimension_names(*array.node.array)) {
+    ZARRFS_TRY(circumstances.in_ome_image, is_image_level(*shared_.store, array.path));
+  }
   const auto& names = array.node.array->dimension_names;
   circumstances.omit_dimension_names = std::any_of(
       names.begin(), names.end(),
@@ -261,7 +267,7 @@ Result<NodeCache::Family> NodeCache::load_family(const std::string& group_path) 
   Family family;
   ZARRFS_TRY(const Node group, load_node(*shared_.store, group_path));
   if (group.group != nullptr) {
-    family.ome_image = is_ome(group.group->attributes);
+    family.ome_image = is_ome(group.group->attributes) || is_ome04(group.group->attributes);
     ZARRFS_TRY(family.levels, levels_of(group_path, *group.group));
   }
   const auto listed = shared_.store->list(group_path);
@@ -368,11 +374,17 @@ void NodeCache::moved_away(const std::string& path) {
   }
 }
 
+std::string NodeCache::reason_of(const NodeState& state) const {
+  const std::string& reason = state.shown.presentation.reason;
+  if (!shared_.spellings.is_marked(state.path)) return reason;
+  return (reason.empty() ? "" : reason + "; ") + std::string(kMarked);
+}
+
 void NodeCache::report(const NodeState& state) {
   switch (state.kind) {
     case NodeState::Kind::kArray:
       return shared_.reporter.shown(state.path, shown_as(state.shown.presentation.rule),
-                                    state.shown.presentation.reason);
+                                    reason_of(state));
     case NodeState::Kind::kHidden:
       return shared_.reporter.shown(state.path, ShownAs::kHidden, state.error.message);
     case NodeState::Kind::kDamaged:

@@ -70,6 +70,7 @@ class NodeCache {
   Result<ArrayCircumstances> circumstances_of(const NodeState& array);
   std::shared_ptr<ShardVersions> versions_of(const NodeState& state);
   void report(const NodeState& state);
+  [[nodiscard]] std::string reason_of(const NodeState& state) const;
 
   ViewShared& shared_;
   std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().

@@ -4,12 +4,23 @@
 #include <deque>
 #include <utility>
 
+#include "core/present/cf_mask.h"
+
 namespace zarrfs {
 
 const ShownDocument* NodeState::document(std::string_view name) const {
   const auto found = std::find_if(documents.begin(), documents.end(),
                                   [name](const ShownDocument& one) { return one.name == name; });
   return found == documents.end() ? nullptr : &*found;
+}
+
+Result<bool> is_image_level(Store& store, const std::string& path) {
+  for (std::string at = path; !at.empty();) {
+    at = parent_path(at);
+    ZARRFS_TRY(const Node node, load_node(store, at));
+    if (node.group != nullptr && lists_as_level(node.group->attributes, at, path)) return true;
+  }
+  return false;
 }
 
 Result<bool> leads_to_node(Store& store, const std::string& path) {

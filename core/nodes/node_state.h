@@ -50,6 +50,9 @@ struct NodeState {
   }
 };
 
+/// Whether a group above the array at `path` lists it in its `multiscales`.
+Result<bool> is_image_level(Store& store, const std::string& path);
+
 /// Whether a Zarr v3 node lies at or below `path`: a few levels and a bounded number of directories
 /// are searched.
 Result<bool> leads_to_node(Store& store, const std::string& path);

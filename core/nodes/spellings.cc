@@ -22,6 +22,27 @@ void Spellings::made(const std::string& path) {
   if (made_.size() < kMaxSpellings) made_.insert(path);
 }
 
+std::optional<Json> Spellings::fill_value(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = documents_.find(path);
+  if (found == documents_.end()) return std::nullopt;
+  return found->second.value("fill_value", Json());
+}
+
+void Spellings::marked(const std::string& path, bool is_marked) {
+  const std::lock_guard lock(mutex_);
+  if (!is_marked) {
+    marked_.erase(path);
+  } else if (marked_.size() < kMaxSpellings) {
+    marked_.insert(path);
+  }
+}
+
+bool Spellings::is_marked(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return marked_.contains(path);
+}
+
 bool Spellings::is_made(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return made_.contains(path);
@@ -29,9 +50,11 @@ bool Spellings::is_made(const std::string& path) const {
 
 void Spellings::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
-  std::set<std::string> made;
-  for (const std::string& path : made_) made.insert(moved_path(path, from, to));
-  made_ = std::move(made);
+  for (std::set<std::string>* const paths : {&made_, &marked_}) {
+    std::set<std::string> moved;
+    for (const std::string& path : *paths) moved.insert(moved_path(path, from, to));
+    *paths = std::move(moved);
+  }
   std::unordered_map<std::string, Json> documents;
   for (auto& [path, document] : documents_) {
     documents[moved_path(path, from, to)] = std::move(document);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,12 @@ namespace zarrfs {
 class Spellings {
  public:
   void set(const std::string& path, Json document);
+  /// The fill value of the `.zarray` that a program wrote for the array at `path`; nothing where
+  /// none did, or it is long ago.
+  [[nodiscard]] std::optional<Json> fill_value(const std::string& path) const;
+  /// What `_FillValue` of the array at `path` says was written as a fill value, through this mount.
+  void marked(const std::string& path, bool is_marked);
+  [[nodiscard]] bool is_marked(const std::string& path) const;
   /// The array at `path` was made through this mount.
   void made(const std::string& path);
   [[nodiscard]] bool is_made(const std::string& path) const;
@@ -27,6 +34,7 @@ class Spellings {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Json> documents_;
   std::set<std::string> made_;
+  std::set<std::string> marked_;
 };
 
 }  // namespace zarrfs

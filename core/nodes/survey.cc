@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "core/present/cf_mask.h"
 #include "core/present/presentation.h"
 
 namespace zarrfs {
@@ -74,7 +75,8 @@ class Surveyor {
       return;
     }
     if (node->group != nullptr) {
-      if (!survey_.ome && is_ome(node->group->attributes)) survey_.ome = at.path;
+      const Json& attributes = node->group->attributes;
+      if (!survey_.ome && (is_ome(attributes) || is_ome04(attributes))) survey_.ome = at.path;
       if (!survey_.cf && follows_cf(*node->group)) survey_.cf = at.path;
     }
     if (node->kind == Node::Kind::kGroup || node->kind == Node::Kind::kPlain) enter(at);

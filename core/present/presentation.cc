@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/present/attributes.h"
+#include "core/present/cf_mask.h"
 #include "core/present/presentation_fill.h"
 #include "core/present/presentation_grid.h"
 #include "core/present/v2_codecs.h"
@@ -76,11 +77,22 @@ bool materialise(Presentation& p, Materialise wanted) {
   return true;
 }
 
+/// What readers make of the fill value: where the axes have names, xarray reads the array whatever
+/// the profile, and takes it for missing data. The pixels of an image it is none of.
+FillStyle fill_style(const Given& given) {
+  const auto& columns = given.options.columns;
+  const bool asked_for = std::any_of(columns.begin(), columns.end(),
+                                     [](const auto& column) { return column.first == "fill"; });
+  const bool cf = has_dimension_names(given.array) && !given.circumstances.in_ome_image;
+  const bool masked = given.profile.fill == FillStyle::kVerbatim && cf && !asked_for;
+  return masked ? FillStyle::kMask : given.profile.fill;
+}
+
 /// `fill_value` of `.zarray`, and with it whether missing chunks are made up.
 Json choose_v2_fill(const Given& given, Presentation& p, const ShownType& shown, bool big_endian) {
   const Bytes element = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
   const V2Fill fill =
-      v2_fill(shown.type, element, big_endian, given.profile.fill, given.array.attributes);
+      v2_fill(shown.type, element, big_endian, fill_style(given), given.array.attributes);
   const bool needed = !fill.materialise_because.empty();
   const Materialise wanted =
       given.options.materialise.value_or(needed ? Materialise::kLookup : Materialise::kOff);
@@ -193,8 +205,9 @@ std::optional<V2Words> choose_rule(const Given& given, Presentation& p, const Sh
 }
 
 Json v2_attributes(const Given& given, const ShownType& shown) {
+  const Bytes fill = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
   return fill_attributes(array_attributes(given.array, given.profile, given.circumstances),
-                         shown.type, given.profile.fill);
+                         shown.type, fill, fill_style(given));
 }
 
 /// Which dimensions have another name than in the store; empty where none has.

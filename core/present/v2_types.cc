@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/present/cf_mask.h"
 
 namespace zarrfs {
 namespace {
@@ -327,13 +328,19 @@ Json declared_attributes(Json attributes, const DataType& type) {
 
 }  // namespace
 
-Json fill_attributes(Json attributes, const DataType& type, FillStyle style) {
+Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style) {
   if (!attributes.is_object()) return attributes;
+  if (style == FillStyle::kDeclared) return declared_attributes(std::move(attributes), type);
+  const auto mark = fill_attribute(type, attributes);
+  if (!mark) return attributes;
+  if (is_written_mark(attributes)) {
+    attributes[kFillAttribute] = plain_v2_fill(type, *mark, false);
+    return attributes;
+  }
   const bool shown_as_fill = style == FillStyle::kMask || (style == FillStyle::kScalar &&
                                                            why_no_scalar(type, ByteView()).empty());
-  if (shown_as_fill && fill_attribute(type, attributes)) attributes.erase(kFillAttribute);
-  return style == FillStyle::kDeclared ? declared_attributes(std::move(attributes), type)
-                                       : attributes;
+  if (shown_as_fill || same_mark(type, *mark, fill)) attributes.erase(kFillAttribute);
+  return attributes;
 }
 
 }  // namespace zarrfs

@@ -54,9 +54,10 @@ Json plain_v2_fill(const DataType& type, ByteView element, bool big_endian);
 std::optional<Bytes> fill_attribute(const DataType& type, const Json& attributes);
 
 /// The attributes for a reader of `style`, which may take the fill value of `.zarray` for what
-/// `_FillValue` says, or need `_FillValue` as a number of the array's type. Those that fit no
-/// element of `type` stay as they are.
-Json fill_attributes(Json attributes, const DataType& type, FillStyle style);
+/// `_FillValue` says, or need `_FillValue` as a number of the array's type. Where `_FillValue` only
+/// repeats `fill`, the fill value of `.zarray` says it, unless a program wrote both
+/// (is_written_mark). Those that fit no element of `type` stay as they are.
+Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style);
 
 /// The attribute by which xarray and netCDF mark missing values, and the older one.
 inline constexpr const char* kFillAttribute = "_FillValue";

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
+#include "core/present/cf_mask.h"
 #include "core/present/consolidated.h"
 #include "core/store/open_store.h"
 #include "core/zarr/zvf.h"
@@ -39,7 +41,7 @@ class StoreConverter {
 
   Result<void> plan() {
     if (v2()) {
-      ZARRFS_TRY(as_, ShownAs::choose("v2", options_.profile));
+      ZARRFS_TRY(as_, ShownAs::choose("v2", options_.profile, shown_fill()));
     }
     ZARRFS_CHECK(plan_node(""));
     return any_node_ ? Result<void>() : no_node(source_.name, "");
@@ -97,6 +99,45 @@ class StoreConverter {
 
   [[nodiscard]] bool v2() const { return options_.form.kind == Form::Kind::kPlainV2; }
 
+  // The column of the profile that shows the fill value as what the user says it is.
+  [[nodiscard]] std::string shown_fill() const {
+    switch (options_.fill) {
+      case FillMeaning::kMissing: return "verbatim";
+      case FillMeaning::kValue: return "mask";
+      case FillMeaning::kAuto: break;
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool fill_marks(const SourceArray& array) const {
+    switch (options_.fill) {
+      case FillMeaning::kMissing: return array.node.zarr_format == 3 || array.node.has_v2_fill;
+      case FillMeaning::kValue: return false;
+      case FillMeaning::kAuto: break;
+    }
+    return array.node.has_v2_fill && has_dimension_names(*array.node.node.array) &&
+           !image_levels_.contains(array.path);
+  }
+
+  // The array with what its fill value means said as Zarr v3 says it.
+  Result<SourceArray> with_mark(SourceArray array, bool& marked) const {
+    Node& node = array.node.node;
+    if (v2() || node.array == nullptr) return array;
+    Json document = node.array->document;
+    marked = fill_marks(array) && add_mark(document);
+    if (array.node.zarr_format == 2) respell_mark(document);
+    if (same_json(document, node.array->document)) return array;
+    ZARRFS_TRY(ArrayMetadata metadata, parse_array(document, array.path));
+    node.array = std::make_shared<const ArrayMetadata>(std::move(metadata));
+    return array;
+  }
+
+  void tell_mark(const SourceArray& array) const {
+    const ArrayMetadata& metadata = *array.node.node.array;
+    tell(array.path, "its fill value " + dump_json(metadata.fill_value) +
+                         " means missing data: it becomes _FillValue, too");
+  }
+
   void tell(const std::string& path, const std::string& what) const {
     console_.out << on_one_line(shown_path(path) + ": " + what) << '\n';
   }
@@ -122,6 +163,9 @@ class StoreConverter {
 
   Result<void> plan_group(const std::string& path, const SourceNode& node) {
     const GroupMetadata& group = *node.node.group;
+    for (const std::string& level : image_levels(group.attributes)) {
+      image_levels_.insert(join_path(path, level));
+    }
     if (v2()) {
       if (node.zarr_format == 2) return plan_children(path, false);
       new_documents_.push_back(
@@ -180,12 +224,15 @@ class StoreConverter {
     return {};
   }
 
-  Result<void> plan_one_array(const SourceArray& array) {
-    if (!array.node.node.layout) {
+  Result<void> plan_one_array(const SourceArray& found) {
+    if (!found.node.node.layout) {
       ++left_;
-      tell(array.path, "is left as it is: " + array.node.node.error.message);
-      return copy_tree(array.path, false);
+      tell(found.path, "is left as it is: " + found.node.node.error.message);
+      return copy_tree(found.path, false);
     }
+    bool marked = false;
+    ZARRFS_TRY(const SourceArray array, with_mark(found, marked));
+    if (marked) tell_mark(array);
     std::optional<Presentation> shown;
     ArrayPlan plan;
     if (v2()) {
@@ -194,7 +241,10 @@ class StoreConverter {
     } else {
       ZARRFS_TRY(plan, plan_array(array, options_.form));
     }
-    if (plan.action == ArrayPlan::Action::kKeep) return keep_array(array, plan);
+    if (plan.action == ArrayPlan::Action::kKeep) {
+      if (marked) plan.document = array.node.node.array->document;
+      return keep_array(array, plan);
+    }
     tell(array.path, plan.reason);
     ++changed_arrays_;
     ZARRFS_TRY(StoredShards stored,
@@ -384,7 +434,8 @@ class StoreConverter {
   Files files_;
   std::vector<NewDocument> new_documents_;
   std::vector<ConsolidatedGroup> consolidated_groups_;
-  std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
+  std::set<std::string> image_levels_;  // paths of arrays
+  std::map<std::string, Json> nodes_;   // v3 documents of the result, for consolidated metadata
   bool any_node_ = false;
   std::uint64_t changed_groups_ = 0;
   std::uint64_t changed_arrays_ = 0;
@@ -463,6 +514,9 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   }
   Json description = {{"source", source_path}, {"form", options.form.json()}};
   if (options.form.kind == Form::Kind::kPlainV2) description["profile"] = options.profile;
+  if (options.fill != FillMeaning::kAuto) {
+    description["fill_value_is_missing"] = options.fill == FillMeaning::kMissing;
+  }
   StoreConverter converter(console, options, std::move(source));
   if (a_directory) {
     ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));

@@ -14,8 +14,17 @@
 
 namespace zarrfs::tools {
 
+/// Whether the fill value of an array means missing data to its readers. Zarr v2 says so by having
+/// one (xarray, GDAL), Zarr v3 by the attribute `_FillValue`.
+enum class FillMeaning {
+  kAuto,     ///< From v2: of arrays with `_ARRAY_DIMENSIONS` that are no level of an image.
+  kMissing,  ///< Always: where nothing else is marked.
+  kValue,    ///< Never: it is a value as any other.
+};
+
 struct ConversionOptions {
   Form form;
+  FillMeaning fill = FillMeaning::kAuto;
   std::string profile = "generic";  ///< Readers for which v2 is made.
   bool in_place = false;            ///< `target` is not used.
   bool check_bytes = false;         ///< Compare all bytes with the source's; always so in place.

@@ -5,15 +5,23 @@
 
 #include "core/chunks/zstd_frames.h"
 #include "core/metadata/grid.h"
+#include "core/present/cf_mask.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
 namespace {
 
 Result<bool> lies_in_image(const Source& source, const std::string& path) {
-  if (path.empty()) return false;
-  ZARRFS_TRY(const SourceNode parent, load_source_node(*source.store, parent_path(path)));
-  return parent.node.group && is_ome(parent.node.group->attributes);
+  for (std::string at = path; !at.empty();) {
+    const bool is_parent = at == path;
+    at = parent_path(at);
+    ZARRFS_TRY(const SourceNode above, load_source_node(*source.store, at));
+    if (!above.node.group) continue;
+    const Json& attributes = above.node.group->attributes;
+    if (lists_as_level(attributes, at, path)) return true;
+    if (is_parent && (is_ome(attributes) || is_ome04(attributes))) return true;
+  }
+  return false;
 }
 
 // Whether arrays of one group disagree on the size of a dimension of the same name.
@@ -75,13 +83,15 @@ Result<bool> sampled_frames_lack_size(const Source& source, const SourceArray& a
 
 }  // namespace
 
-Result<ShownAs> ShownAs::choose(const std::string& view, const std::string& profile) {
+Result<ShownAs> ShownAs::choose(const std::string& view, const std::string& profile,
+                                const std::string& fill) {
   ShownAs as;
   if (view != "v2" && view != "v3") {
     return fail(Fault::kInvalid, "--view " + printable(view) + ": it is v2 or v3");
   }
   as.options.format = view == "v2" ? ViewFormat::kV2 : ViewFormat::kV3;
   as.options.profile = profile;
+  if (!fill.empty()) as.options.columns.emplace_back("fill", fill);
   ZARRFS_TRY(as.profile, choose_profile(as.options));
   return as;
 }

@@ -13,8 +13,10 @@ namespace zarrfs::tools {
 struct ShownAs {
   ViewOptions options;
   Profile profile;
-  /// `view` is "v2" or "v3". kInvalid, naming the value, for an unknown view or profile.
-  static Result<ShownAs> choose(const std::string& view, const std::string& profile);
+  /// `view` is "v2" or "v3"; `fill` the profile's column of that name, empty for its own. kInvalid,
+  /// naming the value, for an unknown view or profile.
+  static Result<ShownAs> choose(const std::string& view, const std::string& profile,
+                                const std::string& fill = {});
 };
 
 /// The presentation of an array, with what its neighbours and its chunks tell about it. Reads the

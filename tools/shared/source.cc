@@ -43,13 +43,16 @@ Result<void> fill_array(Node& node, const Json& zarray, const Json& zattrs,
 
 // Looks for .zarray and .zgroup in a directory without zarr.json; leaves `node` as it is where
 // there are none.
-Result<bool> load_v2(Store& store, const std::string& path, Node& node) {
+Result<bool> load_v2(Store& store, const std::string& path, SourceNode& found) {
+  Node& node = found.node;
   ZARRFS_TRY(const auto array_status, store.status(join_path(path, ".zarray")));
   if (array_status) {
     node.status = *array_status;
     const auto loaded = [&]() -> Result<void> {
       ZARRFS_TRY(const auto zarray, read_v2_document(store, join_path(path, ".zarray")));
       ZARRFS_TRY(const auto zattrs, read_v2_document(store, join_path(path, ".zattrs")));
+      found.has_v2_fill =
+          zarray && zarray->is_object() && !zarray->value("fill_value", Json()).is_null();
       return fill_array(node, zarray.value_or(Json()), zattrs.value_or(Json()), path);
     }();
     if (!loaded) set_error(node, loaded.error());
@@ -119,7 +122,7 @@ Result<SourceNode> load_source_node(Store& store, const std::string& path) {
   SourceNode found;
   ZARRFS_TRY(found.node, load_node(store, path));
   if (found.node.kind == Node::Kind::kPlain) {
-    ZARRFS_TRY(const bool is_v2, load_v2(store, path, found.node));
+    ZARRFS_TRY(const bool is_v2, load_v2(store, path, found));
     if (is_v2) found.zarr_format = 2;
   }
   return found;

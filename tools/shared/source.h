@@ -22,6 +22,7 @@ namespace zarrfs::tools {
 struct SourceNode {
   Node node;
   int zarr_format = 3;
+  bool has_v2_fill = false;  ///< Of a v2 array: whether `.zarray` gives it a fill value.
 };
 
 /// Whether a node of that kind is a group or an array, be it one that cannot be read.

@@ -1,0 +1,44 @@
+// What programs mean by the fill values that they write in Zarr v2: where they mark missing cells
+// by them, the stored `zarr.json` says so by `_FillValue`, in whatever order the documents come.
+// docs/semantics.md has the rule, core/present/cf_mask.h what a mark is. Called within one change
+// of documents (MetadataEditor).
+#pragma once
+
+#include <string>
+
+#include "core/nodes/document_store.h"
+#include "core/nodes/node_state.h"
+#include "core/nodes/view_shared.h"
+
+namespace zarrfs {
+
+class MissingMarks {
+ public:
+  MissingMarks(ViewShared& shared, DocumentStore& documents)
+      : shared_(shared), documents_(documents) {}
+
+  /// `plain` is what `.zarray` as `written` says in v3, with the attributes that are stored;
+  /// `shown` what the `.zarray` that is shown says, null where there is none. Gives `plain` its
+  /// mark, or takes one that the fill value shown stood for.
+  Result<void> take_zarray(const NodeState& state, const Json& written, const Json& shown,
+                           Json& plain);
+  /// Stores the mark of `plain` for an array that is kept otherwise.
+  Result<void> store(const NodeState& state, const Json& plain);
+
+  /// An array's `.zattrs` as `written`: what `edit` makes of the stored document, with its mark.
+  Result<void> take_zattrs(const NodeState& state, const Json& written,
+                           const std::function<void(Json& document)>& edit);
+
+  /// A group's attributes were changed: arrays that have become the levels of an image are masked
+  /// by no program.
+  Result<void> take_group(const std::string& path, const Json& before, const Json& after);
+
+ private:
+  [[nodiscard]] bool profile_masks() const;
+  [[nodiscard]] bool marks_cells(const NodeState& state) const;
+
+  ViewShared& shared_;
+  DocumentStore& documents_;
+};
+
+}  // namespace zarrfs

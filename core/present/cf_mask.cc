@@ -13,7 +13,6 @@ namespace zarrfs {
 namespace {
 
 constexpr const char* kNames = "dimension_names";
-constexpr const char* kMultiscales = "multiscales";
 
 /// A float of any size as a double; nothing where that is not a number of JSON or one of the names.
 std::optional<double> as_double(const DataType& type, ByteView element) {
@@ -60,9 +59,11 @@ bool repeats(const DataType& type, ByteView fill, const Json& attributes) {
   return mark && same_mark(type, *mark, fill);
 }
 
-void list_levels(const Json& multiscales, std::vector<std::string>& levels) {
-  if (!multiscales.is_array()) return;
-  for (const Json& multiscale : multiscales) {
+/// Adds the levels that the member `multiscales` of `holder` lists.
+void list_levels(const Json& holder, std::vector<std::string>& levels) {
+  const auto multiscales = holder.find("multiscales");
+  if (multiscales == holder.end() || !multiscales->is_array()) return;
+  for (const Json& multiscale : *multiscales) {
     if (!multiscale.is_object() || !multiscale.contains("datasets")) continue;
     for (const Json& dataset : multiscale["datasets"]) {
       if (!dataset.is_object()) continue;
@@ -154,11 +155,9 @@ void respell_mark(Json& document) {
 std::vector<std::string> image_levels(const Json& attributes) {
   std::vector<std::string> levels;
   if (!attributes.is_object()) return levels;
-  if (attributes.contains(kMultiscales)) list_levels(attributes[kMultiscales], levels);
+  list_levels(attributes, levels);
   const auto ome = attributes.find("ome");
-  if (ome != attributes.end() && ome->is_object() && ome->contains(kMultiscales)) {
-    list_levels((*ome)[kMultiscales], levels);
-  }
+  if (ome != attributes.end() && ome->is_object()) list_levels(*ome, levels);
   return levels;
 }
 

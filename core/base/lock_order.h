@@ -1,6 +1,7 @@
 // The order in which locks are taken, and a check of it. A thread takes a lock only while it holds
-// none of the same or of a higher rank; try_lock, which cannot wait, is free of that.
-// docs/architecture.md ("Locks") says what each is for.
+// none of the same or of a later rank; try_lock, which cannot wait, is free of that.
+// docs/architecture.md ("Locks") says what each rank is for. Every mutex of core and fs has one:
+// tests/layers/check_layers.py fails on a bare std::mutex there.
 //
 // The check costs a few instructions for each lock. What happens where the order is broken is set
 // by tests and by builds without NDEBUG, which abort: the order is then known to be wrong without a
@@ -9,45 +10,72 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
 
 namespace zarrfs {
 
-/// From the outermost lock to the innermost one.
+/// From the outermost lock to the innermost one. Each is held across I/O or across another
+/// lock, but for the last two.
 enum class LockRank : std::uint8_t {
   kCreation,    ///< CreationGate: names and nodes are made.
+  kTurn,        ///< MoveGate: whose turn it is.
   kMove,        ///< MoveGate: chunks are put, or a node is moved.
   kStagedFile,  ///< StagedFile: its bytes are read, changed, submitted and persisted.
+  kDecoding,    ///< DecodedFile: one reader decodes a chunk, others wait for its bytes.
   kChange,      ///< MetadataEditor: one change of documents at a time.
+  kShard,       ///< DirtyShard::commit_mutex: a shard's successor is written or becomes the shard.
+  kRoom,  ///< WriteParts::room_mutex: shared by writes, alone by a commit that needs all room.
+  kSpareFiles,  ///< Committer: descriptors that a commit may use up.
   kDocument,    ///< DocumentStore: between reading a document and replacing it.
-  kRegistry,    ///< Tables; held for a moment, without I/O.
+  kSpool,       ///< SpoolLimit: what waits to be committed is added up.
+  kDirty,       ///< DirtyTable: while nothing is dirty, the log and the reserve are let go.
+  kReserve,     ///< Reserve: the file that holds room for commits.
+  kLog,         ///< LogWriter: records are appended and synced.
+  kDrafts,      ///< DirtyShard::state_mutex: what readers see of a shard that is being written.
+  kStore,  ///< Below the store: an archive's part, a cached object, a watch, a server's abilities.
+  kNodes,  ///< NodeCache, and the tables of its arrays.
+  kTable,  ///< Tables; held for a moment, without I/O.
+  kMessages,  ///< The log of messages, which whoever holds a lock may write to.
 };
-inline constexpr std::size_t kLockRanks = static_cast<std::size_t>(LockRank::kRegistry) + 1;
+inline constexpr std::size_t kLockRanks = static_cast<std::size_t>(LockRank::kMessages) + 1;
 
 class LockOrder {
  public:
-  using Broken = void (*)();
+  /// `held` and `wanted` are ranks.
+  using Broken = void (*)(std::size_t held, std::size_t wanted);
   /// Called by a thread that breaks the order, before it takes the lock.
   static void when_broken(Broken act) { broken_ = act; }
 
-  static void check(LockRank rank) {
-    const Broken act = broken_;
-    if (act == nullptr) return;
-    for (std::size_t held = index(rank); held < held_.size(); ++held) {
-      if (held_[held] != 0) return act();
-    }
-  }
+  static void check(LockRank rank) { check_from(rank, index(rank)); }
+  /// Where one of the same rank may be held.
+  static void check_chained(LockRank rank) { check_from(rank, index(rank) + 1); }
   static void taken(LockRank rank) { ++held_[index(rank)]; }
   static void released(LockRank rank) { --held_[index(rank)]; }
 
  private:
   static constexpr std::size_t index(LockRank rank) { return static_cast<std::size_t>(rank); }
+  static void check_from(LockRank rank, std::size_t first) {
+    const Broken act = broken_;
+    if (act == nullptr) return;
+    for (std::size_t held = first; held < held_.size(); ++held) {
+      if (held_[held] != 0) return act(held, index(rank));
+    }
+  }
+  [[maybe_unused]] static void abort_at(std::size_t held, std::size_t wanted) {
+    std::fprintf(stderr, "a lock of rank %zu is held and one of rank %zu asked for: see %s\n", held,
+                 wanted, "core/base/lock_order.h");
+    std::abort();
+  }
 #ifdef NDEBUG
   static inline std::atomic<Broken> broken_{nullptr};
 #else
-  static inline std::atomic<Broken> broken_{[] { std::abort(); }};
+  static inline std::atomic<Broken> broken_{&abort_at};
 #endif
   /// Locks of each rank that this thread holds.
   static inline thread_local std::array<std::uint32_t, kLockRanks> held_{};
@@ -59,6 +87,12 @@ class Ranked {
  public:
   void lock() {
     LockOrder::check(kRank);
+    mutex_.lock();
+    LockOrder::taken(kRank);
+  }
+  /// For a thread that holds one of the same rank, where the caller says what orders the two.
+  void lock_chained() {
+    LockOrder::check_chained(kRank);
     mutex_.lock();
     LockOrder::taken(kRank);
   }
@@ -90,5 +124,25 @@ class Ranked {
   }
   Mutex mutex_;
 };
+
+/// Holds a mutex while it lives: see Ranked::lock_chained.
+template <class Mutex>
+class [[nodiscard]] ChainedLock {
+ public:
+  explicit ChainedLock(Mutex& mutex) : mutex_(mutex) { mutex_.lock_chained(); }
+  ~ChainedLock() { mutex_.unlock(); }
+  ChainedLock(const ChainedLock&) = delete;
+  ChainedLock& operator=(const ChainedLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+template <LockRank kRank>
+using RankedMutex = Ranked<std::mutex, kRank>;
+/// Of a table: held for a moment, never across I/O or another lock.
+using TableMutex = RankedMutex<LockRank::kTable>;
+/// What threads wait on for a change that a ranked mutex guards.
+using RankedCondition = std::condition_variable_any;
 
 }  // namespace zarrfs

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/lock_order.h"
+
 namespace zarrfs {
 
 /// `Pointer` is a shared pointer: what is let go may still be in use elsewhere.
@@ -52,7 +54,7 @@ class RecentlyUsed {
  private:
   using Order = std::list<std::pair<Key, Pointer>>;
   const std::size_t most_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   Order newest_first_;                                        ///< Guarded by mutex_.
   std::unordered_map<Key, typename Order::iterator> places_;  ///< Guarded by mutex_.
 };

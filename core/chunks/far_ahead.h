@@ -7,10 +7,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/chunks/chunk_names.h"
 #include "core/zarr/array_reader.h"
 
@@ -36,7 +36,7 @@ class FarAhead {
   static void open_next(const ArrayReader& reader, const Plan& plan);
 
   const std::uint64_t window_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Walk>> walks_;  // by the array's path
 };
 

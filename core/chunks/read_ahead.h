@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/zarr/array_reader.h"
 
 namespace zarrfs {
@@ -37,7 +37,7 @@ class ReadAhead {
   std::optional<ByteRange> around(Progress& progress, ByteRange chunk, std::uint64_t size) const;
 
   const std::uint64_t window_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::unordered_map<std::uint64_t, Progress> shards_;  // by inode
 };
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/base/request.h"
-#include "core/codec/decoding_room.h"
+#include "core/codecs/decoding_room.h"
 
 namespace zarrfs {
 

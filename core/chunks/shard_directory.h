@@ -9,11 +9,11 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/chunks/chunk_names.h"
 #include "core/metadata/metadata.h"
@@ -54,7 +54,7 @@ class ShardListings {
   void keep(Kept listing);
 
   const bool immutable_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::list<Kept> recent_;  // most recent first
   std::size_t numbers_kept_ = 0;
 };
@@ -100,7 +100,7 @@ class ShardDirectory {
     std::uint64_t count = 0;
     std::chrono::steady_clock::time_point at;
   };
-  std::mutex mutex_;
+  TableMutex mutex_;
   Expected expected_;
 };
 

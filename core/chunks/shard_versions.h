@@ -11,9 +11,10 @@
 
 #include <cstdint>
 #include <ctime>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
+
+#include "core/base/lock_order.h"
 
 namespace zarrfs {
 
@@ -68,7 +69,7 @@ class ShardVersions {
   Seen& seen(std::uint64_t shard);
 
   const std::size_t max_remembered_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::unordered_map<std::uint64_t, Seen> seen_;
   std::unordered_map<std::uint64_t, Written> written_;
   std::uint64_t first_version_ = 0;

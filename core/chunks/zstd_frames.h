@@ -8,7 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/chunks/shard_directory.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 #include "core/zarr/array_reader.h"
 
 namespace zarrfs {

@@ -4,10 +4,10 @@
 #include <array>
 #include <string_view>
 
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

@@ -1,9 +1,9 @@
 // bitround: fractions rounded to some bits, so that they compress; decoding changes nothing.
 // Source: numcodecs, bitround; zarr-extensions, codecs/bitround.
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

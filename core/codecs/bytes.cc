@@ -1,7 +1,7 @@
 // The bytes codec: elements one after the other, in either byte order.
 // Source: Zarr v3 core, codecs/bytes.
-#include "core/codec/configuration.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 
 namespace zarrfs {
 namespace {

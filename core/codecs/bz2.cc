@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 #include "core/codecs/output.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstring>
 
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 

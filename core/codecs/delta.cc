@@ -1,8 +1,8 @@
 // numcodecs.delta: each element less the one before it. Source: numcodecs, delta.
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 #include "core/types/data_type.h"
 #include "core/types/small_float.h"
 

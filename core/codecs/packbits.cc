@@ -5,9 +5,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
+#include "core/codecs/v2_spelling.h"
 #include "core/types/small_float.h"
 
 namespace zarrfs {

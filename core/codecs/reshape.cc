@@ -1,7 +1,7 @@
 // The reshape codec: another shape for the same elements in C order.
 // Source: zarr-extensions, codecs/reshape.
-#include "core/codec/configuration.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 
 namespace zarrfs {
 namespace {

@@ -1,9 +1,9 @@
 // Codecs that scale: numcodecs.fixedscaleoffset and scale_offset.
 // Source: numcodecs, fixedscaleoffset; zarr-extensions, codecs/scale_offset.
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

@@ -1,8 +1,8 @@
 // numcodecs.shuffle: the first bytes of all items, then the second ones, and so on.
 // Source: numcodecs, shuffle.
-#include "core/codec/configuration.h"
-#include "core/codec/v2_spelling.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

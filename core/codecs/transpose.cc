@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/codec/configuration.h"
 #include "core/codecs/codecs.h"
+#include "core/codecs/configuration.h"
 #include "core/codecs/vlen_items.h"
 
 namespace zarrfs {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/view/view.h"
 
 namespace zarrfs {
@@ -36,7 +36,7 @@ class DecodedChunks {
   void drop_locked(std::uint64_t key);
 
   const std::uint64_t limit_;
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::uint64_t last_key_ = 0;
   std::uint64_t kept_bytes_ = 0;
   std::list<Kept> newest_first_;
@@ -61,7 +61,7 @@ class DecodedFile : public OpenFile {
   const std::shared_ptr<DecodedChunks> chunks_;
   const Decode decode_;
   const std::uint64_t key_;
-  std::mutex decoding_;
+  RankedMutex<LockRank::kDecoding> decoding_;
 };
 
 }  // namespace zarrfs

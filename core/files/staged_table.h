@@ -5,7 +5,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -80,7 +79,7 @@ class StagedTable {
   std::shared_ptr<StagedBudget> budget_;
   std::atomic<std::uint64_t> last_{0};
   std::atomic<std::size_t> count_{0};
-  mutable Ranked<std::mutex, LockRank::kRegistry> mutex_;
+  mutable TableMutex mutex_;
   std::unordered_map<std::string, StagedPointer> by_key_;
   std::unordered_map<std::string, StagedPointer> coming_;  ///< Reserved for these.
   std::unordered_map<std::uint64_t, std::string> keys_;

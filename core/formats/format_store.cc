@@ -11,6 +11,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/formats/format.h"
 #include "core/metadata/chunk_key.h"
 #include "core/store/part_file.h"
@@ -226,7 +227,7 @@ class FormatStore final : public Store, public StoreUsers {
   std::shared_ptr<Store> store_;
   std::shared_ptr<IndexCache> indexes_;
   std::atomic<bool> any_{false};  ///< Whether known_ holds anything: most stores have no volume.
-  mutable std::shared_mutex mutex_;
+  mutable Ranked<std::shared_mutex, LockRank::kTable> mutex_;
   std::map<std::string, KnownPointer, std::less<>> known_;  // by top
 };
 

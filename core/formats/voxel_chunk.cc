@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 namespace {

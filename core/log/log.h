@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/store/store.h"
 
@@ -104,7 +104,7 @@ class LogWriter {
   Result<void> reserve_locked(std::uint64_t size);
 
   std::shared_ptr<Store> store_;
-  mutable std::mutex mutex_;
+  mutable RankedMutex<LockRank::kLog> mutex_;
   std::shared_ptr<NewFile> file_;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t size_ = 0;

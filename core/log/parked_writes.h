@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/log/log.h"
 
 namespace zarrfs {
@@ -26,7 +26,7 @@ class ParkedWrites {
   std::vector<ParkedWrite> take(const std::function<bool(const LogRecord& open)>& wanted);
 
  private:
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::vector<ParkedWrite> parked_;
   std::atomic<std::size_t> count_{0};
 };

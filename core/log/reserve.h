@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "core/base/lock_order.h"
 #include "core/store/store.h"
 
 namespace zarrfs {
@@ -34,7 +34,7 @@ class Reserve {
 
   std::shared_ptr<Store> store_;
   std::function<void(const std::string&)> complain_;
-  std::mutex mutex_;
+  RankedMutex<LockRank::kReserve> mutex_;
   std::string path_;
   std::unique_ptr<NewFile> file_;
   std::uint64_t held_ = 0;

@@ -9,11 +9,11 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 
@@ -75,7 +75,7 @@ struct DirtyShard {
   std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
   std::string successor_path;
 
-  std::mutex commit_mutex;
+  RankedMutex<LockRank::kShard> commit_mutex;
   // Under commit_mutex:
   ShardStage stage = ShardStage::kNew;
   std::uint64_t id = 0;           ///< The sequence of its kOpen record; 0 while kNew.
@@ -93,7 +93,7 @@ struct DirtyShard {
   int failures = 0;            ///< Commits that failed in a row.
   std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 
-  mutable std::mutex state_mutex;
+  mutable RankedMutex<LockRank::kDrafts> state_mutex;
   /// The array as of the last write. Changed under both mutexes, so read under either.
   std::shared_ptr<ArrayReader> array;
   // Under state_mutex:

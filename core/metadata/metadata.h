@@ -14,7 +14,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 #include "core/metadata/grid.h"
 #include "core/types/data_type.h"
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "core/base/lock_order.h"
 #include "core/names/statuses.h"
 #include "core/names/view_parts.h"
 #include "core/view/view.h"
@@ -41,7 +41,7 @@ class ControlFiles {
   ViewParts& parts_;
   const Statuses& statuses_;
   struct timespec started_ {};
-  std::mutex front_mutex_;
+  TableMutex front_mutex_;
   std::function<std::string()> front_statistics_;
 };
 

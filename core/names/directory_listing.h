@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/names/namespace.h"
 
 namespace zarrfs {
@@ -55,7 +55,7 @@ class DirectoryListing : public OpenDirectory {
   const Directory directory_;
   const NodeState& state_;
   bool has_serial_ = false;  ///< Set before it lists.
-  std::mutex mutex_;
+  TableMutex mutex_;
   Names names_listed_;
 };
 

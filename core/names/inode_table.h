@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/view/view.h"
 
 namespace zarrfs {
@@ -61,7 +61,7 @@ class InodeTable {
     NamedNode node;
     std::uint64_t lookups = 0;
   };
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::unordered_map<NodeId, Entry> nodes_;
   std::unordered_map<NamedNode, NodeId, Hash> ids_;
   NodeId next_ = kRootNode;

@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/lock_order.h"
 #include "core/names/name.h"
 #include "core/store/store_watch.h"
 
@@ -84,7 +84,7 @@ class ListingWatch {
   std::atomic<bool> taking_{false};
   std::atomic<unsigned> own_changes_{0};
   std::atomic<Clock::rep> rest_{0};  ///< Until then no listing has a serial.
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::unordered_map<std::string, Array> arrays_;  ///< By path; guarded by mutex_.
   std::uint64_t serial_ = 0;                       ///< The last one given; guarded by mutex_.
 };

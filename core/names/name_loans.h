@@ -19,13 +19,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/base/fd.h"
+#include "core/base/lock_order.h"
 #include "core/names/listing_watch.h"
 #include "core/nodes/node_state.h"
 #include "core/store/store_watch.h"
@@ -109,7 +109,7 @@ class NameLoans {
   std::atomic<Clock::rep> rest_{0};     ///< Until then nothing is lent.
   std::atomic<Clock::rep> start_over_from_{0};
   std::atomic<std::size_t> lent_{0};  ///< Size of `loans_`.
-  std::mutex mutex_;
+  TableMutex mutex_;
   Loans loans_;               ///< Guarded by mutex_.
   std::uint64_t serial_ = 0;  ///< Guarded by mutex_.
   std::deque<Due> due_;       ///< The thread's.

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 #include "core/metadata/chunk_key.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/present/presentation.h"

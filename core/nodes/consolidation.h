@@ -8,10 +8,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/nodes/node_cache.h"
 #include "core/nodes/stored_permissions.h"
 
@@ -46,7 +46,7 @@ class Consolidation {
   NodeCache& nodes_;
   const StoredPermissions& permissions_;
   std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::unordered_map<std::string, Kept> kept_;
 };
 

@@ -48,7 +48,7 @@ class CreationGate {
   [[nodiscard]] bool any_part_of(const std::string& path) const;
 
   CreationMutex creation_mutex_;
-  mutable Ranked<std::mutex, LockRank::kRegistry> mutex_;
+  mutable TableMutex mutex_;
   std::map<std::uint64_t, std::string> open_;
   /// Nodes that wait, and since when new writers are kept away; of those that gave up, for a while.
   std::map<std::string, Clock::time_point> waiting_;

@@ -9,10 +9,11 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "core/base/lock_order.h"
 
 namespace zarrfs {
 
@@ -47,7 +48,7 @@ class MountOverlay {
  private:
   using Documents = std::map<std::string, std::set<std::string>>;  // names by directory
 
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::set<std::string> chunk_directories_;
   Documents removed_;
   Documents written_;  // in each directory that was made in this mount

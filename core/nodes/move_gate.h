@@ -31,7 +31,7 @@ class MoveGate {
   }
 
  private:
-  std::mutex turnstile_;
+  RankedMutex<LockRank::kTurn> turnstile_;
   Mutex mutex_;
 };
 

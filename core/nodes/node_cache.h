@@ -6,12 +6,12 @@
 #include <chrono>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/nodes/node_state.h"
 #include "core/nodes/view_shared.h"
 
@@ -74,7 +74,7 @@ class NodeCache {
 
   ViewShared& shared_;
   std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
-  std::mutex mutex_;
+  RankedMutex<LockRank::kNodes> mutex_;
   std::unordered_map<std::string, Kept> entries_;
   std::list<std::string> uses_;  // most recent first
   struct KeptVersions {

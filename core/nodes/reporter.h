@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/base/json.h"
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/present/view_options.h"
 
@@ -53,7 +53,7 @@ class Reporter {
     std::uint64_t times = 0;
   };
   const std::function<void(ViewOptions::Level, const std::string&)> log_;
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::map<std::string, Shown> nodes_;
   std::map<std::string, Count> faults_;
   std::uint64_t nodes_left_out_ = 0;

@@ -1,13 +1,13 @@
 // The words in which programs wrote documents through a mount.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 
 #include "core/base/json.h"
+#include "core/base/lock_order.h"
 
 namespace zarrfs {
 
@@ -31,7 +31,7 @@ class Spellings {
   [[nodiscard]] Json spell(const std::string& path, Json document) const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::unordered_map<std::string, Json> documents_;
   std::set<std::string> made_;
   std::set<std::string> marked_;

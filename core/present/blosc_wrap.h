@@ -10,7 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 

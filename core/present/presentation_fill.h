@@ -10,7 +10,7 @@
 
 namespace zarrfs {
 
-/// A chunk of `shape` full of the fill value, in memory order (see core/codec/codec.h).
+/// A chunk of `shape` full of the fill value, in memory order (see core/codecs/codec.h).
 /// kUnsupported where it would be larger than kMaxDecodedChunk.
 Result<Bytes> fill_elements(const ArrayMetadata& array, const std::vector<std::uint64_t>& shape);
 

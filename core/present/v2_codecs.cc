@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/codec/v2_spelling.h"
+#include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 #include "core/present/blosc_wrap.h"
 #include "core/present/profile.h"
 

@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "core/base/lock_order.h"
 #include "core/store/store.h"
 
 namespace zarrfs {
@@ -56,7 +56,7 @@ class MadeFile final : public File {
   std::uint64_t offset_;
   Make make_;
   struct stat status_;
-  mutable std::mutex mutex_;
+  mutable RankedMutex<LockRank::kStore> mutex_;
   mutable std::shared_ptr<const Bytes> made_;
 };
 

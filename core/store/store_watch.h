@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/fd.h"
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 
 namespace zarrfs {
@@ -68,7 +68,7 @@ class StoreWatch {
   const Fd root_;
   const Fd events_;
   const std::size_t most_;
-  mutable std::mutex mutex_;
+  mutable RankedMutex<LockRank::kStore> mutex_;
   std::map<std::string, int> watched_;            ///< By directory; guarded by mutex_.
   std::unordered_map<int, std::string> by_mark_;  ///< The same; guarded by mutex_.
 };

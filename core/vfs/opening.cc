@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 
-#include "core/codec/decoding_room.h"
+#include "core/codecs/decoding_room.h"
 #include "core/files/open_files.h"
 #include "core/names/directory_listing.h"
 #include "core/names/errors.h"

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,7 +55,7 @@ class SecondLooks {
   Namespace& names_;
   Opening& opening_;
   std::atomic<std::size_t> count_{0};
-  Ranked<std::mutex, LockRank::kRegistry> mutex_;
+  TableMutex mutex_;
   std::deque<Look> looks_;  ///< The oldest first; a few.
 };
 

@@ -14,12 +14,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 
 namespace zarrfs {
@@ -55,7 +55,7 @@ class NodeNumbers {
     std::uint64_t version = 0;
     std::uint64_t span = 0;
   };
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::map<NodeId, Range> ranges_;
   std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, NodeId> bases_;
   NodeId next_ = kFirstChunkNode;

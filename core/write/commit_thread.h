@@ -2,10 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "core/base/lock_order.h"
 
 namespace zarrfs {
 
@@ -21,8 +21,8 @@ class CommitThread {
   void stop();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable wake_;
+  TableMutex mutex_;
+  RankedCondition wake_;
   bool stopping_ = false;
   std::thread thread_;
 };

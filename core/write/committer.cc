@@ -85,7 +85,7 @@ Result<void> Committer::carry_on(const DirtyPointer& shard,
 
 Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     const std::map<std::uint64_t, Draft>& drafts, DirtyShard& to) {
-  const std::lock_guard lock(to.commit_mutex);
+  const ChainedLock lock(to.commit_mutex);  // a shard's next successor, after its last one
   for (const auto& [number, draft] : drafts) {
     if (draft.removed) {
       ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held));
@@ -273,7 +273,7 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
     const DirtyPointer next = parts_.table.find(shard->shard_path);
     if (!next) return {};
     files_.limit();
-    const std::lock_guard lock(next->commit_mutex);
+    const ChainedLock lock(next->commit_mutex);  // as carry_on: after the one that it follows
     return next->stage == ShardStage::kClosed ? Result<void>{} : commit(next);
   }
   auto outcome = commit_with(*shard, hooks_of(shard));

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "core/base/fd.h"
+#include "core/base/lock_order.h"
 #include "core/write/commit.h"
 #include "core/write/draft_writer.h"
 #include "core/write/successor_files.h"
@@ -74,7 +74,7 @@ class Committer {
   WriteParts& parts_;
   SuccessorFiles& files_;
   DraftWriter& drafts_;
-  std::mutex spare_mutex_;
+  RankedMutex<LockRank::kSpareFiles> spare_mutex_;
   std::vector<Fd> spare_;
 };
 

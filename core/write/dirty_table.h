@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/log/successor.h"
 
 namespace zarrfs {
@@ -41,7 +42,7 @@ class DirtyTable {
   Result<void> while_clean(const std::function<Result<void>()>& act);
 
  private:
-  mutable std::shared_mutex mutex_;
+  mutable Ranked<std::shared_mutex, LockRank::kDirty> mutex_;
   std::unordered_map<std::string, DirtyPointer> shards_;
   std::atomic<std::uint64_t> count_{0};
 };

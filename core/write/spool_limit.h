@@ -1,11 +1,10 @@
 // How much may be written and not committed (WriteOptions::most_unpublished). Thread-safe.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/write/committer.h"
 #include "core/write/successor_files.h"
 #include "core/write/write_parts.h"
@@ -55,8 +54,8 @@ class SpoolLimit {
   WriteParts& parts_;
   SuccessorFiles& files_;
   Committer& committer_;
-  std::mutex mutex_;
-  std::condition_variable written_;
+  RankedMutex<LockRank::kSpool> mutex_;
+  RankedCondition written_;
   // Under mutex_:
   std::uint64_t coming_ = 0;                   ///< Admitted, and being written.
   std::uint64_t puts_ = 0;                     ///< Those that were written, or failed.

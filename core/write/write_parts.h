@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <shared_mutex>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/log/lock.h"
 #include "core/log/log.h"
 #include "core/log/parked_writes.h"
@@ -28,12 +28,12 @@ struct WriteParts {
   std::unique_ptr<LogWriter> log;
   Reserve reserve;
   /// Shared by who appends drafts, alone by a commit that uses the reserve.
-  std::shared_mutex room_mutex;
+  Ranked<std::shared_mutex, LockRank::kRoom> room_mutex;
   std::atomic<bool> has_clones{false};  ///< A commit shared the blocks of a shard.
   DirtyTable table;
   ParkedWrites parked;
 
-  mutable std::mutex statistics_mutex;
+  mutable TableMutex statistics_mutex;
   WriteStatistics statistics;  ///< Under its mutex; without what the tables tell.
 };
 

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/zarr/array_reader.h"
 
 namespace zarrfs {
@@ -28,7 +29,7 @@ struct IndexCache::State {
   }
 
   std::size_t max_bytes = 0;
-  std::mutex mutex;
+  TableMutex mutex;
   std::size_t bytes = 0;
   Recent recent;
   std::map<std::string, Recent::iterator> by_path;

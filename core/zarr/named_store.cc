@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/metadata/chunk_key.h"
 #include "core/metadata/grid.h"
 #include "core/metadata/v2_metadata.h"
@@ -395,7 +396,7 @@ class NamedStore final : public ObjectStore {
   }
 
   const std::shared_ptr<ObjectStore> inner_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::map<std::string, Node> nodes_;
 };
 

@@ -9,7 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 

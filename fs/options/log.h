@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 
 namespace spdlog {
@@ -68,7 +68,7 @@ class Log {
   void write_line(LogLevel level, const std::string& line);
 
   std::shared_ptr<spdlog::logger> logger_;
-  std::mutex mutex_;
+  RankedMutex<LockRank::kMessages> mutex_;
   RepeatFilter repeats_;  ///< Guarded by mutex_.
 };
 

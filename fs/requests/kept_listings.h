@@ -32,11 +32,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/view/view.h"
 
 namespace zarrfs {
@@ -99,7 +99,7 @@ class KeptListings {
   Term* term_of(NodeId node, const Opened& opened);
   void make_room();
 
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::unordered_map<NodeId, Term> terms_;  ///< Guarded by mutex_.
 };
 

@@ -18,8 +18,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "core/base/lock_order.h"
 #include "core/view/view.h"
 
 namespace zarrfs {
@@ -81,7 +81,7 @@ class ListingHabit {
 
   void remember(NodeId directory);
 
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::array<NodeId, kRemembered> without_{};  ///< Listed without lately; guarded by mutex_.
   std::size_t next_ = 0;                       ///< Guarded by mutex_.
   unsigned listings_left_ = 0;                 ///< That come with the status; guarded by mutex_.

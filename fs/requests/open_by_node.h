@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/lock_order.h"
 #include "core/view/view.h"
 
 namespace zarrfs {
@@ -36,7 +37,7 @@ class OpenByNode {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::unordered_multimap<NodeId, std::shared_ptr<OpenFile>> files_;
 };
 

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include "core/base/lock_order.h"
+
 namespace zarrfs {
 
 class ToldStale {
@@ -40,7 +42,7 @@ class ToldStale {
     pid_t task = 0;
     Clock::time_point when;
   };
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::array<Told, 64> told_{};  ///< Guarded by mutex_.
   std::size_t next_ = 0;         ///< What is told next takes this place; guarded by mutex_.
 };

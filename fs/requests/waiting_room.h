@@ -4,12 +4,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <thread>
 
+#include "core/base/lock_order.h"
 #include "fs/requests/reply.h"
 
 namespace zarrfs {
@@ -45,8 +44,8 @@ class WaitingRoom {
 
   const std::chrono::milliseconds patience_;
   const std::function<bool()> may_wait_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  TableMutex mutex_;
+  RankedCondition changed_;
   std::list<Waiting> arrived_;
   bool closed_ = false;
   std::thread thread_;  ///< Started by the first that waits.

@@ -18,7 +18,7 @@
 #include "core/base/file_limit.h"
 #include "core/base/json.h"
 #include "core/cli/exit_code.h"
-#include "core/codec/decoding_room.h"
+#include "core/codecs/decoding_room.h"
 #include "core/formats/format_store.h"
 #include "core/log/lock.h"
 #include "core/log/log.h"

@@ -3,48 +3,25 @@
 
 docs/architecture.md tells what each room is for; fs/main.cc joins all.
 
-Fails, too, where a file is too long, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
+Fails, too, where a file is too long, where a mutex has no rank, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
 """
 import collections
 import pathlib
 import re
 import sys
 
-# The rooms, in the order of what they may see: for each, those that it may see itself, beside what these may.
-ORDER = {
-    "core/base": [],
-    "core/cli": ["core/base"],
-    "core/store": ["core/base"],
-    "core/types": ["core/base"],
-    "core/codec": ["core/types"],
-    "core/codecs": ["core/codec"],
-    "core/metadata": ["core/store", "core/codec"],
-    "core/zarr": ["core/metadata", "core/codecs"],
-    "core/formats": ["core/zarr"],
-    "core/present": ["core/zarr"],
-    "core/log": ["core/zarr"],
-    "core/write": ["core/log"],
-    "core/view": ["core/present"],
-    "core/chunks": ["core/present", "core/write"],
-    "core/nodes": ["core/chunks", "core/formats", "core/view"],
-    "core/files": ["core/nodes"],
-    "core/names": ["core/files"],
-    "core/vfs": ["core/names"],
-    "fs/requests": ["core/vfs"],
-    "fs/ring": ["fs/requests"],
-    "fs/options": ["fs/ring", "core/cli"],
-    "fs/mounts": ["core/base"],
-    "fs/doctor": ["fs/options", "fs/mounts"],
-    "fs/session": ["fs/options", "fs/mounts"],
-    "fs": ["fs/session", "fs/doctor"],
-    "tools/shared": ["core/vfs", "core/cli"],
-    "tools/picture": ["tools/shared"],
-    "tools/convert": ["tools/shared"],
-    "tools": ["tools/picture", "tools/convert"],
-}
-LAYERS = {}
-for _room, _sees in ORDER.items():
-    LAYERS[_room] = list(dict.fromkeys(seen for one in _sees for seen in [*LAYERS[one], one]))
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+
+
+def rooms():
+    """{room: those that it may see}, from the table in CMakeLists.txt: those that its row names, and what these see."""
+    sees = {}
+    for folder, named in re.findall(r"^room\(([\w/]+)(?: SEES ([\w/ ]+?))?(?: USES [^)]*)?\)", (ROOT / "CMakeLists.txt").read_text(), re.M):
+        sees[folder] = list(dict.fromkeys(seen for one in named.split() for seen in [*sees[one], one]))
+    return sees
+
+
+LAYERS = rooms()
 COMPOSITION_ROOT = "fs/main.cc"
 FRONT = [room for room in LAYERS if room.startswith("fs")]
 TOOLS = [room for room in LAYERS if room.startswith("tools")]
@@ -61,6 +38,8 @@ HOMES = {
     r"CLI/": ["core/cli", *FRONT, *TOOLS],
 }
 MAX_LINES = 600
+LOCKS = "core/base/lock_order.h"
+BARE_LOCK = re.compile(r"^ *(?:static |mutable )*std::(?:recursive_|shared_|timed_)*(?:mutex|condition_variable)(?:_any)? \w+;", re.M)
 
 # The name that a line declares, at the left edge, as clang-format leaves it.
 QUOTED = re.compile(r"""//.*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""")
@@ -112,11 +91,10 @@ def clashes(texts):
 
 
 def main() -> int:
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     faults, texts = [], {}
-    files = [p for top in ("core", "fs", "tools", "tests", "packaging") for p in (root / top).rglob("*") if p.is_file()]
+    files = [p for top in ("core", "fs", "tools", "tests", "packaging") for p in (ROOT / top).rglob("*") if p.is_file()]
     for path in sorted(files):
-        name = path.relative_to(root).as_posix()
+        name = path.relative_to(ROOT).as_posix()
         if path.suffix not in (".h", ".cc", ".py"):
             continue
         text = path.read_text()
@@ -127,6 +105,8 @@ def main() -> int:
         if layer is None or path.suffix == ".py":
             continue
         texts[name] = text
+        if name.startswith(("core/", "fs/")) and name != LOCKS and BARE_LOCK.search(text):
+            faults.append(f"{name}: has a mutex without a rank, which {LOCKS} has")
         for quoted, angled in re.findall(r'^#include (?:"([^"]+)"|<([^>]+)>)', text, re.M):
             if quoted:
                 target = layer_of(quoted)

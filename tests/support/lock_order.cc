@@ -8,8 +8,9 @@ namespace zarrfs::test {
 namespace {
 
 [[maybe_unused]] const bool kAborts = [] {
-  LockOrder::when_broken([] {
-    std::fputs("a thread takes locks in the wrong order: see core/base/lock_order.h\n", stderr);
+  LockOrder::when_broken([](std::size_t held, std::size_t wanted) {
+    std::fprintf(stderr, "a lock of rank %zu is held and one of rank %zu asked for: %s\n", held,
+                 wanted, "see core/base/lock_order.h");
     std::abort();
   });
   return true;

@@ -14,6 +14,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/json.h"
+#include "core/base/lock_order.h"
 #include "core/store/http/signer.h"
 
 namespace zarrfs {
@@ -159,7 +160,7 @@ class DiskCache::Entry {
 
   const Fd data_;
   const Fd index_;
-  std::mutex mutex_;
+  RankedMutex<LockRank::kStore> mutex_;
   std::uint64_t index_read_ = 0;
   std::map<std::uint64_t, Known> records_;  // by offset
 };

@@ -11,11 +11,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "core/base/bytes.h"
+#include "core/base/lock_order.h"
 #include "core/base/recently_used.h"
 #include "core/base/result.h"
 #include "core/store/http/object_answer.h"
@@ -51,7 +51,7 @@ class DiskCache {
   std::atomic<std::uint64_t> written_{0};  ///< Since room was made last.
   std::atomic<std::uint64_t> hits_{0};
   RecentlyUsed<std::string, std::shared_ptr<Entry>> entries_{64};
-  std::mutex making_room_;
+  RankedMutex<LockRank::kStore> making_room_;
 };
 
 /// A record of an index: 32 bytes.

@@ -3,17 +3,16 @@
 // is held across I/O.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/lock_order.h"
 
 namespace zarrfs {
 
@@ -55,8 +54,8 @@ class SegmentCache {
   void make_room();
 
   const std::uint64_t max_bytes_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable TableMutex mutex_;
+  RankedCondition changed_;
   std::uint64_t bytes_ = 0;
   Order newest_first_;
   std::unordered_map<std::string, Segments> objects_;

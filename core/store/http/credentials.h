@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/store/http/http.h"
 #include "core/store/http/signer.h"
@@ -68,7 +68,7 @@ class CredentialSource {
   std::string profile_;
   bool profile_was_named_;
   Sections sections_;
-  std::mutex mutex_;
+  RankedMutex<LockRank::kStore> mutex_;
   std::optional<Credentials> current_;  // guarded by mutex_
 };
 
@@ -93,7 +93,7 @@ class TokenSource {
   Result<Token> find();
   HttpClient& http_;
   const Environment environment_;
-  std::mutex mutex_;
+  RankedMutex<LockRank::kStore> mutex_;
   std::optional<Token> current_;  // guarded by mutex_
 };
 

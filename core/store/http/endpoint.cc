@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/lock_order.h"
+
 namespace zarrfs {
 namespace {
 
@@ -212,7 +214,7 @@ class BucketEndpoint final : public Endpoint {
   }
 
   const Place place_;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::string region_;  // guarded by mutex_
   std::atomic<std::int64_t> skew_{0};
   const std::unique_ptr<CredentialSource> keys_;  ///< Null: not signed.

@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 
 #include <array>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/base/version.h"
 
 namespace zarrfs {
@@ -120,7 +120,7 @@ struct HttpClient::State {
   HttpSettings settings;
   HttpCounters counters;
   CURLM* multi = nullptr;
-  std::mutex mutex;
+  TableMutex mutex;
   std::deque<std::unique_ptr<Transfer>> waiting;  // guarded by mutex
   bool ends = false;                              // guarded by mutex
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> running;
@@ -297,8 +297,8 @@ void HttpClient::submit(HttpRequest request, Done done) {
 
 std::vector<HttpAnswer> HttpClient::perform(std::vector<HttpRequest> requests) {
   std::vector<HttpAnswer> answers(requests.size());
-  std::mutex mutex;
-  std::condition_variable all_here;
+  TableMutex mutex;
+  RankedCondition all_here;
   std::size_t missing = requests.size();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     submit(std::move(requests[i]), [&, i](HttpAnswer answer) {

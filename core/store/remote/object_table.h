@@ -3,15 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/store/http/object_answer.h"
 #include "core/store/store.h"
 
@@ -75,13 +74,13 @@ class ObjectTable {
   [[nodiscard]] bool fresh(Clock::time_point at) const { return Clock::now() - at < validity_; }
 
   const Clock::duration validity_;
-  mutable std::mutex mutex_;
+  mutable TableMutex mutex_;
   std::unordered_map<std::string, Stamped> objects_;
   std::unordered_map<std::string, StampedListing> listings_;
   std::size_t listed_ = 0;
   std::set<std::string> many_below_;
   std::set<std::string> asked_;
-  std::condition_variable answered_;
+  RankedCondition answered_;
 };
 
 }  // namespace zarrfs

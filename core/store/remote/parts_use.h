@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "core/base/lock_order.h"
 #include "core/store/remote/remote_objects.h"
 
 namespace zarrfs {
@@ -26,7 +26,7 @@ class PartsUse {
   void refuse_locked(const Error& error);
 
   Say say_ = [](const std::string&) {};
-  std::mutex mutex_;
+  RankedMutex<LockRank::kStore> mutex_;
   std::optional<bool> usable_;   // guarded by mutex_
   Clock::time_point try_again_;  // guarded by mutex_
 };

@@ -5,10 +5,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/store/remote/part_plan.h"
 #include "core/store/remote/remote_file.h"
 
@@ -74,7 +74,7 @@ class Patches {
   [[nodiscard]] std::shared_ptr<Patch> find(const std::string& path);
 
  private:
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::map<std::string, std::weak_ptr<Patch>> patches_;
 };
 

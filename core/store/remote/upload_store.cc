@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/base/random_name.h"
 #include "core/store/local_file.h"
 #include "core/store/remote/remote_objects.h"
@@ -123,7 +124,7 @@ class Uploads final : public UploadStore {
   const std::shared_ptr<RemoteObjects> objects_;
   const std::unique_ptr<ObjectStore> server_;
   std::atomic<bool> replaces_{false};
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::map<std::string, Fd> staged_;  // guarded by mutex_
 };
 

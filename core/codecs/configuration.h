@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 

@@ -1,4 +1,4 @@
-#include "core/codec/v2_spelling.h"
+#include "core/codecs/v2_spelling.h"
 
 #include <string_view>
 

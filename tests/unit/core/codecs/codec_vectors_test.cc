@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 namespace {

@@ -1,12 +1,12 @@
 // Memory for decoding: bounded, whatever a store says.
-#include "core/codec/decoding_room.h"
+#include "core/codecs/decoding_room.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 #include "core/files/decoded_chunks.h"
 
 namespace zarrfs {

@@ -1,12 +1,13 @@
-#include "core/codec/decoding_room.h"
+#include "core/codecs/decoding_room.h"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <string>
 #include <utility>
+
+#include "core/base/lock_order.h"
 
 namespace zarrfs {
 namespace {
@@ -21,8 +22,8 @@ std::uint64_t half_of_memory() {
 }
 
 struct Rooms {
-  std::mutex mutex;
-  std::condition_variable left;
+  TableMutex mutex;
+  RankedCondition left;
   std::uint64_t limit = half_of_memory();
   std::uint64_t taken = 0;
 };

@@ -1,4 +1,4 @@
-#include "core/codec/configuration.h"
+#include "core/codecs/configuration.h"
 
 namespace zarrfs {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/codec/codec.h"
-#include "core/codec/decoding_room.h"
+#include "core/codecs/codec.h"
+#include "core/codecs/decoding_room.h"
 
 namespace zarrfs {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "tests/unit/present_support.h"
+#include "tests/unit/core/present/present_support.h"
 
 namespace zarrfs::present_test {
 namespace {

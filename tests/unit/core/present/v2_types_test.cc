@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/present_support.h"
+#include "tests/unit/core/present/present_support.h"
 
 namespace zarrfs::present_test {
 namespace {

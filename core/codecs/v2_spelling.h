@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 namespace zarrfs {
 

@@ -1,4 +1,4 @@
-#include "core/codec/codec.h"
+#include "core/codecs/codec.h"
 
 #include <gtest/gtest.h>
 

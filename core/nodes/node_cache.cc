@@ -9,6 +9,7 @@
 #include "core/metadata/v2_metadata.h"
 #include "core/nodes/survey.h"
 #include "core/present/cf_mask.h"
+#include "core/present/ome.h"
 
 namespace zarrfs {
 
@@ -389,8 +390,16 @@ void NodeCache::report(const NodeState& state) {
       return shared_.reporter.shown(state.path, ShownAs::kHidden, state.error.message);
     case NodeState::Kind::kDamaged:
       return shared_.reporter.shown(state.path, ShownAs::kDamaged, state.error.message);
-    default: return shared_.reporter.forget(state.path);
+    default: return report_group(state);
   }
+}
+
+void NodeCache::report_group(const NodeState& state) {
+  const bool as_04 = shared_.profile.ome04 && shared_.options.format == ViewFormat::kV2;
+  const GroupMetadata* group = as_04 ? state.node.group.get() : nullptr;
+  const Ome04Lacks lacks = group != nullptr ? ome04_lacks(group->attributes) : Ome04Lacks();
+  if (lacks.text.empty()) return shared_.reporter.forget(state.path);
+  shared_.reporter.shown(state.path, ShownAs::kReduced, lacks.text);
 }
 
 }  // namespace zarrfs

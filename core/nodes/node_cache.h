@@ -70,6 +70,7 @@ class NodeCache {
   Result<ArrayCircumstances> circumstances_of(const NodeState& array);
   std::shared_ptr<ShardVersions> versions_of(const NodeState& state);
   void report(const NodeState& state);
+  void report_group(const NodeState& state);
   [[nodiscard]] std::string reason_of(const NodeState& state) const;
 
   ViewShared& shared_;

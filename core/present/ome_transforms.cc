@@ -20,15 +20,19 @@ struct AxisMap {
 };
 using AxisMaps = std::vector<AxisMap>;
 
+bool is_integer(const Json& number, int value) {
+  return number.is_number_integer() && number == value;
+}
+
 Json product(const Json& a, const Json& b) {
-  if (a == 1) return b;
-  if (b == 1) return a;
+  if (is_integer(a, 1)) return b;
+  if (is_integer(b, 1)) return a;
   return a.get<double>() * b.get<double>();
 }
 
 Json sum(const Json& a, const Json& b) {
-  if (a == 0) return b;
-  if (b == 0) return a;
+  if (is_integer(a, 0)) return b;
+  if (is_integer(b, 0)) return a;
   return a.get<double>() + b.get<double>();
 }
 

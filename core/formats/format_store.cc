@@ -268,6 +268,7 @@ Result<KnownPointer> FormatStore::look_for(const Format& format, const std::stri
   known->marker = document->status;
   auto volume = format.open({store_, top, indexes_}, *document);
   if (volume && *volume == nullptr) return nullptr;
+  if (!volume && is_given_up(volume.error())) return fail(std::move(volume.error()));
   if (volume) {
     known->volume = std::move(*volume);
   } else {

@@ -134,7 +134,7 @@ Result<void> check_no_circle(const std::string& source, const std::string& mount
         return fail(Fault::kInvalid, "mountpoint " + printable(mountpoint) + " lies within " +
                                          printable(other.source) + ", which is mounted on " +
                                          printable(other.mountpoint) +
-                                         ", which this mount reads: each would wait " +
+                                         ", which this mount reads: each would wait "
                                          "for the other; mount elsewhere");
       }
       read.push_back(other.source);

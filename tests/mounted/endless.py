@@ -69,8 +69,8 @@ def listing(names="", token=None, before=""):
     return f"<?xml version='1.0'?><ListBucketResult>{more}{before}{names}</ListBucketResult>".encode()
 
 
-def objects(first, count):
-    return "".join(f"<Contents><Key>n{number:09}</Key><Size>1</Size></Contents>" for number in range(first, first + count))
+def objects(first, count, prefix="store/"):
+    return "".join(f"<Contents><Key>{prefix}n{number:09}</Key><Size>1</Size></Contents>" for number in range(first, first + count))
 
 
 class Directory:

@@ -98,6 +98,8 @@ def test_a_mount_of_claims_answers_and_ends(mount, tmp_path):
         reader.kill()
     for reader in readers:
         reader.wait(timeout=LONG)
+    with open(mounted / "s/.zarray") as document:
+        assert json.load(document)["shape"] == [1, 64, 4, 1 << 20]
     mounted.unmount()
 
 
@@ -110,7 +112,7 @@ def listings(page):
         if "list-type=2" in request.path:
             number = sum("list-type=2" in path for path in server.asked)
             return server.send(request, page(number))
-        if request.path.startswith("/bucket/store/zarr.json"):
+        if request.path in ("/bucket/store/zarr.json", "/bucket/store/sub/zarr.json"):
             return server.send(request, GROUP.encode(), headers='ETag: "1"\r\n')
         return server.send(request, b"<Error><Code>NoSuchKey</Code></Error>", "404 Not Found")
     return answer
@@ -126,6 +128,7 @@ def served(serve, answer):
     ("the same NextContinuationToken", lambda number: endless.listing(endless.objects(number * 10, 10), "again")),
     ("the same names", lambda number: endless.listing(endless.objects(0, 10), f"t{number}")),
     ("pages without names", lambda number: endless.listing("", f"t{number}")),
+    ("pages without names", lambda number: endless.listing(endless.objects(number * 10, 10, "other/"), f"t{number}")),
     ("names are on one page", lambda number: endless.listing(endless.objects(0, 20000))),
     ("an object has no key", lambda number: endless.listing("<Contents/>" * 1_300_000)),
     ("is no listing", lambda number: endless.listing("<a>" * 100_000)),
@@ -149,7 +152,8 @@ def test_ever_new_names_are_left_when_asked(serve):
 
 
 def test_a_mount_of_a_listing_without_an_end(serve, mount):
-    server = served(serve, listings(lambda number: endless.listing(endless.objects(number * 1000, 1000), f"t{number}" if goes_on.is_set() else None)))
+    sub = "<CommonPrefixes><Prefix>store/sub/</Prefix></CommonPrefixes>"
+    server = served(serve, listings(lambda number: endless.listing(endless.objects(number * 1000, 1000) + sub, f"t{number}" if goes_on.is_set() else None)))
     goes_on = threading.Event()
     mounted = mount("s3://bucket/store", f"endpoint={server.url},anonymous,timeout=0,revalidate=0,threads=2", damaged=True)
     goes_on.set()
@@ -160,6 +164,8 @@ def test_a_mount_of_a_listing_without_an_end(serve, mount):
         reader.kill()
     for reader in readers:
         reader.wait(timeout=LONG)
+    goes_on.clear()
+    assert "sub" in os.listdir(mounted.path)  # what the killed ones were told in part is not kept
     mounted.unmount()
 
 

@@ -70,7 +70,7 @@ InterruptScope::InterruptScope()
 InterruptWatch::InterruptWatch(Work work) {
   interrupt_received = 0;
   only_reads = work == Work::kReads ? 1 : 0;
-  std::signal(SIGALRM, on_alarm);
+  if (work == Work::kReads) std::signal(SIGALRM, on_alarm);
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   (void)sigaction(SIGINT, &action, nullptr);

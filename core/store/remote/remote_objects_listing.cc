@@ -39,16 +39,17 @@ class Pages {
     const std::string token = page.truncated ? page.continuation : "";
     const std::string first = first_name(page);
     const bool empty = page.objects.empty() && page.prefixes.empty();
-    without_names_ = empty ? without_names_ + 1 : 0;
     if (page.truncated && token == token_) return stuck("the same NextContinuationToken");
     if (!empty && first == first_) return stuck("the same names");
-    if (without_names_ > kMostPagesWithoutNames) return stuck("pages without names");
     token_ = token;
     if (!empty) first_ = first;
     return {};
   }
 
-  Result<void> check_size(const std::vector<Entry>& entries) {
+  /// After each page, with what all pages have told.
+  Result<void> check_growth(const std::vector<Entry>& entries) {
+    without_names_ = entries.size() == counted_ ? without_names_ + 1 : 0;
+    if (without_names_ > kMostPagesWithoutNames) return stuck("pages without names of it");
     for (; counted_ < entries.size(); ++counted_) bytes_ += entries[counted_].name.size();
     if (entries.size() <= kMostEntries && bytes_ <= kMostNameBytes) return {};
     return fail(Fault::kTooBig, what_ + ": more than " + std::to_string(kMostEntries) +
@@ -138,7 +139,7 @@ Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
     continuation = page.truncated ? page.continuation : "";
     any = any || !page.objects.empty() || !page.prefixes.empty();
     add_page(prefix, std::move(page), entries);
-    ZARRFS_CHECK(pages.check_size(entries));
+    ZARRFS_CHECK(pages.check_growth(entries));
   } while (!continuation.empty());
   std::optional<std::vector<Entry>> found;
   if (any || prefix.empty()) found = std::move(entries);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/base/request.h"
 #include "core/chunks/zstd_frames.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/nodes/survey.h"
@@ -70,6 +71,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   }
   ZARRFS_TRY(Node node, load_node(*shared_.store, path));
   ZARRFS_TRY(auto state, build(path, std::move(node)));
+  ZARRFS_CHECK(check_wanted());  // what was looked at in part only is not kept
   report(*state);
   if (epoch_.load() == epoch) keep(state);  // what was read before a change is not kept after it
   return state;
@@ -257,6 +259,7 @@ Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
     }
   }
   ZARRFS_TRY(Family loaded, load_family(group_path));
+  ZARRFS_CHECK(check_wanted());
   auto family = std::make_shared<const Family>(std::move(loaded));
   const std::lock_guard lock(mutex_);
   if (families_.size() >= kMaxFamilies) families_.clear();
@@ -324,6 +327,7 @@ std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   if (survey.whole) {
     for (const Survey::Array& array : survey.arrays) names->add(*array.node.array);
   }
+  if (request_ended()) return names;  // it was a part of them
   const auto done = Clock::now();
   const std::lock_guard lock(mutex_);
   dimensions_ = std::move(names);

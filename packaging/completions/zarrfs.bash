@@ -35,7 +35,7 @@ _zarrfs() {
   fi
   case ${COMP_WORDS[1]} in
     mount) flags='-h --help -o --options -f --foreground -v --verbose' ;;
-    umount) flags='-h --help' ;;
+    umount) flags='-h --help -l --lazy --timeout' ;;
     mounts) flags='-h --help --json' ;;
     sync) flags='-h --help' ;;
     doctor) flags='-h --help --remote --rw --json' ;;

@@ -6,6 +6,8 @@ complete -c zarrfs -n '__fish_seen_subcommand_from mount' -s f -l foreground -d 
 complete -c zarrfs -n '__fish_seen_subcommand_from mount' -s v -l verbose -d 'The same as -o log_level=debug'
 complete -c zarrfs -n __fish_use_subcommand -a umount -d 'Unmount, and wait until everything is done'
 complete -c zarrfs -n '__fish_seen_subcommand_from umount' -s h -l help -d 'Print this help message and exit'
+complete -c zarrfs -n '__fish_seen_subcommand_from umount' -s l -l lazy -d 'Detach it though it is in use, and say by whom: it goes on for them'
+complete -c zarrfs -n '__fish_seen_subcommand_from umount' -l timeout -r -d 'How long the daemon may take to end: exit status 4 after that [60; without end on a terminal]'
 complete -c zarrfs -n __fish_use_subcommand -a mounts -d 'The zarrfs mounts seen from here'
 complete -c zarrfs -n '__fish_seen_subcommand_from mounts' -s h -l help -d 'Print this help message and exit'
 complete -c zarrfs -n '__fish_seen_subcommand_from mounts' -l json -d 'One JSON document'

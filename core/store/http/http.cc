@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/request.h"
 #include "core/base/version.h"
 
 namespace zarrfs {
@@ -27,6 +29,8 @@ std::string_view last_name(std::string_view url) {
 constexpr int kPollMilliseconds = 1000;
 constexpr int kPartialContent = 206;
 constexpr std::uint64_t kSlowestSending = 100'000;  // bytes a second
+constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 20U;
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 /// One request on its way.
 struct Transfer {
@@ -36,6 +40,7 @@ struct Transfer {
   CURL* handle = nullptr;
   curl_slist* headers = nullptr;
   bool too_long = false;
+  std::size_t header_bytes = 0;
   std::uint64_t sent = 0;  ///< Of the request's body.
   std::array<char, CURL_ERROR_SIZE> message{};
 
@@ -49,7 +54,11 @@ struct Transfer {
 };
 
 std::size_t on_header(const char* line, std::size_t /*one*/, std::size_t size, void* self) {
-  static_cast<Transfer*>(self)->response.headers.add_line({line, size});
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.header_bytes += size;
+  transfer.too_long = transfer.header_bytes > kMostHeaderBytes;
+  if (transfer.too_long) return 0;
+  transfer.response.headers.add_line({line, size});
   return size;
 }
 
@@ -107,6 +116,34 @@ HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
     default: return {Kind::kNetwork, detail};
   }
 }
+
+/// Answers that a thread waits for. It may go before they come.
+class Waiting {
+ public:
+  explicit Waiting(std::size_t count) : answers_(count, given_up()), missing_(count) {}
+
+  void take(std::size_t number, HttpAnswer answer) {
+    const std::lock_guard lock(mutex_);
+    if (answers_.empty()) return;
+    answers_[number] = std::move(answer);
+    if (--missing_ == 0) all_here_.notify_one();
+  }
+  /// As soon as all are there, or nobody waits for them any more.
+  std::vector<HttpAnswer> answers() {
+    std::unique_lock lock(mutex_);
+    while (missing_ > 0 && !request_ended()) all_here_.wait_for(lock, kBetweenLooks);
+    return std::exchange(answers_, {});
+  }
+
+ private:
+  static HttpAnswer given_up() {
+    return tl::unexpected(HttpFailure{HttpFailure::Kind::kGivenUp, "nobody waits for the answer"});
+  }
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  std::vector<HttpAnswer> answers_;  ///< Empty once they are taken.
+  std::size_t missing_;
+};
 
 /// Once for the process; libcurl needs it before the first thread uses it.
 bool start_curl() {
@@ -296,20 +333,12 @@ void HttpClient::submit(HttpRequest request, Done done) {
 }
 
 std::vector<HttpAnswer> HttpClient::perform(std::vector<HttpRequest> requests) {
-  std::vector<HttpAnswer> answers(requests.size());
-  std::mutex mutex;
-  std::condition_variable all_here;
-  std::size_t missing = requests.size();
+  const auto waiting = std::make_shared<Waiting>(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    submit(std::move(requests[i]), [&, i](HttpAnswer answer) {
-      const std::lock_guard lock(mutex);
-      answers[i] = std::move(answer);
-      if (--missing == 0) all_here.notify_one();
-    });
+    submit(std::move(requests[i]),
+           [waiting, i](HttpAnswer answer) { waiting->take(i, std::move(answer)); });
   }
-  std::unique_lock lock(mutex);
-  all_here.wait(lock, [&] { return missing == 0; });
-  return answers;
+  return waiting->answers();
 }
 
 const HttpCounters& HttpClient::counters() const { return state_->counters; }

@@ -57,8 +57,9 @@ void wait_for_end(const Fd& daemon, const std::string& place, std::ostream& err)
 
 /// What could not be published, and is kept.
 struct Left {
-  std::string chunks;  ///< A line for each.
-  bool local = true;   ///< It is beside the shards; else in the spool.
+  std::string chunks;   ///< A line for each.
+  bool local = true;    ///< It is beside the shards; else in the spool.
+  std::string refused;  ///< Documents that were refused: a line for each.
 };
 
 /// Publishes what was written, unmounts and waits until the daemon has ended, where that can be
@@ -73,6 +74,7 @@ Result<Left> unmount_and_wait(const std::string& mountpoint, std::ostream& err) 
     static_cast<void>(publish_mount(place));  // what this could not do is listed
     left.chunks = unpublished_of_mount(place);
   }
+  left.refused = refused_of_mount(place);
   auto done = unmount(place, false);
   if (!done && done.error().fault == Fault::kBusy) {
     const std::string holders = holders_text(holders_of(place));
@@ -93,6 +95,9 @@ void UmountCommand::declare(CLI::App& app) {
 
 int UmountCommand::run(const Streams& streams) {
   const auto done = unmount_and_wait(mountpoint_, streams.err);
+  if (done && !done->refused.empty()) {
+    streams.err << "zarrfs: refused while it was mounted:\n" << done->refused;
+  }
   if (done && done->chunks.empty()) return 0;
   if (done) {
     streams.err << "zarrfs: unmounted, but not published, and kept "

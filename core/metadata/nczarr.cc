@@ -106,14 +106,18 @@ void note_declared_fill(const Json& zattrs, Json& document) {
   Json attributes = document.value("attributes", Json());
   if (!attributes.is_object()) return;
   attributes.erase(kDeclared);
-  const auto type = parse_data_type(document.value("data_type", Json()));
-  const auto fill = type && zattrs.contains(kFillValue)
-                        ? parse_fill_value(*type, zattrs[kFillValue], false)
-                        : fail(Fault::kInvalid, "");
-  if (fill && is_netcdf_default_fill(*type, *fill)) {
-    attributes[kDeclared] = {{"types", {{kFillValue, numpy_typestr(*type, false)}}}};
+  if (zattrs.contains(kFillValue)) {
+    attributes[kDeclared] = Json::object({{kFillValue, zattrs[kFillValue]}});
   }
   document["attributes"] = std::move(attributes);
+}
+
+std::optional<Json> declared_fill(const Json& attributes) {
+  if (!attributes.is_object()) return std::nullopt;
+  const auto note = attributes.find(kDeclared);
+  if (note == attributes.end() || !note->is_object()) return std::nullopt;
+  const auto value = note->find(kFillValue);
+  return value == note->end() ? std::nullopt : std::optional<Json>(*value);
 }
 
 Json common_words(Json zarray) {

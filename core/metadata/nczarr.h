@@ -32,11 +32,12 @@ void show_nczarr_members(const Json& attributes, Json& document);
 /// The attributes that are stored without what show_nczarr_members() shows.
 Json without_nczarr_members(Json attributes);
 
-/// Notes in the attributes of `document`, an array's `zarr.json`, whether `zattrs`, as netCDF-C
-/// wrote it, declares as `_FillValue` what it fills arrays with anyway. Only so can that be told
-/// from an array for which nothing was declared, where it lists no types of attributes. What is
-/// noted is in no document of v2.
+/// Notes in the attributes of `document`, an array's `zarr.json`, what `zattrs` as netCDF-C wrote
+/// it declares as `_FillValue`, in its spelling, by which netCDF-C knows its type. Only so can that
+/// be told from an array for which nothing was declared. What is noted is in no document of v2.
 void note_declared_fill(const Json& zattrs, Json& document);
+/// What was noted; nothing where nothing was declared.
+std::optional<Json> declared_fill(const Json& attributes);
 
 /// `.zarray` as netCDF-C wrote it, in words that every reader takes as netCDF-C means them: numbers
 /// of codecs that it writes as text become numbers, and the element size 0 of `shuffle`, which

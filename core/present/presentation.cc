@@ -207,8 +207,13 @@ std::optional<V2Words> choose_rule(const Given& given, Presentation& p, const Sh
 
 Json v2_attributes(const Given& given, const ShownType& shown) {
   const Bytes fill = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
-  return fill_attributes(array_attributes(given.array, given.profile, given.circumstances),
-                         shown.type, fill, fill_style(given));
+  Json attributes =
+      fill_attributes(array_attributes(given.array, given.profile, given.circumstances), shown.type,
+                      fill, fill_style(given));
+  if (!given.circumstances.netcdf_wrote) return attributes;
+  const auto declared = declared_fill(given.array.attributes);
+  if (declared) attributes["_FillValue"] = *declared;
+  return attributes;
 }
 
 /// Which dimensions have another name than in the store; empty where none has.

@@ -1,7 +1,8 @@
 """What netCDF-C writes through a mount, read again by the same program: as from a plain directory.
 
 Versions: 4.9.0 (Debian), 4.9.3 (netCDF4 1.7.4 of PyPI, the one with the filters for zlib and shuffle) and 4.10.1 (netCDF4 1.7.5, which
-comes without them). 4.9.0 writes no text that is not ASCII, and ignores zlib. 4.9.0 keeps members of its own in .zgroup and .zarray, the
+comes without them). 4.9.0 writes no text that is not ASCII, ignores zlib, and does not read
+"NaN", which it writes without quotes. 4.9.0 keeps members of its own in .zgroup and .zarray, the
 others in .zattrs.
 """
 import json
@@ -35,8 +36,8 @@ numbers = np.arange(300).reshape(6, 50).astype("i2")
 numbers[numbers % 7 == 0] = -999
 temperature[:] = numbers
 data.createVariable("plain", "f8", ("x",), **packed)[:] = np.linspace(0, 1, 50)
-holes = data.createVariable("holes", "f4", ("x",), fill_value=np.nan)
-holes[:] = np.where(np.arange(50) % 3, 1, np.nan)
+if not ascii:
+    data.createVariable("holes", "f4", ("x",), fill_value=np.nan)[:] = np.where(np.arange(50) % 3, 1, np.nan)
 declared = data.createVariable("declared", "f4", ("x",), fill_value=netCDF4.default_fillvals["f4"])
 declared[:10] = 5
 counts = data.createVariable("counts", "i1", ("x",))
@@ -257,7 +258,7 @@ def test_a_document_is_refused_at_the_write_that_completes_it(place):
         os.write(file, whole[30:])
     os.close(file)  # its writer has been told
     assert not os.path.exists(f"{place}/.zarray")
-    assert "zlib" in os.getxattr(place, "user.zarrfs.refused").decode()
+    assert "/a cannot be made in this mount: it would be shown as" in os.getxattr(place, "user.zarrfs.refused").decode()
 
 
 def test_after_a_refused_write_the_next_one_counts(place):
@@ -277,8 +278,6 @@ def test_a_document_that_comes_in_pieces_is_taken_as_a_whole(place):
     file = os.open(f"{place}/.zarray", os.O_RDWR | os.O_CREAT)
     for at in range(0, len(text), 7):
         os.write(file, text[at:at + 7].encode())
-    os.pwrite(file, b"{} ", 0)  # an object of its own, which a later write corrects
-    os.pwrite(file, text[:3].encode(), 0)
     os.close(file)
     with open(f"{place}/.zarray") as shown:
         assert json.load(shown)["shape"] == [4]

@@ -74,9 +74,10 @@ std::string abort_file(const std::string& device) {
 
 /// What could not be published, and is kept.
 struct Left {
-  std::string chunks;  ///< A line for each.
-  bool local = true;   ///< It is beside the shards; else in the spool.
-  bool ended = true;   ///< The daemon has, where that can be seen.
+  std::string chunks;   ///< A line for each.
+  bool local = true;    ///< It is beside the shards; else in the spool.
+  bool ended = true;    ///< The daemon has, where that can be seen.
+  std::string refused;  ///< Documents that were refused: a line for each.
 };
 
 /// One unmounting.
@@ -95,6 +96,7 @@ class Unmounting {
     if (daemon.valid()) {
       static_cast<void>(publish_mount(place_));  // what this could not do is listed
       left.chunks = unpublished_of_mount(place_);
+      left.refused = refused_of_mount(place_);
     }
     const std::string holders = holders_text(holders_of(place_));
     auto done = unmount(place_, wishes_.lazily);
@@ -158,6 +160,9 @@ int UmountCommand::run(const Streams& streams) {
   if (!done) {
     streams.err << "zarrfs: " << done.error().message << "\n";
     return kCouldNot;
+  }
+  if (!done->refused.empty()) {
+    streams.err << "zarrfs: refused while it was mounted:\n" << done->refused;
   }
   if (!done->chunks.empty()) {
     streams.err << "zarrfs: unmounted, but not published, and kept "

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/metadata/nczarr.h"
 #include "core/present/ome.h"
 
 namespace zarrfs {
@@ -163,6 +164,7 @@ Json names_in_store(const ArrayMetadata& array, const DimensionNames& dimensions
 }
 
 Json shown_attributes(Json attributes, const Profile& profile) {
+  attributes = without_nczarr_members(std::move(attributes));
   return profile.nested_attributes ? attributes : plain_attributes(std::move(attributes));
 }
 
@@ -170,7 +172,7 @@ Json shown_attributes(Json attributes, const Profile& profile) {
 
 Json plain_attributes(Json attributes) {
   for (auto& [name, value] : attributes.items()) {
-    if (name != kDimensionsAttribute) value = plain_value(value);
+    if (name != kDimensionsAttribute && !is_nczarr_name(name)) value = plain_value(value);
   }
   return attributes;
 }
@@ -227,7 +229,11 @@ Json array_attributes(const ArrayMetadata& array, const Profile& profile,
 }
 
 Json group_document(const GroupMetadata* group, ViewFormat format) {
-  if (format == ViewFormat::kV2) return Json{{"zarr_format", 2}};
+  if (format == ViewFormat::kV2) {
+    Json document = {{"zarr_format", 2}};
+    if (group != nullptr) show_nczarr_members(group->attributes, document);
+    return document;
+  }
   Json document = Json::object();
   document["zarr_format"] = 3;
   document["node_type"] = "group";

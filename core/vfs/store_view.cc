@@ -117,9 +117,11 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
   const Shortcomings lacking = shortcomings(survey, parts_.shared.profile, parts_.shared.options);
   if (!choice.because.empty()) {
     parts_.shared.profile_because = choice.because;
+    parts_.shared.profile.ascii = true;  // zarr-python 2.13 is to read what it was chosen for, too
     ViewOptions made;
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
+    parts_.nodes.forget();  // how they are shown depends on it
     notice_ = "profile " + choice.profile + " (" + choice.because + "), " + contents_of(survey);
   }
   if (lacking.text.empty()) return {};

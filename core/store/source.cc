@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <boost/filesystem/operations.hpp>
-#include <boost/filesystem/path.hpp>
 #include <cctype>
 #include <exception>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "core/store/http/url.h"
@@ -71,9 +71,9 @@ Result<std::string> path_of_file_url(const std::string& source) {
 /// `path` made absolute, without "." components and trailing slashes. Where it has "..", links are
 /// resolved, because a/link/.. is not a.
 std::string absolute_path(const std::string& path) {
-  const auto absolute = boost::filesystem::absolute(path);
+  const auto absolute = std::filesystem::absolute(path);
   for (const auto& component : absolute) {
-    if (component == "..") return boost::filesystem::weakly_canonical(absolute).string();
+    if (component == "..") return std::filesystem::weakly_canonical(absolute).string();
   }
   std::string normal = absolute.lexically_normal().string();
   if (normal.ends_with("/.")) normal.pop_back();
@@ -93,9 +93,9 @@ constexpr std::string_view kArrayFile = ".b2nd";
 /// A local archive, or an array's file, where `path` is a file with such a name.
 Result<std::unique_ptr<Store>> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
-  boost::system::error_code error;
+  std::error_code error;
   const bool known = has_zip_name(path) || path.ends_with(kArrayFile);
-  if (!known || !boost::filesystem::is_regular_file(path, error)) {
+  if (!known || !std::filesystem::is_regular_file(path, error)) {
     return open_local_store(path, source, options.links, options.keep_open);
   }
   if (path.ends_with(kArrayFile)) {

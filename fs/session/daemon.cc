@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,6 +36,7 @@
 #include "fs/session/idle.h"
 #include "fs/session/privileges.h"
 #include "fs/session/process.h"
+#include "fs/session/service_manager.h"
 #include "fs/session/session.h"
 
 namespace zarrfs {
@@ -387,7 +387,7 @@ class Daemon {
 
   void tell_ready() {
     log_->write(LogLevel::kInfo, "mounted " + source_ + " on " + mountpoint_);
-    ::sd_notifyf(0, "READY=1\nMAINPID=%d", static_cast<int>(::getpid()));
+    tell_service_manager("READY=1\nMAINPID=" + std::to_string(::getpid()));
     tell_facts();
     if (!readiness_.awaited()) return;
     let_go_of_terminal();
@@ -396,7 +396,7 @@ class Daemon {
 
   void end_by_signal(int number) {
     log_->write(LogLevel::kInfo, std::string("ending: ") + ::strsignal(number));
-    ::sd_notify(0, "STOPPING=1");
+    tell_service_manager("STOPPING=1");
     if (!unmount_own()) return;
     // The connection ends as soon as the kernel has let go of it; another mount namespace may keep
     // it.

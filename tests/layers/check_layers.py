@@ -53,7 +53,6 @@ HOMES = {
     r"spdlog/|liburing\.h": FRONT,
     r"zlib\.h": ["core/codecs", "core/formats", "core/store"],
     r"zstd\.h|blosc\.h|lz4\.h|bzlib\.h|lzma\.h": ["core/codecs"],
-    r"boost/": ["core/store", "core/base"],
     r"png\.h": ["core/formats", *TOOLS],
     r"jpeglib\.h|blosc2\.h": ["core/formats"],
     r"curl/|openssl/|expat\.h": ["core/store"],

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/filesystem/operations.hpp>
 #include <exception>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,7 @@
 namespace zarrfs {
 namespace {
 
-namespace fs = boost::filesystem;
+namespace fs = std::filesystem;
 
 constexpr std::size_t kRecord = 32;
 constexpr std::uint64_t kMagic = 0x31636672617a7a31U;
@@ -170,7 +171,7 @@ DiskCache::DiskCache(std::string directory, std::uint64_t max_bytes)
 Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& directory,
                                                    std::uint64_t max_bytes) {
   const std::string own = directory + "/zarrfs-1";
-  boost::system::error_code error;
+  std::error_code error;
   fs::create_directories(directory, error);
   if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail(system_error(errno, "option cache: making " + own));
@@ -276,7 +277,7 @@ void DiskCache::make_room() {
   };
   std::map<std::string, Found> objects;
   std::uint64_t total = 0;
-  boost::system::error_code error;
+  std::error_code error;
   for (fs::recursive_directory_iterator at(directory_, error), end; at != end && !error;
        at.increment(error)) {
     struct stat status {};

@@ -120,6 +120,30 @@ def test_certificates(serve, certificate):
     assert_found(examine(f"{server.url}/sharding.zarr", "ca_file=/nowhere"), "connection", "wrong", "/nowhere")
 
 
+def hashed(certificate, folder):
+    """A directory of trusted certificates as OpenSSL looks them up: by the hash of the subject."""
+    folder.mkdir()
+    name = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", str(certificate)], capture_output=True, text=True, check=True).stdout.strip()
+    (folder / f"{name}.0").symlink_to(certificate)
+    return folder
+
+
+def test_certificates_of_the_system_are_those_that_the_environment_names(serve, certificate, monkeypatch, tmp_path):
+    url = f"{serve(certificate=certificate).url}/sharding.zarr"
+    named = {"CURL_CA_BUNDLE": certificate, "SSL_CERT_DIR": hashed(certificate, tmp_path / "hashed"), "SSL_CERT_FILE": certificate}
+    for name in named:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in named.items():
+        with monkeypatch.context() as patched:
+            patched.setenv(name, str(value))
+            assert_found(examine(url), "connection", "good", f"a certificate that {value}'s vouch for")
+            # Who names a file trusts no other certificates.
+            assert_found(examine(url, "ca_file=/etc/ssl/certs/ca-certificates.crt"), "connection", "wrong", "SSL certificate problem: self",
+                         "trusted are the certificates of /etc/ssl/certs/ca-certificates.crt")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    assert_found(examine(url), "connection", "wrong", "/nowhere.pem")
+
+
 def test_certificates_of_the_environment_are_for_buckets_of_s3(serve, certificate, monkeypatch, tmp_path):
     server = serve("bucket", certificate=certificate)
     assert_found(examine("s3://bucket/sharding.zarr", bucket_options(server)), "connection", "wrong", "SSL certificate problem: self")

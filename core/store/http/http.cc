@@ -15,6 +15,7 @@
 
 #include "core/base/request.h"
 #include "core/base/version.h"
+#include "core/store/http/certificates.h"
 
 namespace zarrfs {
 namespace {
@@ -96,7 +97,15 @@ int on_seek(void* self, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
+/// Which certificates are trusted, as a message goes on with it.
+std::string trusted(const std::string& ca_file) {
+  if (!ca_file.empty()) return "; trusted are the certificates of " + ca_file;
+  const Certificates& ours = system_certificates();
+  if (ours.file.empty() && ours.directory.empty()) return "; no certificates: " + ours.origin;
+  return "; trusted are the certificates of " + ours.origin;
+}
+
+HttpFailure failure_of(CURLcode code, const Transfer& transfer, const std::string& ca_file) {
   using Kind = HttpFailure::Kind;
   if (transfer.too_long) return {Kind::kTooLong, "the answer is longer than what was asked for"};
   std::string detail =
@@ -108,7 +117,7 @@ HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_ISSUER_ERROR: return {Kind::kTls, detail};
+    case CURLE_SSL_ISSUER_ERROR: return {Kind::kTls, detail + trusted(ca_file)};
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
     case CURLE_TOO_MANY_REDIRECTS:
@@ -144,6 +153,32 @@ class Waiting {
   std::vector<HttpAnswer> answers_;  ///< Empty once they are taken.
   std::size_t missing_;
 };
+
+bool is_set(CURL* handle, CURLoption option, auto value) {
+  return ::curl_easy_setopt(handle, option, value) == CURLE_OK;
+}
+
+/// No other protocols, and from https never to http.
+bool keep_to_http(CURL* handle, bool secure) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  return is_set(handle, CURLOPT_PROTOCOLS_STR, "http,https") &&
+         is_set(handle, CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");
+#else
+  constexpr long kEither = CURLPROTO_HTTP | CURLPROTO_HTTPS;
+  return is_set(handle, CURLOPT_PROTOCOLS, kEither) &&
+         is_set(handle, CURLOPT_REDIR_PROTOCOLS, secure ? CURLPROTO_HTTPS : kEither);
+#endif
+}
+
+/// Only the certificates of `ca_file`, or the system's where that is empty; never those of places
+/// that libcurl was built with.
+bool trust(CURL* handle, const std::string& ca_file) {
+  const Certificates& ours = system_certificates();
+  const std::string& file = ca_file.empty() ? ours.file : ca_file;
+  const bool with_directory = ca_file.empty() && !ours.directory.empty();
+  return is_set(handle, CURLOPT_CAINFO, file.empty() ? nullptr : file.c_str()) &&
+         is_set(handle, CURLOPT_CAPATH, with_directory ? ours.directory.c_str() : nullptr);
+}
 
 /// Once for the process; libcurl needs it before the first thread uses it.
 bool start_curl() {
@@ -212,8 +247,7 @@ struct HttpClient::State {
     };
     set(CURLOPT_URL, request.url.c_str());
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
+    good = good && keep_to_http(handle, request.url.starts_with("https:"));
     set(CURLOPT_FOLLOWLOCATION, request.follow ? 1L : 0L);
     set(CURLOPT_MAXREDIRS, 5L);
     set(CURLOPT_NETRC, request.netrc ? static_cast<long>(CURL_NETRC_OPTIONAL)
@@ -232,7 +266,7 @@ struct HttpClient::State {
     set(CURLOPT_HEADERDATA, &transfer);
     set(CURLOPT_WRITEFUNCTION, on_body);
     set(CURLOPT_WRITEDATA, &transfer);
-    if (!settings.ca_file.empty()) set(CURLOPT_CAINFO, settings.ca_file.c_str());
+    good = good && trust(handle, settings.ca_file);
     if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
     if (request.body != nullptr) {
       const std::uint64_t size = request.body->size();
@@ -291,7 +325,7 @@ struct HttpClient::State {
         answered.ends_with('/') && !asked.ends_with('/') && !transfer.response.elsewhere;
     if (code == CURLE_OK) return transfer.done(std::move(transfer.response));
     ++counters.failures;
-    transfer.done(tl::unexpected(failure_of(code, transfer)));
+    transfer.done(tl::unexpected(failure_of(code, transfer, settings.ca_file)));
   }
 };
 

@@ -30,10 +30,6 @@ install(FILES packaging/examples/fstab packaging/examples/automount packaging/ex
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs FILES_MATCHING PATTERN *.md PATTERN *.png)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs RENAME copyright)
 
-if(ZARRFS_WHEEL)
-  include(packaging/wheel/install.cmake)
-endif()
-
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME zarrfs)
 set(CPACK_PACKAGE_VENDOR "the zarrfs developers")

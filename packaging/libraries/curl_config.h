@@ -1,4 +1,4 @@
-/* The answers of libcurl's configure script for glibc 2.28: HTTP and HTTPS by OpenSSL, nothing else. */
+/* The answers of libcurl's configure script for glibc 2.28: HTTP and HTTPS by OpenSSL alone. */
 #pragma once
 #define CURL_OS "Linux"
 #define CURL_DISABLE_ALTSVC 1

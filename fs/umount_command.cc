@@ -5,9 +5,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <ostream>
+#include <utility>
 
 #include "core/base/fd.h"
 #include "core/base/json.h"
@@ -22,7 +25,11 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kSilentWait = 5000;                                   // milliseconds
+using UmountClock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kSilentWait{5000};
+constexpr std::uint64_t kTimeout = 60;  // seconds
+constexpr std::uint64_t kLongestTimeout = std::uint64_t{30} * 24 * 60 * 60;
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
 
 /// A descriptor that becomes readable when the daemon behind the mount ends. None where the mount
@@ -38,50 +45,98 @@ Fd watch_daemon(const std::string& mountpoint) {
   return Fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(*process), 0)));
 }
 
-/// Whether the daemon ended within `milliseconds`; -1: waits until it does.
-bool ends_within(const Fd& daemon, int milliseconds) {
+/// Whether the daemon ended within `time`; without one: waits until it does.
+bool ends_within(const Fd& daemon, std::optional<std::chrono::milliseconds> time) {
   pollfd ended = {daemon.get(), POLLIN, 0};
+  const auto until = UmountClock::now() + time.value_or(std::chrono::milliseconds(0));
   for (;;) {
-    const int ready = ::poll(&ended, 1, milliseconds);
+    int left = -1;
+    if (time) {
+      const auto rest = std::chrono::ceil<std::chrono::milliseconds>(until - UmountClock::now());
+      left = static_cast<int>(std::max<std::int64_t>(rest.count(), 0));
+    }
+    const int ready = ::poll(&ended, 1, left);
     if (ready >= 0 || errno != EINTR) return ready != 0;
   }
 }
 
-void wait_for_end(const Fd& daemon, const std::string& place, std::ostream& err) {
-  if (!daemon.valid() || ends_within(daemon, kSilentWait)) return;
-  err << "zarrfs: unmounted " << printable(place)
-      << ", and waiting for its daemon to end: another mount namespace (a container) keeps it\n";
-  err.flush();
-  static_cast<void>(ends_within(daemon, -1));
+/// What the daemon of an unmounted mount with this device waits for.
+std::string waits_for(const std::string& device) {
+  const std::string keepers = holders_text(namespaces_with(device));
+  return keepers.empty() ? "it still works"
+                         : "another mount namespace (a container) keeps it: " + keepers;
+}
+
+/// "0:53" -> "/sys/fs/fuse/connections/53/abort".
+std::string abort_file(const std::string& device) {
+  return "/sys/fs/fuse/connections/" + device.substr(device.find(':') + 1) + "/abort";
 }
 
 /// What could not be published, and is kept.
 struct Left {
-  std::string chunks;  ///< A line for each.
-  bool local = true;   ///< It is beside the shards; else in the spool.
+  std::string chunks;   ///< A line for each.
+  bool local = true;    ///< It is beside the shards; else in the spool.
+  bool ended = true;    ///< The daemon has, where that can be seen.
+  std::string refused;  ///< Documents that were refused: a line for each.
 };
 
-/// Publishes what was written, unmounts and waits until the daemon has ended, where that can be
-/// seen.
-Result<Left> unmount_and_wait(const std::string& mountpoint, std::ostream& err) {
-  ZARRFS_TRY(const std::string place, own_mount(mountpoint));
-  const Fd daemon = watch_daemon(place);
-  ZARRFS_TRY(const auto entry, mount_at(place));
-  Left left;
-  left.local = !entry || is_local(entry->source);
-  if (daemon.valid()) {
-    static_cast<void>(publish_mount(place));  // what this could not do is listed
-    left.chunks = unpublished_of_mount(place);
+/// One unmounting.
+class Unmounting {
+ public:
+  Unmounting(const UmountCommand::Wishes& wishes, std::ostream& err) : wishes_(wishes), err_(err) {}
+
+  /// Publishes what was written, unmounts and waits until the daemon has ended, where that can be
+  /// seen.
+  Result<Left> run(const std::string& mountpoint) {
+    ZARRFS_TRY(place_, own_mount(mountpoint));
+    const Fd daemon = watch_daemon(place_);
+    ZARRFS_TRY(entry_, mount_at(place_));
+    Left left;
+    left.local = !entry_ || is_local(entry_->source);
+    if (daemon.valid()) {
+      static_cast<void>(publish_mount(place_));  // what this could not do is listed
+      left.chunks = unpublished_of_mount(place_);
+      left.refused = refused_of_mount(place_);
+    }
+    const std::string holders = holders_text(holders_of(place_));
+    auto done = unmount(place_, wishes_.lazily);
+    if (!done && done.error().fault == Fault::kBusy && !holders.empty()) {
+      done.error().message += " by " + holders;
+    }
+    ZARRFS_CHECK(done);
+    if (wishes_.lazily && !holders.empty()) {
+      say("detached " + printable(place_) + ", which goes on for " + holders +
+          ": its daemon ends when they let go");
+      return left;
+    }
+    left.ended = !daemon.valid() || wait_for_end(daemon);
+    return left;
   }
-  auto done = unmount(place, false);
-  if (!done && done.error().fault == Fault::kBusy) {
-    const std::string holders = holders_text(holders_of(place));
-    if (!holders.empty()) done.error().message += " by " + holders;
+
+ private:
+  bool wait_for_end(const Fd& daemon) {
+    const std::optional<std::chrono::milliseconds> time = wishes_.time;
+    const std::chrono::milliseconds silent = time ? std::min(kSilentWait, *time) : kSilentWait;
+    if (ends_within(daemon, silent)) return true;
+    const std::string device = entry_ ? entry_->device : "";
+    if (!time || *time > silent) {
+      say("unmounted " + printable(place_) +
+          ", and waiting for its daemon to end: " + waits_for(device));
+      if (ends_within(daemon, time ? std::optional(*time - silent) : std::nullopt)) return true;
+    }
+    say("unmounted " + printable(place_) + ", but its daemon has not ended within " +
+        std::to_string(time->count() / 1000) + " s: " + waits_for(device) + "; writing 1 to " +
+        abort_file(device) + " ends it, and fails what still waits there");
+    return false;
   }
-  ZARRFS_CHECK(done);
-  wait_for_end(daemon, place, err);
-  return left;
-}
+
+  void say(const std::string& line) { err_ << "zarrfs: " << line << std::endl; }
+
+  const UmountCommand::Wishes& wishes_;
+  std::ostream& err_;
+  std::string place_;
+  std::optional<MountEntry> entry_;
+};
 
 }  // namespace
 
@@ -89,18 +144,32 @@ void UmountCommand::declare(CLI::App& app) {
   app.add_option("mountpoint", mountpoint_, "Where a store is mounted")
       ->type_name("MOUNTPOINT")
       ->required();
+  app.add_flag("-l,--lazy", wishes_.lazily,
+               "Detach it though it is in use, and say by whom: it goes on for them");
+  app.add_option("--timeout", seconds_,
+                 "How long the daemon may take to end: exit status 4 after that [60; without end "
+                 "on a terminal]")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(std::uint64_t{0}, kLongestTimeout));
 }
 
 int UmountCommand::run(const Streams& streams) {
-  const auto done = unmount_and_wait(mountpoint_, streams.err);
-  if (done && done->chunks.empty()) return 0;
-  if (done) {
+  const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
+  if (seconds_ || !on_terminal) wishes_.time = std::chrono::seconds(seconds_.value_or(kTimeout));
+  const auto done = Unmounting(wishes_, streams.err).run(mountpoint_);
+  if (!done) {
+    streams.err << "zarrfs: " << done.error().message << "\n";
+    return kCouldNot;
+  }
+  if (!done->refused.empty()) {
+    streams.err << "zarrfs: refused while it was mounted:\n" << done->refused;
+  }
+  if (!done->chunks.empty()) {
     streams.err << "zarrfs: unmounted, but not published, and kept "
                 << (done->local ? "beside the shards:\n" : "in the spool:\n") << done->chunks;
     return kCouldNot;
   }
-  streams.err << "zarrfs: " << done.error().message << "\n";
-  return kCouldNot;
+  return done->ended ? kGood : kNotEnded;
 }
 
 }  // namespace zarrfs

@@ -1,6 +1,9 @@
 // `zarrfs umount MOUNTPOINT`. See core/cli/command.h.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/cli/command.h"
@@ -9,6 +12,10 @@ namespace zarrfs {
 
 class UmountCommand : public Command {
  public:
+  struct Wishes {
+    bool lazily = false;
+    std::optional<std::chrono::milliseconds> time;  ///< For the daemon to end; none: any.
+  };
   [[nodiscard]] std::string name() const override { return "umount"; }
   [[nodiscard]] std::string summary() const override {
     return "Unmount, and wait until everything is done";
@@ -18,6 +25,8 @@ class UmountCommand : public Command {
 
  private:
   std::string mountpoint_;
+  Wishes wishes_;
+  std::optional<std::uint64_t> seconds_;
 };
 
 }  // namespace zarrfs

@@ -14,17 +14,21 @@ install(FILES packaging/completions/zarrfs.bash DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES packaging/completions/_zarrfs DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES packaging/completions/zarrfs.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-install(FILES packaging/systemd/zarrfs@.service DESTINATION lib/systemd/system)
+# The unit names the program by its full path, which is known when it is installed.
+install(CODE "set(source ${CMAKE_SOURCE_DIR}/packaging/systemd/zarrfs@.service.in)
+  set(unit ${CMAKE_BINARY_DIR}/zarrfs@.service)
+  set(bindir ${CMAKE_INSTALL_BINDIR})")
+install(CODE [[
+  get_filename_component(BINDIR "${bindir}" ABSOLUTE BASE_DIR "${CMAKE_INSTALL_PREFIX}")
+  configure_file(${source} ${unit} @ONLY)
+  file(INSTALL ${unit} DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/systemd/system")
+]])
 install(FILES packaging/systemd/zarrfs.sysusers DESTINATION lib/sysusers.d RENAME zarrfs.conf)
 install(FILES packaging/examples/fstab packaging/examples/automount packaging/examples/modprobe.conf README.md CHANGELOG.md SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs)
 # README.md links to these.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs FILES_MATCHING PATTERN *.md PATTERN *.png)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs RENAME copyright)
-
-if(ZARRFS_WHEEL)
-  include(packaging/wheel/install.cmake)
-endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME zarrfs)

@@ -47,7 +47,7 @@ class Compact final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    const InterruptWatch watch;
+    const InterruptWatch watch(InterruptWatch::Work::kWrites);
     const auto done = compact(console);
     console.out << human_count(shards_) << " shards, " << human_bytes(freed_)
                 << (dry_run_ ? " could be freed\n" : " freed\n");

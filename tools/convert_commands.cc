@@ -60,7 +60,7 @@ class Convert final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    const InterruptWatch watch;
+    const InterruptWatch watch(InterruptWatch::Work::kWrites);
     if (in_place_ == !target_.empty()) {
       console.say("give either TARGET or --in-place");
       return kUsage;

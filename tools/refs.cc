@@ -7,13 +7,17 @@
 
 #include "core/base/base64.h"
 #include "core/metadata/grid.h"
+#include "core/nodes/survey.h"
+#include "core/present/ome.h"
+#include "core/present/presentation_fill.h"
+#include "core/present/v2_types.h"
 #include "core/store/open_store.h"
 #include "core/store/zip/zip_store.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
 #include "tools/shared/shown.h"
 #include "tools/shared/source.h"
-#include "tools/shared/stored_place.h"
+#include "tools/shared/stored_chunks.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
@@ -91,13 +95,19 @@ class Refs final : public Command {
         "URL that paths of shards begin with; the store's absolute path where not given");
     app.add_option("--view", view_, "v2 (zarr-python 2 and 3) or v3 (zarr-python 3)")
         ->capture_default_str();
-    app.add_option("--profile", profile_, "The readers, for --view v2")->capture_default_str();
+    app.add_option("--profile", profile_,
+                   "The readers, for --view v2; auto: xarray for a store with CF attributes or "
+                   "coordinates, else generic")
+        ->capture_default_str();
     app.add_option("--separator", separator_,
-                   "dot or slash, between the numbers of a chunk's key in --view v2; as the store "
-                   "or the profile has it where not given. Kerchunk's Parquet needs dot")
-        ->check(CLI::IsMember({"dot", "slash"}));
+                   "dot or slash, between the numbers of a chunk's key in --view v2. Kerchunk's "
+                   "Parquet and VirtualiZarr know dots only")
+        ->check(CLI::IsMember({"dot", "slash"}))
+        ->capture_default_str();
     app.footer(
-        "Arrays whose chunks cannot be read in place (decoded by a mount) are left out, by name.");
+        "Chunks that cannot be read in place (decoded by a mount), and missing ones that the "
+        "reader would not fill in, are written into the references: up to 64 MiB of an array. "
+        "Arrays with more are left out, by name.");
   }
 
   int run(const Streams& streams) override {
@@ -133,9 +143,10 @@ class Refs final : public Command {
   }
 
   Result<void> write(const Console& console, std::ostream& out) {
-    ZARRFS_TRY(ShownAs as, ShownAs::choose(view_, profile_));
-    if (!separator_.empty()) as.options.separator = separator_ == "dot" ? '.' : '/';
     ZARRFS_TRY(const Source source, Source::open(source_, remote_));
+    ZARRFS_TRY(ShownAs as, ShownAs::choose(view_, profile_for(*source.store)));
+    know_what_zarr_python_knows(as.profile);
+    as.options.separator = separator_ == "dot" ? '.' : '/';
     if (base_.empty()) {
       if (is_local(source_)) {
         ZARRFS_TRY(base_, local_path(source_));
@@ -183,10 +194,7 @@ class Refs final : public Command {
     if (node.kind == Node::Kind::kGroup) {
       writer.document(join_path(found.path, v2 ? ".zgroup" : "zarr.json"),
                       group_document(node.group.get(), as.options.format));
-      if (v2) {
-        writer.document(join_path(found.path, ".zattrs"),
-                        group_attributes(*node.group, as.profile));
-      }
+      if (v2) write_group_attributes(console, found, as, writer);
       return {};
     }
     if (node.kind == Node::Kind::kDamaged || node.kind == Node::Kind::kUnsupported) {
@@ -199,26 +207,82 @@ class Refs final : public Command {
     if (node.kind != Node::Kind::kArray) return {};
     ZARRFS_TRY(const Presentation shown, presentation_of(source, found, as));
     if (shown.hidden) return leave_out(console, found.path, shown.reason);
-    if (shown.rule != ByteRule::kVerbatim && shown.rule != ByteRule::kTrim) {
-      return leave_out(console, found.path, describe_rule(shown));
+    ZARRFS_TRY(const Inlined inlined, to_inline(source, found, shown));
+    if (!inlined.why_not.empty()) return leave_out(console, found.path, inlined.why_not);
+    writer.document(join_path(found.path, v2 ? ".zarray" : "zarr.json"),
+                    v2 ? v2_document(shown) : v3_document(shown));
+    if (v2) writer.document(join_path(found.path, ".zattrs"), v2_attributes(shown));
+    return write_chunks(source, found, shown, inlined, writer);
+  }
+
+  static void write_group_attributes(const Console& console, const SourceArray& found,
+                                     const ShownAs& as, ReferenceWriter& writer) {
+    const GroupMetadata& group = *found.node.node.group;
+    const std::string lacks = as.profile.ome04 ? ome04_lacks(group.attributes).text : "";
+    if (!lacks.empty()) console.say(shown_path(found.path) + ": " + lacks);
+    writer.document(join_path(found.path, ".zattrs"), group_attributes(group, as.profile));
+  }
+
+  /// Who reads references is Python: of the readers of a CF store, xarray.
+  [[nodiscard]] std::string profile_for(Store& store) const {
+    if (profile_ != kAutoProfile) return profile_;
+    const std::string chosen = choose_for(survey_store(store, kNodesBeforeMount)).profile;
+    return chosen == "netcdf" || chosen == "xarray" ? "xarray" : "generic";
+  }
+
+  /// References are opened by zarr-python, whoever reads values then: of a profile it counts what
+  /// the reader makes of fill values, and of names.
+  static void know_what_zarr_python_knows(Profile& profile) {
+    const Profile& generic = profiles().front();
+    profile.compressors = generic.compressors;
+    profile.filters = generic.filters;
+    profile.types = generic.types;
+    profile.big_endian = generic.big_endian;
+    profile.fortran = generic.fortran;
+    profile.clamp_chunks = generic.clamp_chunks;
+    profile.zero_dimensions = generic.zero_dimensions;
+    profile.scalars = generic.scalars;
+    profile.nested_attributes = generic.nested_attributes;
+  }
+
+  /// The compressor stands as the last filter, which means the same: VirtualiZarr 2.8 takes it from
+  /// there only.
+  static Json v2_document(const Presentation& shown) {
+    Json document = shown.document;
+    Json& compressor = document["compressor"];
+    if (compressor.is_null()) return document;
+    Json& filters = document["filters"];
+    if (filters.is_null()) filters = Json::array();
+    filters.push_back(std::move(compressor));
+    compressor = nullptr;
+    return document;
+  }
+
+  /// With the list of dimensions of an array that has none, and with `_FillValue` as Zarr v3 has it
+  /// where `.zarray` has it, too: readers of Zarr v2 take it from there, VirtualiZarr, which makes
+  /// Zarr v3 of it, from here.
+  static Json v2_attributes(const Presentation& shown) {
+    Json attributes = shown.attributes;
+    const bool scalar = shown.array->shape.empty();
+    if (scalar && !attributes.contains(kDimensionsAttribute)) {
+      attributes[kDimensionsAttribute] = Json::array();
     }
-    if (shown.materialise != Materialise::kOff) {
-      return leave_out(console, found.path,
-                       "this reader needs a file for each missing chunk, which references lack");
+    const Json& stored = shown.array->attributes;
+    if (!stored.contains(kNczarrAttribute))
+      attributes.erase(kNczarrAttribute);  // for netCDF-C only
+    const bool marked = stored.contains(kFillAttribute);
+    const bool in_document = !shown.document.value("fill_value", Json()).is_null();
+    if (marked && in_document) attributes[kFillAttribute] = stored[kFillAttribute];
+    return attributes;
+  }
+
+  static Json v3_document(const Presentation& shown) {
+    Json document = shown.document;
+    const bool scalar = shown.array->shape.empty();
+    if (scalar && !document.contains("dimension_names")) {
+      document["dimension_names"] = Json::array();
     }
-    const auto& levels = node.layout->levels();
-    if (std::any_of(levels.begin(), levels.end(),
-                    [](const ShardLevel& level) { return !level.around.steps().empty(); })) {
-      return leave_out(console, found.path, "its shards are compressed as a whole");
-    }
-    ZARRFS_TRY(const std::uint64_t made, made_bytes(source, found));
-    if (made > kMaxInlined) {
-      return leave_out(console, found.path,
-                       std::to_string(made) + " bytes of its chunks are stored in another form");
-    }
-    writer.document(join_path(found.path, v2 ? ".zarray" : "zarr.json"), shown.document);
-    if (v2) writer.document(join_path(found.path, ".zattrs"), shown.attributes);
-    return write_chunks(source, found, shown, writer);
+    return document;
   }
 
   Result<void> leave_out(const Console& console, const std::string& path,
@@ -228,71 +292,73 @@ class Refs final : public Command {
     return {};
   }
 
-  // Bytes of the chunks that are made of others when they are read, as those are that the edge of a
-  // volume cuts: references cannot point at them.
-  static Result<std::uint64_t> made_bytes(const Source& source, const SourceArray& found) {
-    const auto reader = source.reader(found.path, found.node);
-    std::uint64_t bytes = 0;
-    if (reader->layout().sharded()) return bytes;
-    ZARRFS_TRY(const StoredShards stored,
-               list_shards(*source.store, found.path, *found.node.node.array));
-    const auto counts = reader->layout().grid().counts();
-    for (const std::uint64_t linear : stored.cells) {
-      if (interrupted()) return fail(interruption());
-      ZARRFS_TRY(
-          const auto place,
-          place_of_object(*source.store, reader->shard_path(coordinates_of(linear, counts))));
-      if (place && !place->in_place) bytes += place->range.length;
-      if (bytes > kMaxInlined) break;
+  /// What of an array stands in the references themselves.
+  struct Inlined {
+    bool stored = false;  // Its chunks, all of which are shown in another form than they have.
+    Bytes missing;  // A chunk for each missing one, which the reader would not fill in; or none.
+    std::string why_not;  // Why there are no references to the array; else empty.
+  };
+
+  static Result<Inlined> to_inline(const Source& source, const SourceArray& found,
+                                   const Presentation& shown) {
+    Inlined inlined;
+    inlined.stored = shown.rule != ByteRule::kVerbatim && shown.rule != ByteRule::kTrim;
+    if (shown.fill_chunk != nullptr) {
+      inlined.missing = *shown.fill_chunk;
+    } else if (shown.array->shape.empty()) {  // VirtualiZarr reads no scalar without a chunk
+      ZARRFS_TRY(inlined.missing, make_fill_chunk(shown));
     }
-    return bytes;
+    if (!inlined.stored && inlined.missing.empty() && all_in_shards(found)) return inlined;
+    std::uint64_t present = 0;
+    std::uint64_t bytes = 0;
+    ZARRFS_CHECK(visit_stored_chunks(source, found, [&](const StoredChunk& chunk) -> Result<void> {
+      ++present;
+      if (!inlined.stored && chunk.in_place) return {};
+      ZARRFS_TRY(const std::uint64_t size, shown.shown_size(chunk.range.length));
+      bytes += size;
+      return {};
+    }));
+    const auto total = checked_product(shown.chunk_counts);
+    const auto more = checked_multiply(total.value_or(present) - present, inlined.missing.size());
+    const auto all = total && more ? checked_add(bytes, *more) : std::nullopt;
+    if (!all || *all > kMaxInlined) {
+      inlined.why_not = "more than 64 MiB of chunks would stand in the references: " +
+                        (shown.reason.empty() ? describe_rule(shown) : shown.reason);
+    }
+    return inlined;
   }
 
   Result<void> write_chunks(const Source& source, const SourceArray& found,
-                            const Presentation& shown, ReferenceWriter& writer) {
+                            const Presentation& shown, const Inlined& inlined,
+                            ReferenceWriter& writer) const {
     const auto reader = source.reader(found.path, found.node);
-    ZARRFS_TRY(const StoredShards stored,
-               list_shards(*source.store, found.path, *found.node.node.array));
-    const auto counts = reader->layout().grid().counts();
-    for (const std::uint64_t linear : stored.cells) {
-      if (interrupted()) return fail(interruption());
-      const auto cell = coordinates_of(linear, counts);
-      std::string url = base_ + "/" + reader->shard_path(cell);
-      const auto write_one = [&](std::span<const std::uint64_t> chunk, ByteRange range) {
-        const std::uint64_t trimmed = std::uint64_t{shown.trim_front} + shown.trim_back;
-        if (range.length < trimmed) return false;
-        writer.range(join_path(found.path, shown.keys.key(chunk)), url,
-                     {range.offset + shown.trim_front, range.length - trimmed});
-        return true;
-      };
-      if (!reader->layout().sharded()) {
-        ZARRFS_TRY(const auto place, place_of_object(*source.store, reader->shard_path(cell)));
-        if (!place) continue;
-        if (!place->in_place) {
-          ZARRFS_CHECK(write_inlined(*reader, cell, join_path(found.path, shown.keys.key(cell)),
-                                     shown, writer));
-          continue;
-        }
-        url = base_ + "/" + place->path;
-        if (write_one(cell, place->range)) continue;
-        return fail(Fault::kDamaged, url + ": it is too short");
+    const std::uint64_t trimmed = std::uint64_t{shown.trim_front} + shown.trim_back;
+    const bool fills = !inlined.missing.empty();
+    std::vector<bool> present;
+    if (fills) present.resize(checked_product(shown.chunk_counts).value_or(0));
+    ZARRFS_CHECK(visit_stored_chunks(source, found, [&](const StoredChunk& chunk) -> Result<void> {
+      if (fills) present[linear_of(chunk.chunk, shown.chunk_counts)] = true;
+      const std::string key = join_path(found.path, shown.keys.key(chunk.chunk));
+      if (inlined.stored || !chunk.in_place) {
+        return write_inlined(*reader, chunk.chunk, key, shown, writer);
       }
-      std::string damage;
-      ZARRFS_CHECK(reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
-        damage = chunk.damage;
-        if (damage.empty() && !write_one(chunk.chunk, chunk.range)) damage = "it is too short";
-        return damage.empty() && !interrupted();
-      }));
-      if (!damage.empty()) return fail(Fault::kDamaged, url + ": " + damage);
-      if (interrupted()) return fail(interruption());
+      const std::string url = base_ + "/" + chunk.path;
+      if (chunk.range.length < trimmed) return fail(Fault::kDamaged, url + ": it is too short");
+      writer.range(key, url, {chunk.range.offset + shown.trim_front, chunk.range.length - trimmed});
+      return {};
+    }));
+    for (std::size_t linear = 0; linear < present.size(); ++linear) {
+      if (present[linear]) continue;
+      const auto chunk = coordinates_of(linear, shown.chunk_counts);
+      writer.inlined(join_path(found.path, shown.keys.key(chunk)), inlined.missing);
     }
     return {};
   }
 
-  static Result<void> write_inlined(ArrayReader& reader, std::span<const std::uint64_t> cell,
+  static Result<void> write_inlined(ArrayReader& reader, std::span<const std::uint64_t> chunk,
                                     const std::string& key, const Presentation& shown,
                                     ReferenceWriter& writer) {
-    ZARRFS_TRY(const auto found, reader.find_chunk(cell));
+    ZARRFS_TRY(const auto found, reader.find_chunk(chunk));
     if (!found) return {};
     ZARRFS_TRY(const Bytes stored, found->read());
     ZARRFS_TRY(const Bytes bytes, shown.present(stored));
@@ -301,13 +367,12 @@ class Refs final : public Command {
   }
 
   std::string source_;
-
   std::string remote_;
   std::string output_;
   std::string base_;
   std::string view_ = "v2";
-  std::string profile_ = "generic";
-  std::string separator_;
+  std::string profile_ = kAutoProfile;
+  std::string separator_ = "dot";
   std::uint64_t left_out_ = 0;
 };
 

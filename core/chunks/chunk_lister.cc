@@ -163,7 +163,7 @@ bool ChunkLister::list_whole_shard(const ListedShard& listed, bool has_drafts, c
     const bool there = !has_drafts || is_listed(chunk).value_or(true);
     if (number >= listed.first && there) more = sink({false, chunk}, listed.base + number + 1);
     ++number;
-    return more;
+    return more && !request_ended();
   });
   return more;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/request.h"
 #include "core/metadata/chunk_key.h"
 #include "core/store/object_store.h"
 #include "core/zarr/open_hint.h"
@@ -105,6 +106,7 @@ std::string ShardDirectory::directory_of(std::span<const std::uint64_t> prefix) 
 
 Result<ShardListings::Numbers> ShardDirectory::next_coordinates(
     std::span<const std::uint64_t> prefix) {
+  ZARRFS_CHECK(check_wanted());
   if (auto* const objects = dynamic_cast<ObjectStore*>(store_.get())) {
     ZARRFS_CHECK(objects->list_below(array_path_, directory_of({})));
   }

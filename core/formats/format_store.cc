@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/lock_order.h"
+#include "core/base/request.h"
 #include "core/formats/format.h"
 #include "core/metadata/chunk_key.h"
 #include "core/store/part_file.h"
@@ -24,6 +25,8 @@ namespace {
 constexpr std::string_view kDocumentName = "zarr.json";
 constexpr std::size_t kMaxFormatDepth = 2;
 constexpr std::size_t kIndexCacheBytes = std::size_t{128} << 20U;
+/// Each is asked for, where a directory of chunks is listed.
+constexpr std::uint64_t kMostAlongAxis = std::uint64_t{1} << 20U;
 
 /// A volume that was met, or why it cannot be read.
 struct Known {
@@ -212,8 +215,8 @@ class FormatStore final : public Store, public StoreUsers {
   Result<std::optional<struct stat>> status_in(const Route& route, const std::string& path);
   Result<std::shared_ptr<File>> open_in(const Route& route, const std::string& path);
   Result<std::optional<std::vector<Entry>>> list_in(const Route& route, const std::string& path);
-  static std::vector<Entry> list_chunks(const Route& route,
-                                        const std::vector<std::uint64_t>& prefix);
+  static Result<std::vector<Entry>> list_chunks(const Route& route,
+                                                const std::vector<std::uint64_t>& prefix);
 
   static std::string refusal(const Known& known) {
     return "/" + known.top + " is a volume of " + std::string(known.format->name) +
@@ -266,6 +269,7 @@ Result<KnownPointer> FormatStore::look_for(const Format& format, const std::stri
   known->marker = document->status;
   auto volume = format.open({store_, top, indexes_}, *document);
   if (volume && *volume == nullptr) return nullptr;
+  if (!volume && is_given_up(volume.error())) return fail(std::move(volume.error()));
   if (volume) {
     known->volume = std::move(*volume);
   } else {
@@ -439,7 +443,8 @@ Result<std::optional<std::vector<Entry>>> FormatStore::list_in(const Route& rout
   if (array) {
     const auto prefix = coordinates_below(route.rest, route.node->counts);
     if (!prefix || prefix->size() == route.node->counts.size()) return std::nullopt;
-    return list_chunks(route, *prefix);
+    ZARRFS_TRY(auto chunks, list_chunks(route, *prefix));
+    return chunks;
   }
   ZARRFS_TRY(auto stored, store_->list(path));
   if (!stored && !route.rest.empty()) return std::nullopt;
@@ -464,14 +469,22 @@ Result<std::optional<std::vector<Entry>>> FormatStore::list_in(const Route& rout
 }
 
 /// The chunks that are there (a damaged one is: asking for it tells why), or directories of them.
-std::vector<Entry> FormatStore::list_chunks(const Route& route,
-                                            const std::vector<std::uint64_t>& prefix) {
+Result<std::vector<Entry>> FormatStore::list_chunks(const Route& route,
+                                                    const std::vector<std::uint64_t>& prefix) {
   std::vector<Entry> entries;
   const std::vector<std::uint64_t>& counts = route.node->counts;
+  if (counts[prefix.size()] > kMostAlongAxis) {
+    return fail(Fault::kTooBig, route.node_path + ": " + std::string(route.known->format->marker) +
+                                    " tells of " + std::to_string(counts[prefix.size()]) +
+                                    " chunks along axis " + std::to_string(prefix.size()) +
+                                    ", and more than " + std::to_string(kMostAlongAxis) +
+                                    " are not listed; those that are asked for are found");
+  }
   const bool last = prefix.size() + 1 == counts.size();
   std::vector<std::uint64_t> chunk = prefix;
   chunk.push_back(0);
   for (std::uint64_t& at = chunk.back(); at < counts[prefix.size()]; ++at) {
+    ZARRFS_CHECK(check_wanted());
     if (last) {
       const auto file = route.node->chunks->find(chunk);
       if (file && *file == nullptr) continue;

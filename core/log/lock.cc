@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kAttemptsToShare = 5;
+constexpr int kMostTakings = 100;  // each after another holder has removed the directory
 
 /// The arguments of process `pid`, separated by blanks; empty where they cannot be read.
 std::string command_of(const std::string& pid) {
@@ -98,7 +99,8 @@ Result<bool> is_current(Store& store, const Fd& own) {
 
 /// `.zarrfs`, made and locked.
 Result<Fd> lock_own_directory(Store& store, int how) {
-  for (int attempt = 0;;) {
+  int attempt = 0;
+  for (int round = 0; round < kMostTakings; ++round) {
     ZARRFS_TRY(Fd own, open_own_directory(store));
     if (!own.valid()) continue;  // removed since it was made
     if (::flock(own.get(), how | LOCK_NB) != 0) {
@@ -113,6 +115,9 @@ Result<Fd> lock_own_directory(Store& store, int how) {
     ZARRFS_TRY(const bool current, is_current(store, own));
     if (current) return own;
   }
+  return fail(Fault::kBusy, "store " + store.name() + ": its directory " + kLogDirectory +
+                                " is another one each time that it is looked at, as it is where "
+                                "the store lies within a mount of zarrfs");
 }
 
 bool is_written_as_store(const fs::path& directory) {

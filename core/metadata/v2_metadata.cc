@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/metadata/nczarr.h"
 #include "core/types/data_type.h"
 
 namespace zarrfs {
@@ -276,6 +277,7 @@ Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std
                    {"codecs", reader.codecs()}};
   Json attributes = zattrs.is_object() ? zattrs : Json::object();
   take_dimension_names(attributes, shape.size(), document);
+  take_nczarr_members(zarray, attributes);
   document["attributes"] = std::move(attributes);
   return document;
 }

@@ -84,6 +84,7 @@ std::string ControlFiles::report() {
   if (!parts_.shared.profile_because.empty())
     document["profile_because"] = parts_.shared.profile_because;
   document.update(parts_.shared.reporter.render());
+  document["refused"] = parts_.shared.refusals.render();
   if (parts_.writable()) {
     document["unpublished"] = Json::object();
     for (const Unpublished& one : unpublished()) document["unpublished"][one.name] = one.reason;

@@ -224,6 +224,13 @@ Result<bool> Namespace::belongs_to_v2(const NodeState& state) {
   }
 }
 
+/// Why a name is taken that is not shown.
+static std::string why_concealed(const std::string& name) {
+  if (name != kStoredDocument) return "the name is taken by what this view does not show";
+  return "this mount shows Zarr v2, and what programs write as Zarr v3 has no place in it: write "
+         "Zarr v2 (zarr_format=2), or mount with -o view=v3";
+}
+
 Result<Name> Namespace::claim(const Directory& directory, const std::string& name) {
   const NodeState& state = *directory.state;
   ResolvedName resolved = resolve(directory, name);
@@ -262,7 +269,9 @@ Result<Name> Namespace::claim(const Directory& directory, const std::string& nam
     return refused(Fault::kForbidden, result.path,
                    "names that begin with .zarrfs are zarrfs's own");
   }
-  return refused(Fault::kExists, result.path, "the name is taken by what this view does not show");
+  auto taken = refused(Fault::kExists, result.path, why_concealed(name));
+  parts_.shared.refusals.add(state.path, name, taken.value());
+  return taken;
 }
 
 /// A chunk that cannot be read is there: it can be replaced and removed.

@@ -116,16 +116,17 @@ Result<NewArray> array_to_store(Json plain, const std::string& path, const ViewO
 }
 
 Result<void> check_shown_as_written(const NewArray& array, const std::string& path,
-                                    const Profile& profile, const ViewOptions& options) {
+                                    const Profile& profile, const ViewOptions& options,
+                                    const ArrayCircumstances& circumstances) {
   const auto refuse = [&](const std::string& reason) {
     return fail(Fault::kInvalid, "/" + path + " cannot be made in this mount: " + reason);
   };
   auto layout = Layout::make(array.stored);
   if (!layout) return refuse(layout.error().message);
   const std::vector<std::uint64_t> chunk_shape = layout->chunk_shape();
-  const Presentation shown =
-      present_array(path, std::make_shared<const ArrayMetadata>(array.stored),
-                    std::make_shared<const Layout>(std::move(*layout)), profile, options, {});
+  const Presentation shown = present_array(
+      path, std::make_shared<const ArrayMetadata>(array.stored),
+      std::make_shared<const Layout>(std::move(*layout)), profile, options, circumstances);
   if (shown.hidden) return refuse(shown.reason);
   Json document = shown.document;
   if (options.format == ViewFormat::kV2) {

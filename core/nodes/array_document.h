@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/metadata/metadata.h"
+#include "core/present/presentation.h"
 #include "core/present/profile.h"
 #include "core/present/view_options.h"
 
@@ -38,6 +39,7 @@ Result<NewArray> array_to_store(Json plain, const std::string& path, const ViewO
 /// A program goes by the document that it wrote, not by the one that is shown: where the two would
 /// differ in what a chunk's bytes mean, it would write garbage, and this is kInvalid.
 Result<void> check_shown_as_written(const NewArray& array, const std::string& path,
-                                    const Profile& profile, const ViewOptions& options);
+                                    const Profile& profile, const ViewOptions& options,
+                                    const ArrayCircumstances& circumstances);
 
 }  // namespace zarrfs

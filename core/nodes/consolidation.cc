@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/document_text.h"
 #include "core/present/consolidated.h"
 
 namespace zarrfs {
@@ -103,7 +104,7 @@ Result<void> Consolidation::visit_shown(const NodeState& group,
 }
 
 Result<std::string> Consolidation::render_v2(const NodeState& group) {
-  ConsolidatedText text;
+  ConsolidatedText text(!group.as_netcdf_wrote && shared_.profile.ascii);
   ZARRFS_CHECK(visit_shown(group, [&](const NodeState& node) {
     for (const ShownDocument& document : node.documents) {
       text.add(relative(node, group.path), document.name, parsed(document));
@@ -120,7 +121,7 @@ Result<std::string> Consolidation::render_v3(const NodeState& group) {
   }));
   Json document = group_document(group.node.group.get(), ViewFormat::kV3);
   document["consolidated_metadata"] = inline_consolidated(std::move(nodes));
-  return dump_document(document);
+  return document_text(document, shared_.profile.ascii);
 }
 
 }  // namespace zarrfs

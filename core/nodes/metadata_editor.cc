@@ -8,6 +8,7 @@
 #include "core/chunks/chunk_lister.h"
 #include "core/chunks/chunk_names.h"
 #include "core/log/whole_file.h"
+#include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
@@ -33,6 +34,22 @@ Json group_of(Json attributes) {
 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
                                    ExclusiveCreation alone) {
+  return noted(path, name, take(path, name, text, std::move(alone)));
+}
+
+Result<void> MetadataEditor::check(const std::string& path, const std::string& name,
+                                   ByteView text) {
+  return noted(path, name, check_unnoted(path, name, text));
+}
+
+Result<void> MetadataEditor::noted(const std::string& path, const std::string& name,
+                                   Result<void> result) {
+  if (!result) shared_.refusals.add(path, name, result.error());
+  return result;
+}
+
+Result<void> MetadataEditor::take(const std::string& path, const std::string& name, ByteView text,
+                                  ExclusiveCreation alone) {
   const std::lock_guard lock(change_mutex_);
   if (name == kConsolidated) {  // made anew from the tree at each read
     overlay_.wrote_document(path, name);
@@ -51,6 +68,46 @@ Result<void> MetadataEditor::write(const std::string& path, const std::string& n
   return placed;
 }
 
+Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::string& name,
+                                           ByteView text) {
+  if (name == kConsolidated) return {};
+  const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
+  const auto json = parse_first_json(characters, name);
+  if (!json || !json->is_object()) return {};
+  ZARRFS_CHECK(check_integers_of(path, name, characters));
+  const auto state = nodes_.get(path);
+  if (!state || !(*state)->takes_documents()) return {};
+  return shared_.options.format == ViewFormat::kV2 ? check_v2(**state, name, *json)
+                                                   : check_v3(**state, *json);
+}
+
+Result<void> MetadataEditor::check_v2(const NodeState& state, const std::string& name,
+                                      const Json& written) {
+  if (name == kAttributes) return {};
+  ZARRFS_CHECK(check_format(state, name, written, 2));
+  if (name == ".zgroup") return {};
+  ZARRFS_TRY(const WrittenArray array, understand(state, written));
+  const bool known = state.kind == NodeState::Kind::kArray;
+  if (known && same_but_shape(array.plain, array.shown)) return {};
+  return checked_new_array(state, array.plain).map([](const NewArray&) {});
+}
+
+Result<void> MetadataEditor::check_v3(const NodeState& state, const Json& written) {
+  ZARRFS_CHECK(check_format(state, kDocument, written, 3));
+  const Json type = written.value("node_type", Json());
+  if (type == "group") return {};
+  if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
+  const bool known = state.kind == NodeState::Kind::kArray;
+  if (known && same_but_shape(written, state.shown.presentation.document)) return {};
+  return checked_new_array(state, written).map([](const NewArray&) {});
+}
+
+Result<void> MetadataEditor::check_format(const NodeState& state, const std::string& name,
+                                          const Json& written, int format) {
+  if (written.value("zarr_format", Json()) == format) return {};
+  return invalid(state.path, name, "zarr_format is not " + std::to_string(format));
+}
+
 Result<void> MetadataEditor::write_json(const std::string& path, const std::string& name,
                                         const Json& json) {
   ZARRFS_TRY(const auto state, nodes_.get(path));
@@ -67,12 +124,18 @@ Result<void> MetadataEditor::write_json(const std::string& path, const std::stri
   return written;
 }
 
+Result<void> MetadataEditor::check_integers_of(const std::string& path, const std::string& name,
+                                               std::string_view text) {
+  if (name != kAttributes && name != kDocument) return {};
+  return check_integers(text, name == kDocument ? "attributes" : "", "/" + join_path(path, name));
+}
+
 /// Attributes are kept as they are written, or refused.
 Result<void> MetadataEditor::check_attributes(const std::string& path, const std::string& name,
                                               std::string_view text) const {
   if (name != kAttributes && name != kDocument) return {};
+  ZARRFS_CHECK(check_integers_of(path, name, text));
   const std::string called = "/" + join_path(path, name);
-  ZARRFS_CHECK(check_integers(text, name == kDocument ? "attributes" : "", called));
   if (quote_bare_numbers(text) != text) {
     shared_.options.log(
         ViewOptions::Level::kWarning,
@@ -84,37 +147,80 @@ Result<void> MetadataEditor::check_attributes(const std::string& path, const std
 Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string& name,
                                       const Json& written) {
   if (name == kAttributes) return write_attributes(state, written);
-  if (written.value("zarr_format", Json()) != 2) {
-    return invalid(state.path, name, "zarr_format is not 2");
+  ZARRFS_CHECK(check_format(state, name, written, 2));
+  if (name == ".zgroup") return write_zgroup(state, written);
+  ZARRFS_TRY(const WrittenArray array, understand(state, written));
+  Json plain = array.plain;
+  const bool known = state.kind == NodeState::Kind::kArray;
+  if (known) keep_unsaid(state, array.zarray, plain);
+  ZARRFS_CHECK(marks_.take_zarray(state, array.zarray, array.shown, plain));
+  ZARRFS_CHECK(write_array(state, plain, array.shown));
+  if (known && same_but_shape(plain, array.shown)) {
+    ZARRFS_CHECK(marks_.store(state, plain));
+    ZARRFS_CHECK(store_nczarr_members(state, array.zarray));
   }
-  if (name == ".zgroup") {
-    if (state.kind == NodeState::Kind::kGroup) return {};
-    ZARRFS_TRY(const Json attributes, early_attributes(state));
-    return write_group(state, group_of(attributes));
+  shared_.spellings.set(state.path, array.zarray);
+  return {};
+}
+
+Result<bool> MetadataEditor::is_written_by_netcdf(const NodeState& state) {
+  if (state.netcdf_wrote || state.path.empty()) return state.netcdf_wrote;
+  ZARRFS_TRY(const auto above, nodes_.get(parent_path(state.path)));
+  return above->netcdf_wrote;
+}
+
+/// `.zarray` as its writer means it.
+Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState& state,
+                                                                const Json& written) {
+  WrittenArray array{.zarray = written, .plain = {}, .shown = {}};
+  ZARRFS_TRY(const bool netcdf_writes, is_written_by_netcdf(state));
+  if (netcdf_writes) {
+    if (const std::string why = why_not_kept(written); !why.empty()) {
+      return invalid(state.path, ".zarray", why);
+    }
+    array.zarray = common_words(written);
   }
   Json attributes;
-  Json shown;
   if (state.kind == NodeState::Kind::kArray) {
     if (auto same = v3_document_of_v2(state.shown.presentation.document, Json(), state.path)) {
-      shown = std::move(*same);
+      array.shown = std::move(*same);
     }
   } else {
     ZARRFS_TRY(attributes, early_attributes(state));
   }
-  auto plain = v3_document_of_v2(written, attributes, state.path);
+  auto plain = v3_document_of_v2(array.zarray, attributes, state.path);
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
-  const bool known = state.kind == NodeState::Kind::kArray;
-  if (known) keep_unsaid(state, *plain);
-  ZARRFS_CHECK(marks_.take_zarray(state, written, shown, *plain));
-  ZARRFS_CHECK(write_array(state, *plain, shown));
-  if (known && same_but_shape(*plain, shown)) ZARRFS_CHECK(marks_.store(state, *plain));
-  shared_.spellings.set(state.path, written);
-  return {};
+  array.plain = std::move(*plain);
+  return array;
+}
+
+Result<void> MetadataEditor::store_nczarr_members(const NodeState& state, const Json& zarray) {
+  Json attributes = state.node.array->attributes;
+  take_nczarr_members(zarray, attributes);
+  if (same_json(attributes, state.node.array->attributes)) return {};
+  return documents_.edit_array(
+      state.path, [&](Json& document) { take_nczarr_members(zarray, document["attributes"]); });
+}
+
+Result<void> MetadataEditor::write_zgroup(const NodeState& state, const Json& written) {
+  if (state.kind == NodeState::Kind::kGroup) {
+    Json document = state.node.group->document;
+    Json attributes = state.node.group->attributes;
+    take_nczarr_members(written, attributes);
+    if (same_json(attributes, state.node.group->attributes)) return {};
+    document.erase("consolidated_metadata");
+    document["attributes"] = std::move(attributes);
+    return write_group(state, document);
+  }
+  ZARRFS_TRY(Json attributes, early_attributes(state));
+  take_nczarr_members(written, attributes);
+  return write_group(state, group_of(std::move(attributes)));
 }
 
 /// What `.zarray` has no words for stays as it is stored.
-void MetadataEditor::keep_unsaid(const NodeState& state, Json& plain) const {
+void MetadataEditor::keep_unsaid(const NodeState& state, const Json& zarray, Json& plain) const {
   plain["attributes"] = state.node.array->attributes;
+  take_nczarr_members(zarray, plain["attributes"]);
   for (const auto& [name, value] : state.node.array->document.items()) {
     if (plain.contains(name)) continue;
     if (name == "dimension_names" && value.size() != plain["shape"].size()) {
@@ -128,9 +234,7 @@ void MetadataEditor::keep_unsaid(const NodeState& state, Json& plain) const {
 }
 
 Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& written) {
-  if (written.value("zarr_format", Json()) != 3) {
-    return invalid(state.path, kDocument, "zarr_format is not 3");
-  }
+  ZARRFS_CHECK(check_format(state, kDocument, written, 3));
   const Json type = written.value("node_type", Json());
   if (type == "group") {
     Json document = written;
@@ -173,14 +277,22 @@ Result<void> MetadataEditor::write_array(const NodeState& state, const Json& pla
 
 Result<void> MetadataEditor::make_array(const NodeState& state, const Json& plain) {
   ZARRFS_CHECK(check_replaceable(state));
-  ZARRFS_TRY(const NewArray made, array_to_store(plain, state.path, shared_.options));
-  const Profile& profile = shared_.profile_of_made.value_or(shared_.profile);
-  ZARRFS_CHECK(check_shown_as_written(made, state.path, profile, shared_.options));
+  ZARRFS_TRY(const NewArray made, checked_new_array(state, plain));
   ZARRFS_CHECK(finish_removals(state.path));
   if (!state.has_document()) ZARRFS_CHECK(orphan_chunks_.park(state.path));
   shared_.spellings.made(state.path);
   ZARRFS_CHECK(documents_.put(state.path, made.document, state.node.document));
   return remove_early_documents(state);
+}
+
+Result<NewArray> MetadataEditor::checked_new_array(const NodeState& state, const Json& plain) {
+  ZARRFS_TRY(NewArray made, array_to_store(plain, state.path, shared_.options));
+  ArrayCircumstances circumstances;
+  ZARRFS_TRY(const bool netcdf_writes, is_written_by_netcdf(state));
+  circumstances.netcdf_wrote = netcdf_writes && shared_.shows_as_netcdf_wrote();
+  const Profile& profile = shared_.profile_of_made.value_or(shared_.profile);
+  ZARRFS_CHECK(check_shown_as_written(made, state.path, profile, shared_.options, circumstances));
+  return made;
 }
 
 /// The shards of an array without chunks go before another node takes its place, which would have
@@ -228,6 +340,7 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
     return marks_.take_zattrs(state, written, [&](Json& document) {
       take_array_attributes(state.shown.presentation.attributes, written,
                             shared_.profile_for(state.path), document);
+      if (state.netcdf_wrote) note_declared_fill(written, document);
     });
   }
   if (state.node.group == nullptr) return write_group(state, group_of(written));

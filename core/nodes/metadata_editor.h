@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/chunks/chunk_writer.h"
+#include "core/nodes/array_document.h"
 #include "core/nodes/consolidation.h"
 #include "core/nodes/creation_gate.h"
 #include "core/nodes/document_store.h"
@@ -38,6 +39,9 @@ class MetadataEditor {
   /// node is at `path`; given up as soon as one is.
   Result<void> write(const std::string& path, const std::string& name, ByteView text,
                      ExclusiveCreation alone);
+  /// Whether write() would refuse the text for what it says, as far as that can be told without
+  /// changing anything: kInvalid then. Nothing is said of a text that is no complete document.
+  Result<void> check(const std::string& path, const std::string& name, ByteView text);
   /// Finishes what an earlier mount had begun.
   Result<void> resume();
   /// As if the document of attributes held nothing.
@@ -53,6 +57,17 @@ class MetadataEditor {
   Result<void> chunks_changed(const ChunkChanges& changes);
 
  private:
+  Result<void> noted(const std::string& path, const std::string& name, Result<void> result);
+  Result<void> take(const std::string& path, const std::string& name, ByteView text,
+                    ExclusiveCreation alone);
+  Result<void> check_unnoted(const std::string& path, const std::string& name, ByteView text);
+  Result<void> check_v2(const NodeState& state, const std::string& name, const Json& written);
+  Result<void> check_v3(const NodeState& state, const Json& written);
+  static Result<void> check_format(const NodeState& state, const std::string& name,
+                                   const Json& written, int format);
+  static Result<void> check_integers_of(const std::string& path, const std::string& name,
+                                        std::string_view text);
+  Result<NewArray> checked_new_array(const NodeState& state, const Json& plain);
   Result<void> write_json(const std::string& path, const std::string& name, const Json& json);
   Result<void> write_v2(const NodeState& state, const std::string& name, const Json& written);
   Result<void> write_v3(const NodeState& state, const Json& written);
@@ -60,7 +75,18 @@ class MetadataEditor {
   Result<void> write_array(const NodeState& state, const Json& plain, const Json& shown);
   Result<void> write_attributes(const NodeState& state, const Json& written);
   Result<void> make_array(const NodeState& state, const Json& plain);
-  void keep_unsaid(const NodeState& state, Json& plain) const;
+  void keep_unsaid(const NodeState& state, const Json& zarray, Json& plain) const;
+  Result<void> write_zgroup(const NodeState& state, const Json& written);
+  /// `.zarray` in the words that all readers take alike, what it says in v3, and what the one that
+  /// is shown says; null where there is none.
+  struct WrittenArray {
+    Json zarray;
+    Json plain;
+    Json shown;
+  };
+  Result<bool> is_written_by_netcdf(const NodeState& state);
+  Result<WrittenArray> understand(const NodeState& state, const Json& written);
+  Result<void> store_nczarr_members(const NodeState& state, const Json& zarray);
   Result<void> resize(const NodeState& state, const std::vector<std::uint64_t>& shape);
 
   Result<bool> has_chunks(const NodeState& state);

@@ -4,11 +4,15 @@
 #include <map>
 #include <utility>
 
+#include "core/base/document_text.h"
 #include "core/base/hash.h"
+#include "core/base/request.h"
 #include "core/chunks/zstd_frames.h"
+#include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/nodes/survey.h"
 #include "core/present/cf_mask.h"
+#include "core/present/ome.h"
 
 namespace zarrfs {
 
@@ -22,22 +26,23 @@ constexpr const char* kMarked =
     "the fill value that a program wrote marks missing cells: it is stored as _FillValue, too";
 constexpr int kRestPerScan = 10;  // names of dimensions are kept this many times as long
 
-std::shared_ptr<const Bytes> text_of(const Json& document) {
-  const std::string text = dump_document(document);
+std::shared_ptr<const Bytes> text_of(const Json& document, bool ascii) {
+  const std::string text = document_text(document, ascii);
   return std::make_shared<const Bytes>(text.begin(), text.end());
 }
 
 void add_group_documents(NodeState& state, const ViewOptions& options, const Profile& profile) {
+  const bool ascii = profile.ascii;
   const GroupMetadata* group = state.node.group.get();
   const Json document = group_document(group, options.format);
   if (options.format == ViewFormat::kV3) {
-    state.documents.push_back({"zarr.json", text_of(document)});
+    state.documents.push_back({"zarr.json", text_of(document, ascii)});
     return;
   }
-  state.documents.push_back({".zgroup", text_of(document)});
+  state.documents.push_back({".zgroup", text_of(document, ascii)});
   const Json attributes =
       group == nullptr ? Json::object() : group_attributes(*group, profile, state.levels);
-  state.documents.push_back({".zattrs", text_of(attributes)});
+  state.documents.push_back({".zattrs", text_of(attributes, ascii)});
 }
 
 void hide(NodeState& state, Error error) {
@@ -69,6 +74,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   }
   ZARRFS_TRY(Node node, load_node(*shared_.store, path));
   ZARRFS_TRY(auto state, build(path, std::move(node)));
+  ZARRFS_CHECK(check_wanted());  // what was looked at in part only is not kept
   report(*state);
   if (epoch_.load() == epoch) keep(state);  // what was read before a change is not kept after it
   return state;
@@ -128,6 +134,10 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
   auto state = std::make_shared<NodeState>();
   state->path = path;
   state->node = std::move(node);
+  if (state->node.group != nullptr || state->node.array != nullptr) {
+    ZARRFS_TRY(state->netcdf_wrote, netcdf_wrote(path, state->node.group.get()));
+    state->as_netcdf_wrote = state->netcdf_wrote && shared_.shows_as_netcdf_wrote();
+  }
   switch (state->node.kind) {
     case Node::Kind::kGroup:
       state->kind = NodeState::Kind::kGroup;
@@ -135,7 +145,9 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
         ZARRFS_TRY(const auto family, family_of(path));
         state->levels = family->levels;
       }
-      add_group_documents(*state, shared_.options, shared_.profile);
+      add_group_documents(
+          *state, shared_.options,
+          state->as_netcdf_wrote ? as_netcdf_wrote(shared_.profile) : shared_.profile);
       break;
     case Node::Kind::kArray: ZARRFS_CHECK(build_array(*state)); break;
     case Node::Kind::kDamaged:
@@ -193,6 +205,8 @@ Result<void> NodeCache::build_array(NodeState& state) {
 Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ArrayCircumstances circumstances;
   if (shared_.options.format != ViewFormat::kV2) return circumstances;
+  circumstances.netcdf_wrote = array.as_netcdf_wrote;
+  if (circumstances.netcdf_wrote) return circumstances;
   if (shared_.profile_for(array.path).unique_dimensions) circumstances.dimensions = dimensions();
   if (array.path.empty()) return circumstances;
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
@@ -211,15 +225,26 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   return circumstances;
 }
 
+/// Whether the node at `path`, with these attributes if it is a group, is in a data set that
+/// netCDF-C wrote.
+Result<bool> NodeCache::netcdf_wrote(const std::string& path, const GroupMetadata* group) {
+  if (shared_.options.format != ViewFormat::kV2) return false;
+  if (group != nullptr && is_netcdf_root(group->attributes)) return true;
+  if (path.empty()) return false;
+  ZARRFS_TRY(const auto above, get(parent_path(path)));
+  return above->netcdf_wrote;
+}
+
 void NodeCache::present(NodeState& state) {
   const Presentation& shown = state.shown.presentation;
+  const bool ascii = !state.as_netcdf_wrote && shared_.profile_for(state.path).ascii;
   if (shown.hidden) return hide(state, {Fault::kUnsupported, shown.reason});
   const auto chunks = checked_product(shown.chunk_counts);
   if (!chunks || *chunks > kMaxChunks) {
     return hide(state, {Fault::kUnsupported, "more than 2^48 chunks would be shown"});
   }
   if (shared_.options.format == ViewFormat::kV3) {
-    state.documents.push_back({"zarr.json", text_of(shown.document)});
+    state.documents.push_back({"zarr.json", text_of(shown.document, ascii)});
     return;
   }
   if (!shared_.options.separator) {
@@ -228,8 +253,8 @@ void NodeCache::present(NodeState& state) {
     state.shown.presentation.keys.separator =
         spelled.value("dimension_separator", "") == "/" ? '/' : '.';
   }
-  state.documents.push_back({".zarray", text_of(shown.document)});
-  state.documents.push_back({".zattrs", text_of(shown.attributes)});
+  state.documents.push_back({".zarray", text_of(shown.document, ascii)});
+  state.documents.push_back({".zattrs", text_of(shown.attributes, ascii)});
 }
 
 Result<void> NodeCache::number(NodeState& state) {
@@ -256,6 +281,7 @@ Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
     }
   }
   ZARRFS_TRY(Family loaded, load_family(group_path));
+  ZARRFS_CHECK(check_wanted());
   auto family = std::make_shared<const Family>(std::move(loaded));
   const std::lock_guard lock(mutex_);
   if (families_.size() >= kMaxFamilies) families_.clear();
@@ -323,6 +349,7 @@ std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   if (survey.whole) {
     for (const Survey::Array& array : survey.arrays) names->add(*array.node.array);
   }
+  if (request_ended()) return names;  // it was a part of them
   const auto done = Clock::now();
   const std::lock_guard lock(mutex_);
   dimensions_ = std::move(names);
@@ -389,8 +416,16 @@ void NodeCache::report(const NodeState& state) {
       return shared_.reporter.shown(state.path, ShownAs::kHidden, state.error.message);
     case NodeState::Kind::kDamaged:
       return shared_.reporter.shown(state.path, ShownAs::kDamaged, state.error.message);
-    default: return shared_.reporter.forget(state.path);
+    default: return report_group(state);
   }
+}
+
+void NodeCache::report_group(const NodeState& state) {
+  const bool as_04 = shared_.profile.ome04 && shared_.options.format == ViewFormat::kV2;
+  const GroupMetadata* group = as_04 ? state.node.group.get() : nullptr;
+  const Ome04Lacks lacks = group != nullptr ? ome04_lacks(group->attributes) : Ome04Lacks();
+  if (lacks.text.empty()) return shared_.reporter.forget(state.path);
+  shared_.reporter.shown(state.path, ShownAs::kReduced, lacks.text);
 }
 
 }  // namespace zarrfs

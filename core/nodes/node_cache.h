@@ -61,6 +61,7 @@ class NodeCache {
 
   Result<std::shared_ptr<const NodeState>> build(const std::string& path, Node node);
   Result<void> build_array(NodeState& state);
+  Result<bool> netcdf_wrote(const std::string& path, const GroupMetadata* group);
   void present(NodeState& state);
   Result<void> number(NodeState& state);
   Result<std::shared_ptr<const Family>> family_of(const std::string& group_path);
@@ -70,6 +71,7 @@ class NodeCache {
   Result<ArrayCircumstances> circumstances_of(const NodeState& array);
   std::shared_ptr<ShardVersions> versions_of(const NodeState& state);
   void report(const NodeState& state);
+  void report_group(const NodeState& state);
   [[nodiscard]] std::string reason_of(const NodeState& state) const;
 
   ViewShared& shared_;

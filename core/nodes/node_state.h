@@ -37,12 +37,18 @@ struct NodeState {
   Error error;
   std::vector<ShownDocument> documents;  ///< Consolidated metadata not included.
   LevelNames levels;                     ///< Of an image: children with other names in the store.
+  bool netcdf_wrote = false;             ///< In a data set that netCDF-C wrote (v2 view).
+  bool as_netcdf_wrote = false;          ///< And shown as it wrote it.
 
   ArrayView shown;               ///< Of arrays only, as are the next two.
   std::uint64_t generation = 0;  ///< Another one for other metadata or another presentation.
   NodeId first_node = 0;         ///< Of version 0.
 
   [[nodiscard]] const ShownDocument* document(std::string_view name) const;
+  /// Whether documents can be written to it.
+  [[nodiscard]] bool takes_documents() const {
+    return kind != Kind::kDamaged && kind != Kind::kHidden && kind != Kind::kAbsent;
+  }
   /// Whether the node has a zarr.json, sound or not.
   [[nodiscard]] bool has_document() const {
     return kind == Kind::kGroup || kind == Kind::kArray || kind == Kind::kDamaged ||

@@ -13,6 +13,7 @@ std::string_view name_of(ShownAs shown) {
     case ShownAs::kBloscWrap: return "recontained";
     case ShownAs::kDecode: return "decoded";
     case ShownAs::kRechunk: return "rechunked";
+    case ShownAs::kReduced: return "reduced";
     case ShownAs::kHidden: return "hidden";
     case ShownAs::kDamaged: return "damaged";
   }

@@ -18,8 +18,8 @@
 
 namespace zarrfs {
 
-/// How a node is shown.
-enum class ShownAs { kVerbatim, kTrim, kBloscWrap, kDecode, kRechunk, kHidden, kDamaged };
+/// How a node is shown. kReduced: without what OME-Zarr 0.4 cannot say of a group.
+enum class ShownAs { kVerbatim, kTrim, kBloscWrap, kDecode, kRechunk, kReduced, kHidden, kDamaged };
 
 std::string_view name_of(ShownAs shown);
 

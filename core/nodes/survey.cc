@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/present/cf_mask.h"
+#include "core/present/ome.h"
 #include "core/present/presentation.h"
 
 namespace zarrfs {
@@ -78,6 +79,10 @@ class Surveyor {
       const Json& attributes = node->group->attributes;
       if (!survey_.ome && (is_ome(attributes) || is_ome04(attributes))) survey_.ome = at.path;
       if (!survey_.cf && follows_cf(*node->group)) survey_.cf = at.path;
+      const Ome04Lacks lacks = ome04_lacks(attributes);
+      if (!lacks.text.empty()) {
+        (lacks.images ? survey_.unplaced : survey_.reduced).push_back(at.path);
+      }
     }
     if (node->kind == Node::Kind::kGroup || node->kind == Node::Kind::kPlain) enter(at);
   }
@@ -110,20 +115,16 @@ class Surveyor {
   std::deque<Waiting> waiting_;
 };
 
-struct Named {
+/// "4 hidden (/a, /b, /c and 1 more)"
+std::string named(const std::vector<std::string>& paths, const std::string& what) {
   std::string names;
-  std::size_t count = 0;
-
-  void add(const std::string& path) {
-    if (++count <= kNamed) names += (count > 1 ? ", /" : "/") + printable(path);
+  for (std::size_t i = 0; i < std::min(paths.size(), kNamed); ++i) {
+    names += (i > 0 ? ", /" : "/") + printable(paths[i]);
   }
-  /// "4 hidden (/a, /b, /c and 1 more)"
-  [[nodiscard]] std::string text(const std::string& what) const {
-    const std::size_t more = count > kNamed ? count - kNamed : 0;
-    return std::to_string(count) + " " + what + " (" + names +
-           (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
-  }
-};
+  const std::size_t more = paths.size() > kNamed ? paths.size() - kNamed : 0;
+  return std::to_string(paths.size()) + " " + what + " (" + names +
+         (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
+}
 
 Presentation presented(const Survey::Array& array, const Profile& profile,
                        const ViewOptions& options) {
@@ -169,23 +170,31 @@ std::string contents_of(const Survey& survey) {
   return count == 0 ? "no arrays" : counted;
 }
 
-std::string shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options) {
-  Named hidden;
-  Named not_rechunked;
+Shortcomings shortcomings(const Survey& survey, const Profile& profile,
+                          const ViewOptions& options) {
+  Shortcomings found;
+  const auto tell = [&found](const std::vector<std::string>& paths, const std::string& what) {
+    if (paths.empty()) return;
+    found.text += (found.text.empty() ? "" : ", ") + named(paths, what);
+    found.paths.insert(found.paths.end(), paths.begin(), paths.end());
+  };
+  std::vector<std::string> hidden;
+  std::vector<std::string> not_rechunked;
   for (const Survey::Array& array : survey.arrays) {
     if (is_hidden(array, profile, options)) {
-      hidden.add(array.path);
+      hidden.push_back(array.path);
     } else if (array.node.layout != nullptr && !options.rechunk.empty() &&
                presented(array, profile, options).not_rechunked) {
-      not_rechunked.add(array.path);
+      not_rechunked.push_back(array.path);
     }
   }
-  std::string text;
-  if (hidden.count > 0) text = hidden.text("hidden");
-  if (not_rechunked.count > 0) {
-    text += (text.empty() ? "" : ", ") + not_rechunked.text("not re-chunked");
+  tell(hidden, "hidden");
+  tell(not_rechunked, "not re-chunked");
+  if (profile.ome04 && options.format == ViewFormat::kV2) {
+    tell(survey.unplaced, "with an image that OME-Zarr 0.4 cannot place");
+    tell(survey.reduced, "without what OME-Zarr 0.4 cannot say");
   }
-  return text;
+  return found;
 }
 
 }  // namespace zarrfs

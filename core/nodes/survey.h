@@ -26,7 +26,11 @@ struct Survey {
     std::string path;
     Node node;
   };
-  std::vector<Array> arrays;       ///< Outer ones first.
+  std::vector<Array> arrays;  ///< Outer ones first.
+  /// Groups of which OME-Zarr 0.4 cannot say all, and those of whose images it cannot say where
+  /// they lie.
+  std::vector<std::string> reduced;
+  std::vector<std::string> unplaced;
   std::optional<std::string> ome;  ///< The first node with OME-Zarr metadata.
   std::optional<std::string> cf;   ///< The first node that follows the CF conventions, or xarray's.
   bool whole = true;               ///< Whether all of the store was looked at.
@@ -46,8 +50,12 @@ ProfileChoice choose_for(const Survey& survey);
 /// How many arrays were seen, for the user: "3 arrays".
 std::string contents_of(const Survey& survey);
 
-/// What a user is told of how the store is shown: arrays that are hidden or not re-chunked; empty
-/// where there is none.
-std::string shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options);
+/// What is not shown as it might be expected.
+struct Shortcomings {
+  std::string text;                ///< For the user; empty where there is none.
+  std::vector<std::string> paths;  ///< Of the nodes.
+};
+/// Arrays that are hidden or not re-chunked, groups of which OME-Zarr 0.4 cannot say all.
+Shortcomings shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options);
 
 }  // namespace zarrfs

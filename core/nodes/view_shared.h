@@ -9,6 +9,7 @@
 #include "core/chunks/chunk_context.h"
 #include "core/chunks/shard_directory.h"
 #include "core/nodes/path_changes.h"
+#include "core/nodes/refusals.h"
 #include "core/nodes/reporter.h"
 #include "core/nodes/spellings.h"
 #include "core/present/profile.h"
@@ -27,6 +28,7 @@ struct ViewShared : ChunkContext {
   std::shared_ptr<ShardListings> listings;
   std::shared_ptr<IndexCache> indexes;
   Spellings spellings;
+  Refusals refusals;
   PathChanges path_changes;
 
   ViewShared(std::shared_ptr<Store> shown, const ViewOptions& chosen, Profile row)
@@ -36,6 +38,10 @@ struct ViewShared : ChunkContext {
         listings(std::make_shared<ShardListings>(chosen.immutable)),
         indexes(std::make_shared<IndexCache>(chosen.index_cache)) {}
 
+  /// Whether data sets of netCDF-C are shown as it wrote them: to it, or to whoever comes.
+  [[nodiscard]] bool shows_as_netcdf_wrote() const {
+    return profile.name == "netcdf" || !profile_because.empty();
+  }
   [[nodiscard]] const Profile& profile_for(const std::string& array_path) const {
     return profile_of_made && spellings.is_made(array_path) ? *profile_of_made : profile;
   }

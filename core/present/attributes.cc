@@ -1,7 +1,6 @@
 #include "core/present/attributes.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <limits>
 #include <optional>
@@ -9,161 +8,11 @@
 #include <string_view>
 #include <utility>
 
+#include "core/metadata/nczarr.h"
+#include "core/present/ome.h"
+
 namespace zarrfs {
 namespace {
-
-constexpr const char* kOme = "ome";
-constexpr const char* kVersion = "version";
-constexpr const char* kMultiscales = "multiscales";
-constexpr const char* kSpatialdata = "spatialdata_attrs";
-constexpr const char* kDevSpatialdata = "-dev-spatialdata";
-
-/// The members of 0.4 that 0.5 keeps inside `ome`.
-constexpr std::array<const char*, 8> kOmeMembers = {
-    kMultiscales, "omero", "plate", "well", "labels", "image-label", "bioformats2raw.layout",
-    "series"};
-/// Those that carry a version of their own in 0.4.
-constexpr std::array<const char*, 4> kVersioned = {"omero", "plate", "well", "image-label"};
-
-bool is_versioned(const std::string& member) {
-  return std::find(kVersioned.begin(), kVersioned.end(), member) != kVersioned.end();
-}
-
-std::string text_of(const Json& object, const char* member) {
-  const auto found = object.find(member);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-/// 0.5-dev-spatialdata keeps its suffix, everything else becomes plain 0.4.
-std::string version_04(const Json& ome) {
-  return text_of(ome, kVersion).ends_with(kDevSpatialdata) ? std::string("0.4") + kDevSpatialdata
-                                                           : std::string("0.4");
-}
-
-void collect_simple_transforms(const Json& transforms, Json& scale, Json& translation) {
-  if (!transforms.is_array()) return;
-  for (const Json& transform : transforms) {
-    if (!transform.is_object()) return;
-    const std::string type = text_of(transform, "type");
-    if (type == "sequence" && transform.contains("transformations")) {
-      collect_simple_transforms(transform["transformations"], scale, translation);
-    } else if (type == "scale" && scale.is_null() && translation.is_null() &&
-               transform.contains("scale")) {
-      scale = {{"type", "scale"}, {"scale", transform["scale"]}};
-    } else if (type == "translation" && translation.is_null() &&
-               transform.contains("translation")) {
-      translation = {{"type", "translation"}, {"translation", transform["translation"]}};
-    } else {
-      return;
-    }
-  }
-}
-
-/// 0.4 knows a scale and then perhaps a translation; later versions (RFC 5) any chain between named
-/// systems. Nothing where no leading scale is left.
-std::optional<Json> simple_transforms(const Json& transforms) {
-  Json scale;
-  Json translation;
-  collect_simple_transforms(transforms, scale, translation);
-  if (scale.is_null()) return std::nullopt;
-  Json simple = Json::array({std::move(scale)});
-  if (!translation.is_null()) simple.push_back(std::move(translation));
-  return simple;
-}
-
-/// A multiscale of RFC 5 as 0.4 can say it; nothing where it cannot.
-std::optional<Json> without_coordinate_systems(Json multiscale) {
-  const auto systems = multiscale.find("coordinateSystems");
-  if (systems == multiscale.end()) return multiscale;
-  if (!systems->is_array() || systems->empty()) return std::nullopt;
-  const Json first = systems->front();
-  multiscale.erase("coordinateSystems");
-  if (!multiscale.contains("axes")) {
-    if (!first.is_object() || !first.contains("axes")) return std::nullopt;
-    multiscale["axes"] = first["axes"];
-  }
-  const auto datasets = multiscale.find("datasets");
-  if (datasets == multiscale.end() || !datasets->is_array()) return std::nullopt;
-  for (Json& dataset : *datasets) {
-    if (!dataset.is_object() || !dataset.contains("coordinateTransformations")) return std::nullopt;
-    auto simple = simple_transforms(dataset["coordinateTransformations"]);
-    if (!simple) return std::nullopt;
-    dataset["coordinateTransformations"] = std::move(*simple);
-  }
-  multiscale.erase("coordinateTransformations");
-  return multiscale;
-}
-
-Json multiscales_04(const Json& multiscales, const std::string& version) {
-  if (!multiscales.is_array()) return multiscales;
-  Json shown = Json::array();
-  for (const Json& multiscale : multiscales) {
-    if (!multiscale.is_object()) {
-      shown.push_back(multiscale);
-      continue;
-    }
-    auto simple = without_coordinate_systems(multiscale);
-    if (!simple) continue;
-    (*simple)[kVersion] = version;
-    shown.push_back(std::move(*simple));
-  }
-  return shown;
-}
-
-Json member_04(const std::string& member, const Json& value, const std::string& version) {
-  if (member == kMultiscales) return multiscales_04(value, version);
-  Json shown = value;
-  if (is_versioned(member) && shown.is_object()) shown[kVersion] = "0.4";
-  return shown;
-}
-
-/// The format of each spatialdata element has a version of its own, one lower for Zarr v2.
-Json spatialdata_v2(const Json& attributes) {
-  Json shown = attributes;
-  if (!shown.is_object()) return shown;
-  const std::string version = text_of(shown, kVersion);
-  if (version == "0.3") shown[kVersion] = "0.2";
-  if (version == "0.2") shown[kVersion] = "0.1";
-  return shown;
-}
-
-Json lift_ome(const Json& attributes, const LevelNames& levels) {
-  const Json& ome = attributes[kOme];
-  const std::string version = version_04(ome);
-  Json shown = Json::object();
-  for (const auto& [name, value] : attributes.items()) {
-    if (name != kOme) {
-      const bool hidden = name != kVersion && ome.contains(name);
-      if (!hidden) shown[name] = name == kSpatialdata ? spatialdata_v2(value) : value;
-      continue;
-    }
-    for (const auto& [member, inner] : ome.items()) {
-      if (member == kVersion) continue;
-      shown[member] = member_04(member, inner, version);
-      if (member == kMultiscales) shown[member] = levels.show(std::move(shown[member]));
-    }
-  }
-  return shown;
-}
-
-/// A member of 0.4 as 0.5 has it: without versions of its own.
-Json member_05(const std::string& member, Json value) {
-  if (member == kMultiscales && value.is_array()) {
-    for (Json& multiscale : value) {
-      if (multiscale.is_object()) multiscale.erase(kVersion);
-    }
-  } else if (is_versioned(member) && value.is_object()) {
-    value.erase(kVersion);
-  }
-  return value;
-}
-
-bool belongs_to_ome(const std::string& name, const Json& old_attributes) {
-  if (name == kVersion) return false;
-  if (old_attributes[kOme].contains(name)) return true;
-  if (old_attributes.contains(name)) return false;
-  return std::find(kOmeMembers.begin(), kOmeMembers.end(), name) != kOmeMembers.end();
-}
 
 bool all_are(Json::value_t type, const Json& a, const Json& b, const Json& c) {
   return a.type() == type && b.type() == type && c.type() == type;
@@ -185,59 +34,6 @@ Json restored_members(const Json& stored, const Json& shown, const Json& written
     if (!stored.contains(name) && !made_up) result[name] = value;
   }
   return result;
-}
-
-/// Multiscales that 0.4 cannot say were not shown, and stay.
-Json restored_multiscales(const Json& stored, const Json& shown, const Json& written) {
-  if (!all_are(Json::value_t::array, stored, shown, written)) {
-    return member_05(kMultiscales, written);
-  }
-  const bool same = written.size() == shown.size();
-  Json result = same ? Json::array() : member_05(kMultiscales, written);
-  std::size_t at = 0;
-  for (const Json& one : stored) {
-    const bool was_shown = !one.is_object() || without_coordinate_systems(one).has_value();
-    if (!was_shown) {
-      result.push_back(one);
-    } else if (same && at < shown.size()) {
-      result.push_back(restored(one, shown[at], written[at]));
-      ++at;
-    }
-  }
-  return result;
-}
-
-Json restored_ome_member(const std::string& name, const Json& stored, const Json& shown,
-                         const Json& written) {
-  if (same_json(written, shown)) return stored;
-  if (name == kMultiscales) return restored_multiscales(stored, shown, written);
-  const bool objects = all_are(Json::value_t::object, stored, shown, written);
-  return objects ? restored(stored, shown, written) : member_05(name, written);
-}
-
-/// The members of `ome`, of which all but the version are shown.
-Json restored_ome(const Json& stored, const Json& shown, const Json& written) {
-  Json result = Json::object();
-  for (const auto& [name, value] : stored.items()) {
-    if (!shown.contains(name)) {
-      result[name] = value;
-    } else if (written.contains(name)) {
-      result[name] = restored_ome_member(name, value, shown[name], written[name]);
-    }
-  }
-  for (const auto& [name, value] : written.items()) {
-    if (!stored.contains(name)) result[name] = member_05(name, value);
-  }
-  return result;
-}
-
-/// The attributes that belong into `ome`, and the others.
-std::pair<Json, Json> split_ome(const Json& attributes, const Json& old_attributes) {
-  std::pair<Json, Json> parts{Json::object(), Json::object()};
-  for (const auto& [name, value] : attributes.items()) {
-    (belongs_to_ome(name, old_attributes) ? parts.first : parts.second)[name] = value;
-  }
-  return parts;
 }
 
 void set_attributes(Json& document, Json attributes) {
@@ -368,6 +164,7 @@ Json names_in_store(const ArrayMetadata& array, const DimensionNames& dimensions
 }
 
 Json shown_attributes(Json attributes, const Profile& profile) {
+  attributes = without_nczarr_members(std::move(attributes));
   return profile.nested_attributes ? attributes : plain_attributes(std::move(attributes));
 }
 
@@ -375,7 +172,7 @@ Json shown_attributes(Json attributes, const Profile& profile) {
 
 Json plain_attributes(Json attributes) {
   for (auto& [name, value] : attributes.items()) {
-    if (name != kDimensionsAttribute) value = plain_value(value);
+    if (name != kDimensionsAttribute && !is_nczarr_name(name)) value = plain_value(value);
   }
   return attributes;
 }
@@ -432,7 +229,11 @@ Json array_attributes(const ArrayMetadata& array, const Profile& profile,
 }
 
 Json group_document(const GroupMetadata* group, ViewFormat format) {
-  if (format == ViewFormat::kV2) return Json{{"zarr_format", 2}};
+  if (format == ViewFormat::kV2) {
+    Json document = {{"zarr_format", 2}};
+    if (group != nullptr) show_nczarr_members(group->attributes, document);
+    return document;
+  }
   Json document = Json::object();
   document["zarr_format"] = 3;
   document["node_type"] = "group";
@@ -444,19 +245,11 @@ Json group_document(const GroupMetadata* group, ViewFormat format) {
   return document;
 }
 
-bool is_ome(const Json& attributes) {
-  if (!attributes.is_object()) return false;
-  const auto ome = attributes.find(kOme);
-  if (ome == attributes.end() || !ome->is_object()) return false;
-  return std::any_of(kOmeMembers.begin(), kOmeMembers.end(),
-                     [&](const char* member) { return ome->contains(member); });
-}
-
 Json group_attributes(const GroupMetadata& group, const Profile& profile,
                       const LevelNames& levels) {
   if (!group.attributes.is_object()) return Json::object();
   const bool lifted = profile.ome04 && is_ome(group.attributes);
-  return shown_attributes(lifted ? lift_ome(group.attributes, levels) : group.attributes, profile);
+  return shown_attributes(lifted ? ome_as_04(group.attributes, levels) : group.attributes, profile);
 }
 
 Json ungroup_attributes(const Json& written, const GroupMetadata& old) {
@@ -470,23 +263,7 @@ Json ungroup_attributes(const Json& written, const GroupMetadata& old, const Pro
   if (!lifted || !written.is_object() || written.contains(kOme)) {
     return restored(old.attributes, shown, written);
   }
-  const auto [shown_ome, shown_rest] = split_ome(shown, old.attributes);
-  const auto [written_ome, written_rest] = split_ome(written, old.attributes);
-  Json rest = old.attributes;
-  rest.erase(kOme);
-  const Json others = restored_members(rest, shown_rest, written_rest);
-  Json ome = restored_ome(old.attributes[kOme], shown_ome, written_ome);
-  const bool relevelled =
-      ome.contains(kMultiscales) &&
-      !same_json(ome[kMultiscales], old.attributes[kOme].value(kMultiscales, Json()));
-  if (relevelled) ome[kMultiscales] = levels.restore(std::move(ome[kMultiscales]));
-  Json attributes = Json::object();
-  for (const auto& [name, value] : old.attributes.items()) {  // in the order that they had
-    if (name == kOme) attributes[kOme] = ome;
-    if (name != kOme && others.contains(name)) attributes[name] = others[name];
-  }
-  attributes.update(others);
-  return attributes;
+  return ome_from_04(written, shown, old.attributes, levels);
 }
 
 }  // namespace zarrfs

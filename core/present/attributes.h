@@ -1,6 +1,6 @@
-// Attributes as Zarr v2 programs expect them: dimension names as xarray writes them, OME-Zarr 0.5
-// as 0.4, and back. Source: xarray ("Zarr encoding specification"), OME-NGFF 0.4 and 0.5,
-// spatialdata's format versions. Pure functions; thread-safe.
+// Attributes as Zarr v2 programs expect them: dimension names as xarray writes them, OME-Zarr as
+// 0.4 (ome.h), and back. Source: xarray ("Zarr encoding specification"). Pure functions;
+// thread-safe.
 #pragma once
 
 #include "core/base/json.h"

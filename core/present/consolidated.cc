@@ -2,8 +2,8 @@
 
 namespace zarrfs {
 
-ConsolidatedText::ConsolidatedText()
-    : text_("{\n\"zarr_consolidated_format\": 1,\n\"metadata\": {") {}
+ConsolidatedText::ConsolidatedText(bool ascii)
+    : ascii_(ascii), text_("{\n\"zarr_consolidated_format\": 1,\n\"metadata\": {") {}
 
 void ConsolidatedText::add(std::string_view path, std::string_view name, const Json& document) {
   std::string key(path);
@@ -11,9 +11,13 @@ void ConsolidatedText::add(std::string_view path, std::string_view name, const J
   key += name;
   text_ += first_ ? "\n" : ",\n";
   first_ = false;
-  text_ += dump_ascii(Json(std::move(key)));
+  text_ += dump(Json(std::move(key)));
   text_ += ": ";
-  text_ += dump_ascii(document);
+  text_ += dump(document);
+}
+
+std::string ConsolidatedText::dump(const Json& value) const {
+  return ascii_ ? dump_ascii(value) : dump_json(value);
 }
 
 std::string ConsolidatedText::finish() && {

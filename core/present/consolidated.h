@@ -16,7 +16,8 @@ namespace zarrfs {
 /// One thread at a time.
 class ConsolidatedText {
  public:
-  ConsolidatedText();
+  /// `ascii`: see dump_document().
+  explicit ConsolidatedText(bool ascii = true);
   /// Adds the document with the key `path`/`name` relative to the group consolidated: "a/b" and
   /// ".zarray" make "a/b/.zarray"; an empty path is the group itself. Each key is added once.
   void add(std::string_view path, std::string_view name, const Json& document);
@@ -24,6 +25,9 @@ class ConsolidatedText {
   std::string finish() &&;
 
  private:
+  [[nodiscard]] std::string dump(const Json& value) const;
+
+  bool ascii_;
   std::string text_;
   bool first_ = true;
 };

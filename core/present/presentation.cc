@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/metadata/nczarr.h"
 #include "core/present/attributes.h"
 #include "core/present/cf_mask.h"
 #include "core/present/presentation_fill.h"
@@ -206,8 +207,13 @@ std::optional<V2Words> choose_rule(const Given& given, Presentation& p, const Sh
 
 Json v2_attributes(const Given& given, const ShownType& shown) {
   const Bytes fill = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
-  return fill_attributes(array_attributes(given.array, given.profile, given.circumstances),
-                         shown.type, fill, fill_style(given));
+  Json attributes =
+      fill_attributes(array_attributes(given.array, given.profile, given.circumstances), shown.type,
+                      fill, fill_style(given));
+  if (!given.circumstances.netcdf_wrote) return attributes;
+  const auto declared = declared_fill(given.array.attributes);
+  if (declared) attributes["_FillValue"] = *declared;
+  return attributes;
 }
 
 /// Which dimensions have another name than in the store; empty where none has.
@@ -226,6 +232,14 @@ std::string renamed_dimensions(const Given& given) {
                          : "dimensions that have another length elsewhere in the store are shown "
                            "under other names: " +
                                renamed;
+}
+
+/// netCDF-C takes `>S1` for a character and `|S1` for text, and knows no base64.
+void spell_text_as_netcdf(const ShownType& shown, Json& document) {
+  if (shown.type.kind != TypeKind::kFixedBytes) return;
+  if (document["dtype"] == "|S1") document["dtype"] = ">S1";
+  const Json zeros = plain_v2_fill(shown.type, Bytes(shown.type.size, 0), false);
+  if (document["fill_value"] == zeros) document["fill_value"] = "";
 }
 
 void present_v2(const Given& given, Presentation& p) {
@@ -258,6 +272,8 @@ void present_v2(const Given& given, Presentation& p) {
   document["order"] = std::string(1, words->codecs.order);
   document["filters"] = words->codecs.filters;
   document["dimension_separator"] = std::string(1, p.keys.separator);
+  if (given.circumstances.netcdf_wrote) spell_text_as_netcdf(*shown, document);
+  show_nczarr_members(given.array.attributes, document);
   p.document = std::move(document);
   p.attributes = v2_attributes(given, *shown);
   add_reason(p, renamed_dimensions(given));
@@ -319,7 +335,8 @@ Presentation present_array(const std::string& path, std::shared_ptr<const ArrayM
   Presentation p;
   p.array = std::move(array);
   p.layout = std::move(layout);
-  const Given given{*p.array, *p.layout, profile, options, circumstances};
+  const Profile own = circumstances.netcdf_wrote ? as_netcdf_wrote(profile) : profile;
+  const Given given{*p.array, *p.layout, own, options, circumstances};
   if (options.format == ViewFormat::kV3) {
     present_v3(given, p);
   } else {

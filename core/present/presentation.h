@@ -39,7 +39,8 @@ struct ArrayCircumstances {
                               ///< group say so, or a group above lists it in its `multiscales`.
   std::shared_ptr<const DimensionNames> dimensions;  ///< Of the whole store; null where the reader
                                                      ///< needs no such names.
-  std::string shown_name;  ///< Of a level with another name in the store; else empty.
+  std::string shown_name;     ///< Of a level with another name in the store; else empty.
+  bool netcdf_wrote = false;  ///< netCDF-C wrote the data set, and finds it as it wrote it.
 };
 
 struct Presentation {

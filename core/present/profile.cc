@@ -69,6 +69,7 @@ std::vector<Profile> make_profiles() {
   netcdf.always_dimension_names = true;
   netcdf.unique_dimensions = true;
   netcdf.nested_attributes = false;  // one nested list, and netCDF-C 4.9.0 opens nothing
+  netcdf.ascii = false;
 
   return {generic, xarray, ome, gdal, netcdf};
 }
@@ -198,6 +199,9 @@ std::vector<Column> make_columns() {
       {{"nested_attributes",
         "yes or no: the reader knows attributes other than text, numbers and lists of numbers"},
        flag_setter("nested_attributes", &Profile::nested_attributes)},
+      {{"ascii",
+        "yes or no: documents are shown in ASCII, other characters as \\uXXXX; no: in UTF-8"},
+       flag_setter("ascii", &Profile::ascii)},
   };
 }
 
@@ -232,6 +236,20 @@ bool Profile::reads_type(std::string_view token) const { return holds(types, tok
 const std::vector<Profile>& profiles() {
   static const std::vector<Profile> table = make_profiles();
   return table;
+}
+
+Profile as_netcdf_wrote(Profile profile) {
+  profile.types = kAll;
+  profile.clamp_chunks = false;
+  profile.zero_dimensions = true;
+  profile.scalars = true;
+  profile.fill = FillStyle::kAsWritten;
+  profile.always_dimension_names = false;
+  profile.unique_dimensions = false;
+  profile.ome04 = false;
+  profile.nested_attributes = true;
+  profile.ascii = false;
+  return profile;
 }
 
 const std::vector<ProfileColumn>& profile_columns() {

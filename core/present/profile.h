@@ -23,6 +23,8 @@ enum class FillStyle {
             ///< integers beyond int64, text and structs become null, and are materialised (GDAL).
   kDeclared,  ///< As kMask, and the attribute `_FillValue` is shown too, as a number of the array's
               ///< type (netCDF-C).
+  kAsWritten,  ///< As kVerbatim, and the attribute `_FillValue` is shown where netCDF-C wrote it.
+               ///< See as_netcdf_wrote().
 };
 
 struct Profile {
@@ -47,6 +49,8 @@ struct Profile {
   bool unique_dimensions = false;  ///< A name of a dimension has one length in the whole store.
   bool nested_attributes = true;   ///< Lists of anything but numbers, objects and null are read in
                                    ///< attributes; otherwise they are shown as JSON text.
+  bool ascii = true;  ///< Documents are shown in ASCII, other characters escaped (zarr-python 2.13
+                      ///< reads nothing else); otherwise in UTF-8 (netCDF-C knows no escapes).
 
   [[nodiscard]] bool reads_compressor(std::string_view id) const;
   [[nodiscard]] bool reads_filter(std::string_view id) const;
@@ -55,6 +59,10 @@ struct Profile {
 
 /// The table.
 const std::vector<Profile>& profiles();
+
+/// `profile` for the data sets that netCDF-C itself wrote: it finds its documents as it wrote them.
+/// Codecs, byte order and separator stay those of the profile.
+Profile as_netcdf_wrote(Profile profile);
 
 /// Names of the columns that can be changed by options ("compressors", "filters", ...), with help
 /// texts.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/metadata/nczarr.h"
 #include "core/present/cf_mask.h"
 
 namespace zarrfs {
@@ -287,7 +288,8 @@ V2Fill v2_fill(const DataType& type, ByteView element, bool big_endian, FillStyl
     }
     case FillStyle::kNumeric: return numeric_fill(type, element, big_endian);
     case FillStyle::kScalar: return scalar_fill(type, element, big_endian, attributes);
-    case FillStyle::kVerbatim: break;
+    case FillStyle::kVerbatim:
+    case FillStyle::kAsWritten: break;
   }
   return verbatim_fill(type, element, big_endian);
 }
@@ -333,7 +335,10 @@ Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillS
   if (style == FillStyle::kDeclared) return declared_attributes(std::move(attributes), type);
   const auto mark = fill_attribute(type, attributes);
   if (!mark) return attributes;
-  if (is_written_mark(attributes)) {
+  // netCDF-C declares nothing where it fills an array with the value that it has for that.
+  const bool undeclared = same_mark(type, *mark, fill) && is_netcdf_default_fill(type, *mark);
+  const bool declared = style == FillStyle::kAsWritten && !undeclared;
+  if (declared || is_written_mark(attributes)) {
     attributes[kFillAttribute] = plain_v2_fill(type, *mark, false);
     return attributes;
   }

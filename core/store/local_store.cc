@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/recently_used.h"
+#include "core/base/request.h"
 #include "core/store/access_list.h"
 #include "core/store/local_file.h"
 #include "core/store/store_users.h"
@@ -23,6 +24,7 @@ namespace {
 
 // openat2 answers EAGAIN where a rename elsewhere made it unsure that the path stayed inside.
 constexpr int kResolveAttempts = 64;
+constexpr std::size_t kMostEntries = std::size_t{16} << 20U;  // of a directory
 constexpr std::uint64_t kStayInside = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 constexpr mode_t kPermissionBits = 0777;
 constexpr int kPlainFlags =
@@ -114,6 +116,11 @@ class LocalStore final : public Store, public StoreUsers {
       if (found == nullptr) return entries;
       const std::string_view entry = found->d_name;
       if (entry == "." || entry == "..") continue;
+      ZARRFS_CHECK(check_wanted());
+      if (entries.size() == kMostEntries) {
+        return fail(Fault::kTooBig, full_name(path) + ": more than " +
+                                        std::to_string(kMostEntries) + " names in it");
+      }
       entries.push_back({std::string(entry), kind_of(path, *found)});
     }
   }

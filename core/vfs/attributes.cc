@@ -142,9 +142,12 @@ Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   std::vector<std::string> names;
   if (target.named) {
-    if (target.state != nullptr && target.state->kind == NodeState::Kind::kArray &&
-        target.named->kind == NamedNode::Kind::kDirectory) {
+    if (target.named->kind != NamedNode::Kind::kDirectory) return names;
+    if (target.state != nullptr && target.state->kind == NodeState::Kind::kArray) {
       names.emplace_back("user.zarrfs.presented");
+    }
+    if (!parts_.shared.refusals.text(target.named->path).empty()) {
+      names.emplace_back(kRefusedAttribute);
     }
     return names;
   }
@@ -161,6 +164,12 @@ Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {
 Result<std::string> Attributes::extended(NodeId node, const std::string& name) {
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   const auto none = fail(Fault::kNoData, "no attribute " + printable(name));
+  if (target.named && target.named->kind == NamedNode::Kind::kDirectory &&
+      name == kRefusedAttribute) {
+    std::string lines = parts_.shared.refusals.text(target.named->path);
+    if (lines.empty()) return none;
+    return lines;
+  }
   const bool on_array = target.named && target.named->kind == NamedNode::Kind::kDirectory &&
                         target.state->kind == NodeState::Kind::kArray;
   const bool on_chunk = !target.named && !target.part.directory;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
@@ -32,6 +33,21 @@ bool is_among_chunks(const StagedFile& file) {
   const std::size_t start = file.directory.empty() ? 0 : file.directory.size() + 1;
   return file.kind() == StagedFile::Kind::kTemporary &&
          file.path.find('/', start) != std::string::npos;
+}
+
+/// Larger documents are checked when they are closed.
+constexpr std::size_t kMostChecked = std::size_t{1} << 20U;
+
+bool ends_an_object(ByteView text) {
+  const auto end = std::find_if(text.rbegin(), text.rend(), [](std::uint8_t character) {
+    return std::isspace(character) == 0;
+  });
+  return end != text.rend() && *end == '}';
+}
+
+bool is_document(ByteView text) {
+  const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
+  return parse_first_json(characters, "document").has_value();
 }
 
 /// Where a temporary file is put in the store.
@@ -240,6 +256,21 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   }
   file.submitted();
   return {};
+}
+
+Result<void> StagedFiles::check_document(StagedFile& file, std::uint64_t offset, ByteView bytes) {
+  const bool completes = file.kind() == StagedFile::Kind::kDocument && !file.unlinked() &&
+                         ends_an_object(bytes) && offset <= file.bytes.size() &&
+                         offset + bytes.size() <= kMostChecked && file.bytes.size() <= kMostChecked;
+  if (!completes) return {};
+  ZARRFS_TRY(const Bytes before, file.bytes.read(0, file.bytes.size()));
+  Bytes after = before;
+  after.resize(std::max<std::size_t>(before.size(), offset + bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), after.begin() + static_cast<std::ptrdiff_t>(offset));
+  auto checked = parts_.reported(parts_.editor.check(file.directory, base_name(file.path), after));
+  // Who closes it now has been told; a whole document of before stays to be submitted.
+  if (!checked && !is_document(before)) file.dropped();
+  return checked;
 }
 
 Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {

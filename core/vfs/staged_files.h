@@ -34,6 +34,9 @@ class StagedFiles {
   // Of an opened file:
   Result<void> flush(StagedFile& file);
   Result<void> sync(StagedFile& file);
+  /// Whether the document that `bytes` complete would be taken: programs that ignore what close(2)
+  /// says are told by write(2). What is refused is not written. The caller holds the file's mutex.
+  Result<void> check_document(StagedFile& file, std::uint64_t offset, ByteView bytes);
   void closed(const StagedPointer& file);
   [[nodiscard]] bool must_wait(const StagedFile& file) const;
 

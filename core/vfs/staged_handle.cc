@@ -35,6 +35,7 @@ Result<void> StagedHandle::write(std::uint64_t offset, ByteView bytes) {
   const std::lock_guard lock(file_->mutex);
   const auto end = checked_add(offset, bytes.size());
   ZARRFS_CHECK(check(end.value_or(~std::uint64_t{0})));
+  ZARRFS_CHECK(files_.check_document(*file_, offset, bytes));
   ZARRFS_CHECK(file_->bytes.write(offset, bytes));
   file_->wrote();
   file_->modified = now();

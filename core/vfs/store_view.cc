@@ -114,20 +114,20 @@ bool StoreView::must_wait(NodeId parent, std::string_view name) {
 }
 
 Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& survey) {
-  const std::string lacking = shortcomings(survey, parts_.shared.profile, parts_.shared.options);
+  const Shortcomings lacking = shortcomings(survey, parts_.shared.profile, parts_.shared.options);
   if (!choice.because.empty()) {
     parts_.shared.profile_because = choice.because;
+    parts_.shared.profile.ascii = true;  // zarr-python 2.13 is to read what it was chosen for, too
     ViewOptions made;
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
+    parts_.nodes.forget();  // how they are shown depends on it
     notice_ = "profile " + choice.profile + " (" + choice.because + "), " + contents_of(survey);
   }
-  if (lacking.empty()) return {};
-  notice_ += (notice_.empty() ? "" : ", ") + lacking + ": see .zarrfs/report.json";
-  for (const Survey::Array& array : survey.arrays) {  // The report has them from the start.
-    const Survey alone{.arrays = {array}, .ome = {}, .cf = {}, .untold = {}};
-    if (shortcomings(alone, parts_.shared.profile, parts_.shared.options).empty()) continue;
-    const auto reported = parts_.nodes.get(array.path);
+  if (lacking.text.empty()) return {};
+  notice_ += (notice_.empty() ? "" : ", ") + lacking.text + ": see .zarrfs/report.json";
+  for (const std::string& path : lacking.paths) {  // The report has them from the start.
+    const auto reported = parts_.nodes.get(path);
     if (!reported) parts_.shared.reporter.fault(reported.error());
   }
   return {};

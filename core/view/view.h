@@ -21,6 +21,10 @@
 
 namespace zarrfs {
 
+/// The extended attribute of a directory that tells which documents were refused in it, and of the
+/// root, in the whole mount: a line for each.
+inline constexpr const char* kRefusedAttribute = "user.zarrfs.refused";
+
 class StoreWatch;
 
 /// A node as the kernel is told about it.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/request.h"
+
 namespace zarrfs {
 namespace {
 
@@ -231,6 +233,7 @@ Result<bool> ShardReader::visit_level(Walk& walk, const Extent& extent, std::uin
     return visit_damaged(walk, base, extent.range, level.error().message);
   }
   if (!level) return fail(level.error());
+  ZARRFS_CHECK(check_wanted());
   const std::uint64_t count = std::min(entry_counts_[depth], (*level)->index.size());
   for (std::uint64_t entry = walk.start(base, below_[depth]); entry < count; ++entry) {
     walk.entries.push_back(entry);
@@ -255,8 +258,9 @@ Result<bool> ShardReader::visit_entry(Walk& walk, const Level& level, const Exte
 }
 
 /// Visits each chunk at or below the entry where `walk` stands.
-bool ShardReader::visit_damaged(Walk& walk, std::uint64_t base, ByteRange range,
-                                const std::string& damage) {
+Result<bool> ShardReader::visit_damaged(Walk& walk, std::uint64_t base, ByteRange range,
+                                        const std::string& damage) {
+  ZARRFS_CHECK(check_wanted());
   auto chunk = first_chunk_at(walk.entries);
   if (!chunk) return true;
   if (is_chunk(walk.entries)) return walk.visit({base, std::move(*chunk), range, damage});
@@ -264,9 +268,9 @@ bool ShardReader::visit_damaged(Walk& walk, std::uint64_t base, ByteRange range,
   for (std::uint64_t entry = walk.start(base, below_[depth]); entry < entry_counts_[depth];
        ++entry) {
     walk.entries.push_back(entry);
-    const bool go_on = visit_damaged(walk, base + entry * below_[depth], range, damage);
+    auto go_on = visit_damaged(walk, base + entry * below_[depth], range, damage);
     walk.entries.pop_back();
-    if (!go_on) return false;
+    if (!go_on || !*go_on) return go_on;
   }
   return true;
 }

@@ -64,7 +64,8 @@ class ShardReader {
   Result<bool> visit_level(Walk& walk, const Extent& extent, std::uint64_t base);
   Result<bool> visit_entry(Walk& walk, const Level& level, const Extent& extent,
                            std::uint64_t number);
-  bool visit_damaged(Walk& walk, std::uint64_t base, ByteRange range, const std::string& damage);
+  Result<bool> visit_damaged(Walk& walk, std::uint64_t base, ByteRange range,
+                             const std::string& damage);
 
   std::shared_ptr<const File> file_;
   const std::string& path_;

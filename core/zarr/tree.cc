@@ -11,8 +11,11 @@ namespace {
 
 const char kDocumentName[] = "zarr.json";
 
-/// Whether the fault is of this process, and says nothing about the store.
-bool exhausted(Fault fault) { return fault == Fault::kNoMemory || fault == Fault::kNoFiles; }
+/// Whether the fault is of this process, or nobody waits any more, and it says nothing about the
+/// store.
+bool exhausted(Fault fault) {
+  return fault == Fault::kNoMemory || fault == Fault::kNoFiles || fault == Fault::kBusy;
+}
 
 Node damaged(Error error) {
   Node node;

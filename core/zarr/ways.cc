@@ -8,4 +8,9 @@ Result<void> Ways::enter(const struct stat& status, const std::string& path) {
                                 " ways lead to this directory; not entered again");
 }
 
+Result<void> Ways::enter(Store& store, const std::string& path) {
+  ZARRFS_TRY(const auto status, store.status(path));
+  return status ? enter(*status, path) : Result<void>{};
+}
+
 }  // namespace zarrfs

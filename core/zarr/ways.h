@@ -19,6 +19,8 @@ class Ways {
 
   /// kLoop, naming `path`, where kMost other ways have led to the directory with this status.
   Result<void> enter(const struct stat& status, const std::string& path);
+  /// The same of what is at `path` of the store.
+  Result<void> enter(Store& store, const std::string& path);
 
  private:
   std::map<std::pair<dev_t, ino_t>, std::size_t> ways_;

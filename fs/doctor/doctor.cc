@@ -63,8 +63,8 @@ Finding look_at_device(const Machine& machine) {
 
 Finding look_at_libfuse(const Machine&) {
   const std::string name = std::string("libfuse ") + ::fuse_pkgversion();
-  // 3.12 is the first that hands a connection over; see CMakeLists.txt.
-  if (::fuse_version() < FUSE_MAKE_VERSION(3, 12)) return wrong(name + " is older than 3.12");
+  // 3.13 is the first that hands a connection over; see CMakeLists.txt.
+  if (::fuse_version() < FUSE_MAKE_VERSION(3, 13)) return wrong(name + " is older than 3.13");
   return good(name);
 }
 

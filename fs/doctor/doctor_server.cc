@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/store/http/certificates.h"
 #include "core/store/http/endpoint.h"
 #include "core/store/http/http.h"
 #include "core/store/open_store.h"
@@ -199,8 +200,8 @@ class ServerExamination {
     const HttpAnswer answer = perform(plain_);
     if (!answer && answer.error().kind == HttpFailure::Kind::kTls) {
       wrong("connection", where + ": " + answer.error().message,
-            "ca_file=FILE names the certificates to trust, for a server of your own; a clock that "
-            "is wrong and a proxy that opens TLS are refused so, too");
+            "ca_file=FILE or SSL_CERT_FILE names the certificates to trust, for a server of your "
+            "own; a clock that is wrong and a proxy that opens TLS are refused so, too");
       return false;
     }
     if (!answer && answer.error().kind != HttpFailure::Kind::kTooLong) {
@@ -209,7 +210,8 @@ class ServerExamination {
             "https_proxy");
       return false;
     }
-    const std::string trust = options_.ca_file.empty() ? "the system's" : options_.ca_file + "'s";
+    const std::string trust =
+        (options_.ca_file.empty() ? system_certificates().origin : options_.ca_file) + "'s";
     good("connection", where + (server_.scheme == "https"
                                     ? " answers, with a certificate that " + trust + " vouch for"
                                     : " answers, without encryption"));

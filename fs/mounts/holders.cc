@@ -9,8 +9,11 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 
 #include "core/base/json.h"
+#include "fs/mounts/mount_table.h"
 
 namespace zarrfs {
 namespace {
@@ -54,25 +57,60 @@ std::optional<std::string> how_it_holds(const std::string& process, const std::s
   return std::nullopt;
 }
 
-}  // namespace
+struct Process {
+  int number = 0;
+  std::string path;  ///< Below `proc`.
+};
 
-std::vector<Holder> holders_of(const std::string& mountpoint, const std::string& proc) {
-  std::vector<Holder> holders;
+/// By number.
+std::vector<Process> processes_in(const std::string& proc) {
+  std::vector<Process> processes;
   for (const std::string& name : names_in(proc)) {
-    int process = 0;
+    int number = 0;
     const char* end = name.data() + name.size();
-    const auto read = std::from_chars(name.data(), end, process);
+    const auto read = std::from_chars(name.data(), end, number);
     if (read.ec != std::errc() || read.ptr != end) continue;
     std::string path = proc;
     path.append("/").append(name);
-    auto how = how_it_holds(path, mountpoint);
-    if (!how) continue;
-    std::string program;
-    std::getline(std::ifstream(path + "/comm"), program);
-    holders.push_back({process, printable(program), std::move(*how)});
+    processes.push_back({number, std::move(path)});
   }
-  std::sort(holders.begin(), holders.end(),
-            [](const Holder& a, const Holder& b) { return a.process < b.process; });
+  std::sort(processes.begin(), processes.end(),
+            [](const Process& a, const Process& b) { return a.number < b.number; });
+  return processes;
+}
+
+std::string program_of(const std::string& path) {
+  std::string program;
+  std::getline(std::ifstream(path + "/comm"), program);
+  return printable(program);
+}
+
+}  // namespace
+
+std::vector<Holder> namespaces_with(const std::string& device, const std::string& proc) {
+  std::vector<Holder> keepers;
+  std::error_code problem;
+  std::set<std::string> met{std::filesystem::read_symlink(proc + "/self/ns/mnt", problem).string()};
+  for (const Process& one : processes_in(proc)) {
+    const std::string space = std::filesystem::read_symlink(one.path + "/ns/mnt", problem).string();
+    if (problem || !met.insert(space).second) continue;
+    std::ifstream file(one.path + "/mountinfo");
+    std::ostringstream text;
+    text << file.rdbuf();
+    const auto mounts = parse_mountinfo(text.str());
+    const bool has = std::any_of(mounts.begin(), mounts.end(),
+                                 [&](const MountEntry& mount) { return mount.device == device; });
+    if (has) keepers.push_back({one.number, program_of(one.path), space});
+  }
+  return keepers;
+}
+
+std::vector<Holder> holders_of(const std::string& mountpoint, const std::string& proc) {
+  std::vector<Holder> holders;
+  for (const Process& one : processes_in(proc)) {
+    auto how = how_it_holds(one.path, mountpoint);
+    if (how) holders.push_back({one.number, program_of(one.path), std::move(*how)});
+  }
   return holders;
 }
 

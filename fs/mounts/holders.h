@@ -20,4 +20,9 @@ std::vector<Holder> holders_of(const std::string& mountpoint, const std::string&
 /// "bash (1234): working directory, python3 (99): open file a/0.0"; empty where nobody was seen.
 std::string holders_text(const std::vector<Holder>& holders);
 
+/// One process of each other mount namespace in which the mount with this device ("0:53", as
+/// mountinfo has it) is still mounted, in the order of their numbers. Processes of others are left
+/// out as above.
+std::vector<Holder> namespaces_with(const std::string& device, const std::string& proc = "/proc");
+
 }  // namespace zarrfs

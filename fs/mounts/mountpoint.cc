@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <set>
 
 #include "core/base/json.h"
 #include "fs/mounts/mount_table.h"
@@ -118,6 +119,38 @@ Result<void> check_apart(const std::string& source, const std::string& mountpoin
                                      printable(mountpoint) + ": mount elsewhere");
   }
   return {};
+}
+
+Result<void> check_no_circle(const std::string& source, const std::string& mountpoint,
+                             const std::vector<MountEntry>& mounts) {
+  std::vector<std::string> read{source};  // by the new mount, through others
+  std::set<std::string> met;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const std::string reader = read[i];
+    for (const MountEntry& other : mounts) {
+      const bool reads = contains(reader, other.mountpoint) || contains(other.mountpoint, reader);
+      if (other.type != kOwnType || !reads || !met.insert(other.mountpoint).second) continue;
+      if (contains(other.source, mountpoint)) {
+        return fail(Fault::kInvalid, "mountpoint " + printable(mountpoint) + " lies within " +
+                                         printable(other.source) + ", which is mounted on " +
+                                         printable(other.mountpoint) +
+                                         ", which this mount reads: each would wait "
+                                         "for the other; mount elsewhere");
+      }
+      read.push_back(other.source);
+    }
+  }
+  return {};
+}
+
+std::optional<MountEntry> own_mount_around(const std::string& path,
+                                           const std::vector<MountEntry>& mounts) {
+  std::optional<MountEntry> around;
+  for (const MountEntry& mount : mounts) {
+    const bool nearer = !around || mount.mountpoint.size() >= around->mountpoint.size();
+    if (contains(mount.mountpoint, path) && nearer) around = mount;
+  }
+  return around && around->type == kOwnType ? around : std::nullopt;
 }
 
 }  // namespace zarrfs

@@ -1,9 +1,12 @@
 // Where a mount may be put. One thread at a time.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
+#include "fs/mounts/mount_table.h"
 
 namespace zarrfs {
 
@@ -26,5 +29,15 @@ Result<std::string> prepare_mountpoint(const std::string& path);
 /// kInvalid where one of the two paths lies within the other: a mount must not show itself or hide
 /// its source.
 Result<void> check_apart(const std::string& source, const std::string& mountpoint);
+
+/// kInvalid, naming the other one, where a mount of `source` on `mountpoint` would read one of
+/// `mounts` that reads it: each would wait for the other's answers. Compares names, so that what
+/// symbolic links do is not seen.
+Result<void> check_no_circle(const std::string& source, const std::string& mountpoint,
+                             const std::vector<MountEntry>& mounts);
+
+/// The mount of `mounts` that `path` lies in, where that is one of zarrfs.
+std::optional<MountEntry> own_mount_around(const std::string& path,
+                                           const std::vector<MountEntry>& mounts);
 
 }  // namespace zarrfs

@@ -3,15 +3,27 @@
 #include <sys/xattr.h>
 
 #include <cerrno>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
 
 #include "core/base/json.h"
+#include "core/view/view.h"
 #include "fs/requests/front_end.h"
 
 namespace zarrfs {
 
 namespace {
 constexpr std::size_t kLongestList = std::size_t{1} << 16U;
+
+std::string attribute_of(const std::string& mountpoint, const std::string& name) {
+  std::string text(kLongestList, '\0');
+  const ssize_t size = ::getxattr(mountpoint.c_str(), name.c_str(), text.data(), text.size());
+  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return text;
 }
+}  // namespace
 
 Result<void> publish_mount(const std::string& mountpoint) {
   const std::string name(kPublishAttribute);
@@ -20,11 +32,18 @@ Result<void> publish_mount(const std::string& mountpoint) {
 }
 
 std::string unpublished_of_mount(const std::string& mountpoint) {
-  std::string text(kLongestList, '\0');
-  const std::string name(kUnpublishedAttribute);
-  const ssize_t size = ::getxattr(mountpoint.c_str(), name.c_str(), text.data(), text.size());
-  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-  return text;
+  return attribute_of(mountpoint, std::string(kUnpublishedAttribute));
+}
+
+std::string refused_of_mount(const std::string& mountpoint) {
+  constexpr std::chrono::seconds kPatience{2};
+  auto told = std::make_shared<std::promise<std::string>>();
+  auto answer = told->get_future();
+  std::thread([told, mountpoint] {  // a daemon that was stopped never answers
+    told->set_value(attribute_of(mountpoint, kRefusedAttribute));
+  })
+      .detach();
+  return answer.wait_for(kPatience) == std::future_status::ready ? answer.get() : std::string();
 }
 
 }  // namespace zarrfs

@@ -15,4 +15,8 @@ Result<void> publish_mount(const std::string& mountpoint);
 /// the mount does not tell.
 std::string unpublished_of_mount(const std::string& mountpoint);
 
+/// Which documents the mount has refused last, and why, a line for each; empty where there are
+/// none, or where the mount does not tell within two seconds.
+std::string refused_of_mount(const std::string& mountpoint);
+
 }  // namespace zarrfs

@@ -16,6 +16,11 @@ Wire& wire_of(void* user) { return *static_cast<SessionUser*>(user)->wire; }
 
 }  // namespace
 
+bool nobody_waits_for(fuse_req_t request) {
+  const auto& user = *static_cast<SessionUser*>(fuse_req_userdata(request));
+  return user.hurries || fuse_req_interrupted(request) != 0;
+}
+
 Result<void> Wire::attach(fuse_session* session, int connection) {
   session_ = session;
   fuse_custom_io io{};

@@ -65,7 +65,13 @@ class Wire {
 struct SessionUser {
   Wire* wire;
   void* server;  ///< What the operations work for.
+  /// Whether the session ends, and long work for answers is given up.
+  std::atomic<bool> hurries = false;
 };
+
+/// Whether nobody takes an answer to `request` any more: its program was interrupted, or the
+/// session ends.
+bool nobody_waits_for(fuse_req_t request);
 
 /// `server` of the session whose request it is.
 template <class Server>

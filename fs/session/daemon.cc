@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include "core/base/fd.h"
 #include "core/base/file_limit.h"
 #include "core/base/json.h"
+#include "core/base/request.h"
 #include "core/cli/exit_code.h"
 #include "core/codecs/decoding_room.h"
 #include "core/formats/format_store.h"
@@ -36,6 +36,7 @@
 #include "fs/session/idle.h"
 #include "fs/session/privileges.h"
 #include "fs/session/process.h"
+#include "fs/session/service_manager.h"
 #include "fs/session/session.h"
 
 namespace zarrfs {
@@ -103,7 +104,7 @@ class Daemon {
     ZARRFS_CHECK(prepare_places());
     ZARRFS_CHECK(open_log());
     ZARRFS_CHECK(drop_privileges());  // before the first thread: each has its own
-    ZARRFS_CHECK(open_view());
+    ZARRFS_CHECK(open_view_until_signal());
     if (std::string notice = view_->notice(); !notice.empty()) facts_.push_back(std::move(notice));
     ZARRFS_CHECK(mount());
     return serve();
@@ -122,7 +123,24 @@ class Daemon {
     if (place.made) made_mountpoint_ = std::filesystem::absolute(place.path).string();
     ZARRFS_TRY(mountpoint_, prepare_mountpoint(place.path));
     if (!is_local(request_.source)) return {};
-    return check_apart(source_, mountpoint_);
+    ZARRFS_CHECK(check_apart(source_, mountpoint_));
+    return check_other_mounts();
+  }
+
+  /// What other mounts of zarrfs have to do with this one.
+  Result<void> check_other_mounts() {
+    std::error_code problem;
+    const std::string canonical = std::filesystem::weakly_canonical(source_, problem).string();
+    if (problem) return fail(system_error(problem.value(), "source " + printable(source_)));
+    ZARRFS_TRY(const auto mounts, mount_table());
+    ZARRFS_CHECK(check_no_circle(canonical, mountpoint_, mounts));
+    const auto around = own_mount_around(canonical, mounts);
+    if (around && !around->read_only) {
+      within_mount_ = printable(request_.source) + " lies within the mount of zarrfs on " +
+                      printable(around->mountpoint) + ", which writes " +
+                      printable(around->source) + " by itself";
+    }
+    return {};
   }
 
   /// Only what is empty and not a mountpoint any more can be removed.
@@ -136,6 +154,17 @@ class Daemon {
     if (!settings.log_file.empty()) target = LogTarget::kFile;
     ZARRFS_TRY(log_, Log::open(target, settings.log_level, settings.log_file));
     return {};
+  }
+
+  /// What the store says may go on without an end: a signal ends that.
+  Result<void> open_view_until_signal() {
+    const RequestScope scope(
+        std::nullopt,
+        [](const void* signals) { return has_signal(*static_cast<const Fd*>(signals)); },
+        &signals_);
+    auto opened = open_view();
+    if (!opened && has_signal(signals_)) opened.error().message += "; interrupted";
+    return opened;
   }
 
   Result<void> open_view() {
@@ -218,7 +247,7 @@ class Daemon {
     using Access = MountSettings::Access;
     const MountSettings& settings = request_.settings;
     if (settings.access == Access::kReadOnly || settings.view.immutable) return {};
-    auto reason = store.why_read_only();
+    auto reason = within_mount_ ? within_mount_ : store.why_read_only();
     if (!reason && settings.access != Access::kReadWrite) {
       ZARRFS_TRY(const std::string cluster, cluster_file_system_of(store));
       if (!cluster.empty()) {
@@ -298,8 +327,9 @@ class Daemon {
   }
 
   Result<void> serve() {
-    auto started =
-        session_->start(threads(), [notes = notes_.get()] { notes->leave(Notes::kEnded); });
+    auto started = session_->start(
+        threads(), [notes = notes_.get()] { notes->leave(Notes::kEnded); },
+        [log = log_](const std::string& line) { log->write(LogLevel::kError, line); });
     if (!started) {
       unmount_own();
       return started;
@@ -357,7 +387,7 @@ class Daemon {
 
   void tell_ready() {
     log_->write(LogLevel::kInfo, "mounted " + source_ + " on " + mountpoint_);
-    ::sd_notifyf(0, "READY=1\nMAINPID=%d", static_cast<int>(::getpid()));
+    tell_service_manager("READY=1\nMAINPID=" + std::to_string(::getpid()));
     tell_facts();
     if (!readiness_.awaited()) return;
     let_go_of_terminal();
@@ -366,7 +396,7 @@ class Daemon {
 
   void end_by_signal(int number) {
     log_->write(LogLevel::kInfo, std::string("ending: ") + ::strsignal(number));
-    ::sd_notify(0, "STOPPING=1");
+    tell_service_manager("STOPPING=1");
     if (!unmount_own()) return;
     // The connection ends as soon as the kernel has let go of it; another mount namespace may keep
     // it.
@@ -406,6 +436,8 @@ class Daemon {
   std::unique_ptr<Notes> notes_;
   std::string source_;
   std::string mountpoint_;
+  std::optional<std::string>
+      within_mount_;                ///< Why a store that another mount shows is not written.
   std::string made_mountpoint_;     ///< Absolute; empty where it was there before.
   std::vector<std::string> facts_;  ///< See tell_facts().
   bool near_ = true;

@@ -12,10 +12,9 @@ namespace {
 
 FrontEnd& front_of(fuse_req_t request) { return server_of<FrontEnd>(request); }
 
-/// Whether the program that waits for the answer was interrupted.
 bool nobody_waits(const void* reply) {
   const fuse_req_t request = static_cast<const Reply*>(reply)->request();
-  return request != nullptr && fuse_req_interrupted(request) != 0;
+  return request != nullptr && nobody_waits_for(request);
 }
 
 template <class Body>

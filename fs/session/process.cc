@@ -1,6 +1,7 @@
 #include "fs/session/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +72,11 @@ int next_signal(const Fd& signals) {
   signalfd_siginfo info{};
   if (::read(signals.get(), &info, sizeof info) != sizeof info) return 0;
   return static_cast<int>(info.ssi_signo);
+}
+
+bool has_signal(const Fd& signals) {
+  pollfd ready = {signals.get(), POLLIN, 0};
+  return ::poll(&ready, 1, 0) > 0;
 }
 
 void Readiness::tell() {

@@ -21,6 +21,8 @@ void let_go_of_terminal();
 Result<Fd> take_signals();
 /// The signal that `signals` (readable) tells of.
 int next_signal(const Fd& signals);
+/// Whether one has come that next_signal() has not taken.
+bool has_signal(const Fd& signals);
 
 /// How a background process says that it is ready.
 class Readiness {

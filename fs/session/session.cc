@@ -1,17 +1,35 @@
 #include "fs/session/session.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include "fs/ring/wake_signal.h"
 
 namespace zarrfs {
 namespace {
+
+constexpr std::chrono::seconds kToFinish{1};  // with requests, once the session ends
+constexpr std::chrono::milliseconds kBusyForLong{200};
+constexpr std::chrono::seconds kStandstill{20};
+
+using SessionClock = std::chrono::steady_clock;
+
+/// The thread that made the request in `buffer`.
+pid_t asked_by(const fuse_buf& buffer) {
+  fuse_in_header header{};
+  if (buffer.size < sizeof header || buffer.mem == nullptr) return 0;
+  std::memcpy(&header, buffer.mem, sizeof header);
+  return static_cast<pid_t>(header.pid);
+}
 
 /// A value for libfuse's comma-separated options.
 std::string escaped(const std::string& text) {
@@ -78,33 +96,91 @@ Result<void> Session::serve_connection(Fd connection) {
   return {};
 }
 
-Result<void> Session::start(unsigned threads, std::function<void()> ended) {
+Result<void> Session::start(unsigned threads, std::function<void()> ended,
+                            std::function<void(const std::string&)> complain) {
   install_wake_signal();
+  complain_ = std::move(complain);
   ended_ = std::move(ended);
   sigset_t before;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   block_other_signals();  // Inherited by the threads.
   int problem = 0;
-  for (unsigned i = 0; i < threads && problem == 0; ++i) {
-    running_.fetch_add(1);
-    try {
-      threads_.emplace_back([this] { serve_requests(); });
-    } catch (const std::system_error& error) {
-      running_.fetch_sub(1);
-      problem = error.code().value();
-    }
-  }
+  for (unsigned i = 0; i < threads && problem == 0; ++i) problem = add_worker();
+  if (!workers_.empty()) keeper_ = std::thread([this] { watch_workers(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (threads_.empty()) return fail(system_error(problem, "starting threads"));
+  if (workers_.empty()) return fail(system_error(problem, "starting threads"));
   return {};
 }
 
-void Session::serve_requests() {
+/// The errno of its failure; 0 where it runs.
+int Session::add_worker() {
+  auto worker = std::make_unique<Worker>();
+  running_.fetch_add(1);
+  try {
+    worker->thread = std::thread([this, self = worker.get()] { serve_requests(*self); });
+  } catch (const std::system_error& error) {
+    running_.fetch_sub(1);
+    return error.code().value();
+  }
+  workers_.push_back(std::move(worker));
+  return 0;
+}
+
+void Session::watch_workers() {
+  std::unique_lock lock(mutex_);
+  unsigned added = 0;
+  auto moved = SessionClock::now();
+  while (!stopping_) {
+    watches_ = true;
+    changed_.wait(lock, [this] { return idle_ == 0 || stopping_; });
+    watches_ = false;
+    const std::uint64_t taken = taken_;
+    changed_.wait_for(lock, kBusyForLong, [this] { return stopping_.load(); });
+    if (taken_ != taken || idle_ != 0 || stopping_) {
+      moved = SessionClock::now();
+    } else if (added < kMostAdded) {
+      added += add_worker() == 0 ? 1 : 0;
+    } else if (SessionClock::now() - moved > kStandstill && waits_in_circle()) {
+      complain_(
+          "ending: requests of other mounts of zarrfs wait here, and these for others there: "
+          "mountpoints lie in each other's stores");
+      abort_connection();
+      return;
+    }
+  }
+}
+
+/// Whether most requests are those of zarrfs itself, which serves others by them.
+bool Session::waits_in_circle() const {
+  std::size_t own = 0;
+  for (const auto& worker : workers_) {
+    std::string program;
+    std::getline(std::ifstream("/proc/" + std::to_string(worker->asked_by) + "/comm"), program);
+    if (program == "zarrfs") ++own;
+  }
+  return own > workers_.size() / 2;
+}
+
+/// The kernel answers every request with ECONNABORTED once nobody has its end of the connection. A
+/// descriptor of that number stays, since threads still use it.
+void Session::abort_connection() {
+  const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (nothing.valid()) ::dup3(nothing.get(), fuse_session_fd(session_.get()), O_CLOEXEC);
+}
+
+void Session::serve_requests(Worker& self) {
   fuse_buf buffer{};
   while (!stopping_ && fuse_session_exited(session_.get()) == 0) {
+    ++idle_;
     const int size = fuse_session_receive_buf(session_.get(), &buffer);
+    ++taken_;
+    if (--idle_ == 0 && watches_) {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_one();
+    }
     if (size == -EINTR || size == -EAGAIN) continue;
     if (size <= 0) break;
+    self.asked_by = asked_by(buffer);
     fuse_session_process_buf(session_.get(), &buffer);
   }
   std::free(buffer.mem);
@@ -122,15 +198,22 @@ void Session::recall(NodeId node) {
 }
 
 void Session::stop() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (keeper_.joinable()) keeper_.join();
   fuse_session_exit(session_.get());
+  const auto hurry = SessionClock::now() + kToFinish;
   // A signal that comes just before read(2) is lost: repeat it until nobody runs.
   while (running_ != 0) {
-    for (std::thread& thread : threads_) wake(thread.native_handle());
+    for (const auto& worker : workers_) wake(worker->thread.native_handle());
+    if (SessionClock::now() > hurry) user_.hurries = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (const auto& worker : workers_) worker->thread.join();
+  workers_.clear();
   wire_.stop();
 }
 

@@ -35,7 +35,7 @@ _zarrfs() {
   fi
   case ${COMP_WORDS[1]} in
     mount) flags='-h --help -o --options -f --foreground -v --verbose' ;;
-    umount) flags='-h --help' ;;
+    umount) flags='-h --help -l --lazy --timeout' ;;
     mounts) flags='-h --help --json' ;;
     sync) flags='-h --help' ;;
     doctor) flags='-h --help --remote --rw --json' ;;
@@ -47,9 +47,9 @@ _zarrfs() {
     verify) flags='-h --help --remote --decode --json -j --threads' ;;
     refs) flags='-h --help --remote -o --output --base --view --profile --separator' ;;
     diff) flags='-h --help --remote --limit --json -j --threads' ;;
-    shard) flags='-h --help --remote --target-remote --in-place --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
-    unshard) flags='-h --help --remote --target-remote --in-place --format --profile --check --discard -j --threads' ;;
-    reshard) flags='-h --help --remote --target-remote --in-place --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
+    shard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
+    unshard) flags='-h --help --remote --target-remote --in-place --format --profile --fill-value-is-missing --check --discard -j --threads' ;;
+    reshard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
     compact) flags='-h --help --min-dead --foreign-bytes -n --dry-run -j --threads' ;;
     recover) flags='-h --help' ;;
     map) flags='-h --help --remote --show --axes --at -o --output --square --colours --decode -j --threads' ;;
@@ -61,6 +61,7 @@ _zarrfs() {
     --palette) values='viridis grey' ;;
     --colours) values='auto none 256 24bit' ;;
     --separator) values='dot slash' ;;
+    --fill-value-is-missing) values='auto yes no' ;;
     --format) values='v2 v3' ;;
     --foreign-bytes) values='keep drop' ;;
     --show) values='presence size compression dead' ;;

@@ -113,16 +113,40 @@ def test_certificates(serve, certificate):
     server = serve(certificate=certificate)
     checks = examine(f"{server.url}/sharding.zarr")
     assert list(checks)[-1] == "connection"
-    assert_found(checks, "connection", "wrong", "SSL certificate problem: self", "ca_file=FILE")
+    assert_found(checks, "connection", "wrong", "SSL certificate", "self-signed certificate", "ca_file=FILE")
     checks = examine(f"{server.url}/sharding.zarr", f"ca_file={certificate}")
     assert_found(checks, "connection", "good", f"a certificate that {certificate}'s vouch for")
     assert_found(checks, "store", "good")
     assert_found(examine(f"{server.url}/sharding.zarr", "ca_file=/nowhere"), "connection", "wrong", "/nowhere")
 
 
+def hashed(certificate, folder):
+    """A directory of trusted certificates as OpenSSL looks them up: by the hash of the subject."""
+    folder.mkdir()
+    name = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", str(certificate)], capture_output=True, text=True, check=True).stdout.strip()
+    (folder / f"{name}.0").symlink_to(certificate)
+    return folder
+
+
+def test_certificates_of_the_system_are_those_that_the_environment_names(serve, certificate, monkeypatch, tmp_path):
+    url = f"{serve(certificate=certificate).url}/sharding.zarr"
+    named = {"CURL_CA_BUNDLE": certificate, "SSL_CERT_DIR": hashed(certificate, tmp_path / "hashed"), "SSL_CERT_FILE": certificate}
+    for name in named:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in named.items():
+        with monkeypatch.context() as patched:
+            patched.setenv(name, str(value))
+            assert_found(examine(url), "connection", "good", f"a certificate that {value}'s vouch for")
+            # Who names a file trusts no other certificates.
+            assert_found(examine(url, "ca_file=/etc/ssl/certs/ca-certificates.crt"), "connection", "wrong", "SSL certificate", "self-signed certificate",
+                         "trusted are the certificates of /etc/ssl/certs/ca-certificates.crt")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    assert_found(examine(url), "connection", "wrong", "/nowhere.pem")
+
+
 def test_certificates_of_the_environment_are_for_buckets_of_s3(serve, certificate, monkeypatch, tmp_path):
     server = serve("bucket", certificate=certificate)
-    assert_found(examine("s3://bucket/sharding.zarr", bucket_options(server)), "connection", "wrong", "SSL certificate problem: self")
+    assert_found(examine("s3://bucket/sharding.zarr", bucket_options(server)), "connection", "wrong", "SSL certificate", "self-signed certificate")
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
     checks = examine("s3://bucket/sharding.zarr", bucket_options(server))
     assert_found(checks, "connection", "good", f"a certificate that {certificate}'s vouch for")
@@ -133,7 +157,7 @@ def test_certificates_of_the_environment_are_for_buckets_of_s3(serve, certificat
     checks = examine("s3://bucket/sharding.zarr", f"{bucket_options(server)},ca_file={other}")
     assert_found(checks, "connection", "wrong", str(other))
     web = serve(certificate=certificate)
-    assert_found(examine(f"{web.url}/sharding.zarr"), "connection", "wrong", "SSL certificate problem: self")
+    assert_found(examine(f"{web.url}/sharding.zarr"), "connection", "wrong", "SSL certificate", "self-signed certificate")
 
 
 def test_proxies_are_named_without_their_password(serve, monkeypatch):

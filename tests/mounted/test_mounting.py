@@ -255,7 +255,32 @@ def test_a_mount_that_another_namespace_keeps_is_said(mount, golden):
     with subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo made; read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         assert keeper.stdout.readline() == b"made\n"
         with subprocess.Popen([DAEMON, "umount", mounted.path], stderr=subprocess.PIPE, text=True) as umount:
-            assert "waiting for its daemon to end: another mount namespace" in umount.stderr.readline()
+            told = umount.stderr.readline()
+            assert "waiting for its daemon to end: another mount namespace" in told and f" sh ({keeper.pid})" in told, told
             assert umount.poll() is None
             keeper.communicate(b"\n", timeout=60)
             assert umount.wait(60) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace of its own needs root")
+def test_umount_waits_as_long_as_it_is_told(mount, golden):
+    mounted = mount(golden("sharding.zarr"))
+    process = mounted.statistics_process()
+    with subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo made; read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
+        assert keeper.stdout.readline() == b"made\n"
+        done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=120)
+        keeper.communicate(b"\n", timeout=60)
+    assert done.returncode == 4, done.stderr
+    assert "has not ended within 1 s: another mount namespace" in done.stderr and "/sys/fs/fuse/connections/" in done.stderr, done.stderr
+    within(60, lambda: not os.path.exists(f"/proc/{process}"))
+
+
+def test_a_lazy_umount_says_what_it_leaves(mount, store):
+    mounted = mount(store.path)
+    process = mounted.statistics_process()
+    with open(mounted / "a/1.0", "rb") as chunk:
+        done = subprocess.run([DAEMON, "umount", "-l", mounted.path], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and f"({os.getpid()}): open file a/1.0: its daemon ends when" in done.stderr, done.stderr
+        assert not os.path.ismount(mounted.path)
+        assert chunk.read() == store.chunk(1, 0)
+    within(60, lambda: not os.path.exists(f"/proc/{process}"))

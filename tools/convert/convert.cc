@@ -6,9 +6,11 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/request.h"
 #include "core/present/cf_mask.h"
 #include "core/present/consolidated.h"
 #include "core/store/open_store.h"
+#include "core/zarr/ways.h"
 #include "core/zarr/zvf.h"
 #include "tools/convert/convert_array.h"
 #include "tools/convert/convert_place.h"
@@ -208,6 +210,7 @@ class StoreConverter {
   }
 
   Result<void> plan_children(const std::string& path, bool documents_are_new) {
+    ZARRFS_CHECK(ways_.enter(*source_.store, path));
     ZARRFS_TRY(const auto entries, source_.store->list(path));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
@@ -321,6 +324,8 @@ class StoreConverter {
   }
 
   Result<void> copy_tree(const std::string& path, bool without_documents) {
+    ZARRFS_CHECK(check_wanted());
+    ZARRFS_CHECK(ways_.enter(*source_.store, path));
     ZARRFS_TRY(const auto entries, source_.store->list(path));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
@@ -428,6 +433,7 @@ class StoreConverter {
   const Console& console_;
   const ConversionOptions& options_;
   Source source_;
+  Ways ways_;  ///< Directories that were entered.
   ShownAs as_;
   std::vector<std::function<std::unique_ptr<Conversion>(Target&)>> makers_;
   std::vector<std::unique_ptr<Conversion>> conversions_;

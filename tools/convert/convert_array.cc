@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/request.h"
 #include "core/metadata/grid.h"
 #include "tools/convert/chunks_ahead.h"
 #include "tools/convert/shard_writer.h"
@@ -67,7 +68,7 @@ std::vector<std::uint64_t> touched_cells(const Grid& from, const Grid& to,
       span[axis] = to.axes[axis].find(last) - first[axis] + 1;
     }
     const std::uint64_t count = checked_product(span).value_or(0);
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (std::uint64_t i = 0; i < count && !request_ended(); ++i) {
       auto there = coordinates_of(i, span);
       for (std::size_t axis = 0; axis < rank; ++axis) there[axis] += first[axis];
       const std::uint64_t number = linear_of(there, to_counts);

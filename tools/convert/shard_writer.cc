@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/request.h"
 #include "core/metadata/grid.h"
 #include "tools/convert/chunks_ahead.h"
 #include "tools/shared/console.h"
@@ -140,6 +141,7 @@ Result<void> for_each_chunk_of(
   const std::uint64_t count = checked_product(within).value_or(0);
   std::vector<std::uint64_t> chunk(rank);
   for (std::uint64_t i = 0; i < count; ++i) {
+    ZARRFS_CHECK(check_wanted());
     const auto local = coordinates_of(i, within);
     for (std::size_t axis = 0; axis < rank; ++axis) chunk[axis] = first[axis] + local[axis];
     ZARRFS_CHECK(visit(chunk, linear_of(local, counts)));

@@ -15,18 +15,27 @@ namespace zarrfs::tools {
 namespace {
 
 constexpr std::time_t kPatience = 2;  // Seconds after which a second interruption ends all.
+constexpr unsigned kToSafePoint = 1;  // Seconds for what only reads.
 
 volatile std::sig_atomic_t interrupt_received = 0;
 volatile std::time_t interrupted_at = 0;
+volatile std::sig_atomic_t only_reads = 0;
 
 /// timeout(1) and terminals may send two at a time: only one that comes later asks again.
 void on_interrupt(int number) {
   const std::time_t now = std::time(nullptr);
   if (interrupt_received == 0) interrupted_at = now;
+  if (interrupt_received == 0 && only_reads != 0) ::alarm(kToSafePoint);
   interrupt_received = 1;
   if (now - interrupted_at < kPatience) return;
   std::signal(number, SIG_DFL);
   std::raise(number);
+}
+
+void on_alarm(int /*number*/) {
+  constexpr std::string_view kTold = "zarrfs: interrupted\n";
+  static_cast<void>(::write(STDERR_FILENO, kTold.data(), kTold.size()) < 0);
+  ::_exit(kCouldNot);
 }
 
 std::string formatted(const char* format, double number) {
@@ -58,8 +67,10 @@ bool interrupted() { return interrupt_received != 0; }
 InterruptScope::InterruptScope()
     : scope_(std::nullopt, [](const void*) { return interrupted(); }) {}
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch(Work work) {
   interrupt_received = 0;
+  only_reads = work == Work::kReads ? 1 : 0;
+  if (work == Work::kReads) std::signal(SIGALRM, on_alarm);
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   (void)sigaction(SIGINT, &action, nullptr);

@@ -46,10 +46,12 @@ class InterruptScope {
   RequestScope scope_;
 };
 /// Of a command: from now on the first SIGINT or SIGTERM only sets the flag, so that work ends at
-/// the next safe point. One that comes seconds later ends the process at once.
+/// the next safe point. One that comes seconds later ends the process at once. What a command does
+/// that only reads is ended after a second, wherever it is.
 class InterruptWatch {
  public:
-  InterruptWatch();
+  enum class Work { kReads, kWrites };
+  explicit InterruptWatch(Work work = Work::kReads);
 
  private:
   InterruptScope scope_;

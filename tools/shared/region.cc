@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/request.h"
 #include "core/metadata/grid.h"
 
 namespace zarrfs::tools {
@@ -141,6 +142,7 @@ Result<void> RegionReader::for_each_chunk(
   const auto counts = chunks.shape();
   const std::uint64_t count = checked_product(counts).value_or(0);
   for (std::uint64_t i = 0; i < count; ++i) {
+    ZARRFS_CHECK(check_wanted());
     ChunkPart part{.chunk = coordinates_of(i, counts), .whole = {}, .part = {}};
     for (std::size_t axis = 0; axis < counts.size(); ++axis) {
       part.chunk[axis] += chunks.begin[axis];

@@ -81,7 +81,7 @@ bool has_children(Node::Kind kind) {
 /// Whether that is wrong with a document that could be read.
 bool is_damage(Fault fault) {
   return fault != Fault::kIo && fault != Fault::kDenied && fault != Fault::kNoMemory &&
-         fault != Fault::kNoFiles;
+         fault != Fault::kBusy && fault != Fault::kNoFiles;
 }
 
 /// A directory to which too many ways lead is visited as a damaged node.
@@ -91,8 +91,8 @@ Result<void> walk_from(
   ZARRFS_CHECK(check_wanted());
   ZARRFS_TRY(SourceNode node, load_source_node(store, path));
   if (has_children(node.node.kind)) {
-    ZARRFS_TRY(const auto status, store.status(path));
-    if (auto entered = status ? ways.enter(*status, path) : Result<void>{}; !entered) {
+    if (auto entered = ways.enter(store, path); !entered) {
+      if (entered.error().fault != Fault::kLoop) return entered;
       set_error(node.node, entered.error());
     }
   }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/request.h"
 #include "core/metadata/grid.h"
 #include "core/zarr/tree.h"
+#include "core/zarr/ways.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -46,9 +48,11 @@ class CellLister {
 
  private:
   Result<void> list_directory(const std::string& relative) {
-    ZARRFS_TRY(const auto entries,
-               store_.list(relative.empty() ? path_ : join_path(path_, relative)));
+    ZARRFS_CHECK(check_wanted());
+    const std::string directory = relative.empty() ? path_ : join_path(path_, relative);
+    ZARRFS_TRY(const auto entries, store_.list(directory));
     if (!entries) return {};
+    ZARRFS_CHECK(ways_.enter(store_, directory));
     for (const Entry& entry : *entries) {
       if (relative.empty() && is_metadata_name(entry.name)) continue;
       if (is_own_name(entry.name)) continue;
@@ -96,6 +100,7 @@ class CellLister {
   const ArrayMetadata& array_;
   std::vector<std::uint64_t> counts_;
   StoredShards found_;
+  Ways ways_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -12,7 +13,9 @@
 #include <utility>
 
 #include "core/base/lock_order.h"
+#include "core/base/request.h"
 #include "core/base/version.h"
+#include "core/store/http/certificates.h"
 
 namespace zarrfs {
 namespace {
@@ -27,6 +30,8 @@ std::string_view last_name(std::string_view url) {
 constexpr int kPollMilliseconds = 1000;
 constexpr int kPartialContent = 206;
 constexpr std::uint64_t kSlowestSending = 100'000;  // bytes a second
+constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 20U;
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 /// One request on its way.
 struct Transfer {
@@ -36,6 +41,7 @@ struct Transfer {
   CURL* handle = nullptr;
   curl_slist* headers = nullptr;
   bool too_long = false;
+  std::size_t header_bytes = 0;
   std::uint64_t sent = 0;  ///< Of the request's body.
   std::array<char, CURL_ERROR_SIZE> message{};
 
@@ -49,7 +55,11 @@ struct Transfer {
 };
 
 std::size_t on_header(const char* line, std::size_t /*one*/, std::size_t size, void* self) {
-  static_cast<Transfer*>(self)->response.headers.add_line({line, size});
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.header_bytes += size;
+  transfer.too_long = transfer.header_bytes > kMostHeaderBytes;
+  if (transfer.too_long) return 0;
+  transfer.response.headers.add_line({line, size});
   return size;
 }
 
@@ -87,7 +97,15 @@ int on_seek(void* self, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
+/// Which certificates are trusted, as a message goes on with it.
+std::string trusted(const std::string& ca_file) {
+  if (!ca_file.empty()) return "; trusted are the certificates of " + ca_file;
+  const Certificates& ours = system_certificates();
+  if (ours.file.empty() && ours.directory.empty()) return "; no certificates: " + ours.origin;
+  return "; trusted are the certificates of " + ours.origin;
+}
+
+HttpFailure failure_of(CURLcode code, const Transfer& transfer, const std::string& ca_file) {
   using Kind = HttpFailure::Kind;
   if (transfer.too_long) return {Kind::kTooLong, "the answer is longer than what was asked for"};
   std::string detail =
@@ -99,13 +117,67 @@ HttpFailure failure_of(CURLcode code, const Transfer& transfer) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_ISSUER_ERROR: return {Kind::kTls, detail};
+    case CURLE_SSL_ISSUER_ERROR: return {Kind::kTls, detail + trusted(ca_file)};
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
     case CURLE_TOO_MANY_REDIRECTS:
     case CURLE_OUT_OF_MEMORY: return {Kind::kOther, detail};
     default: return {Kind::kNetwork, detail};
   }
+}
+
+/// Answers that a thread waits for. It may go before they come.
+class Waiting {
+ public:
+  explicit Waiting(std::size_t count) : answers_(count, given_up()), missing_(count) {}
+
+  void take(std::size_t number, HttpAnswer answer) {
+    const std::lock_guard lock(mutex_);
+    if (answers_.empty()) return;
+    answers_[number] = std::move(answer);
+    if (--missing_ == 0) all_here_.notify_one();
+  }
+  /// As soon as all are there, or nobody waits for them any more.
+  std::vector<HttpAnswer> answers() {
+    std::unique_lock lock(mutex_);
+    while (missing_ > 0 && !request_ended()) all_here_.wait_for(lock, kBetweenLooks);
+    return std::exchange(answers_, {});
+  }
+
+ private:
+  static HttpAnswer given_up() {
+    return tl::unexpected(HttpFailure{HttpFailure::Kind::kGivenUp, "nobody waits for the answer"});
+  }
+  TableMutex mutex_;
+  RankedCondition all_here_;
+  std::vector<HttpAnswer> answers_;  ///< Empty once they are taken.
+  std::size_t missing_;
+};
+
+bool is_set(CURL* handle, CURLoption option, auto value) {
+  return ::curl_easy_setopt(handle, option, value) == CURLE_OK;
+}
+
+/// No other protocols, and from https never to http.
+bool keep_to_http(CURL* handle, bool secure) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  return is_set(handle, CURLOPT_PROTOCOLS_STR, "http,https") &&
+         is_set(handle, CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");
+#else
+  constexpr long kEither = CURLPROTO_HTTP | CURLPROTO_HTTPS;
+  return is_set(handle, CURLOPT_PROTOCOLS, kEither) &&
+         is_set(handle, CURLOPT_REDIR_PROTOCOLS, secure ? CURLPROTO_HTTPS : kEither);
+#endif
+}
+
+/// Only the certificates of `ca_file`, or the system's where that is empty; never those of places
+/// that libcurl was built with.
+bool trust(CURL* handle, const std::string& ca_file) {
+  const Certificates& ours = system_certificates();
+  const std::string& file = ca_file.empty() ? ours.file : ca_file;
+  const bool with_directory = ca_file.empty() && !ours.directory.empty();
+  return is_set(handle, CURLOPT_CAINFO, file.empty() ? nullptr : file.c_str()) &&
+         is_set(handle, CURLOPT_CAPATH, with_directory ? ours.directory.c_str() : nullptr);
 }
 
 /// Once for the process; libcurl needs it before the first thread uses it.
@@ -175,8 +247,7 @@ struct HttpClient::State {
     };
     set(CURLOPT_URL, request.url.c_str());
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
+    good = good && keep_to_http(handle, request.url.starts_with("https:"));
     set(CURLOPT_FOLLOWLOCATION, request.follow ? 1L : 0L);
     set(CURLOPT_MAXREDIRS, 5L);
     set(CURLOPT_NETRC, request.netrc ? static_cast<long>(CURL_NETRC_OPTIONAL)
@@ -195,7 +266,7 @@ struct HttpClient::State {
     set(CURLOPT_HEADERDATA, &transfer);
     set(CURLOPT_WRITEFUNCTION, on_body);
     set(CURLOPT_WRITEDATA, &transfer);
-    if (!settings.ca_file.empty()) set(CURLOPT_CAINFO, settings.ca_file.c_str());
+    good = good && trust(handle, settings.ca_file);
     if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
     if (request.body != nullptr) {
       const std::uint64_t size = request.body->size();
@@ -254,7 +325,7 @@ struct HttpClient::State {
         answered.ends_with('/') && !asked.ends_with('/') && !transfer.response.elsewhere;
     if (code == CURLE_OK) return transfer.done(std::move(transfer.response));
     ++counters.failures;
-    transfer.done(tl::unexpected(failure_of(code, transfer)));
+    transfer.done(tl::unexpected(failure_of(code, transfer, settings.ca_file)));
   }
 };
 
@@ -296,20 +367,12 @@ void HttpClient::submit(HttpRequest request, Done done) {
 }
 
 std::vector<HttpAnswer> HttpClient::perform(std::vector<HttpRequest> requests) {
-  std::vector<HttpAnswer> answers(requests.size());
-  TableMutex mutex;
-  RankedCondition all_here;
-  std::size_t missing = requests.size();
+  const auto waiting = std::make_shared<Waiting>(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    submit(std::move(requests[i]), [&, i](HttpAnswer answer) {
-      const std::lock_guard lock(mutex);
-      answers[i] = std::move(answer);
-      if (--missing == 0) all_here.notify_one();
-    });
+    submit(std::move(requests[i]),
+           [waiting, i](HttpAnswer answer) { waiting->take(i, std::move(answer)); });
   }
-  std::unique_lock lock(mutex);
-  all_here.wait(lock, [&] { return missing == 0; });
-  return answers;
+  return waiting->answers();
 }
 
 const HttpCounters& HttpClient::counters() const { return state_->counters; }

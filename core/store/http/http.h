@@ -19,7 +19,7 @@ namespace zarrfs {
 
 struct HttpSettings {
   std::size_t connections = 24;
-  std::string ca_file;  ///< Empty: the system's certificates.
+  std::string ca_file;  ///< The only certificates; empty: system_certificates().
   std::uint64_t connect_seconds = 10;
   std::uint64_t quiet_seconds = 20;  ///< Without a byte: the request has failed.
   std::uint64_t seconds = 60;        ///< Of one request.
@@ -58,6 +58,7 @@ struct HttpFailure {
   enum class Kind {
     kNetwork,  ///< Not reached, cut off, silent: may be better another time.
     kTooLong,  ///< More bytes than were asked for.
+    kGivenUp,  ///< Nobody waits for the answer any more.
     kTls,      ///< The server's certificate is not trusted, or no encryption was agreed on.
     kOther
   };
@@ -85,7 +86,8 @@ class HttpClient {
   using Done = std::function<void(HttpAnswer)>;
   /// `done` is called once, by the client's thread, and must not wait.
   void submit(HttpRequest request, Done done);
-  /// Waits for the answers, in the order of `requests`.
+  /// Waits for the answers, in the order of `requests`. What is missing when nobody waits for the
+  /// work any more (core/base/request.h) is a failure.
   std::vector<HttpAnswer> perform(std::vector<HttpRequest> requests);
   [[nodiscard]] const HttpCounters& counters() const;
 

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMostTextOfElement = std::size_t{64} << 10U;
 constexpr std::size_t kMostTextOfTag = 2048;
 constexpr std::size_t kMostDepth = 16;
+constexpr std::size_t kMostNames = 10'000;  // on one page; servers tell at most 1,000
 
 /// Tells each element without children, with its path ("ListBucketResult/Contents/Key") and text.
 class Reader {
@@ -87,16 +88,22 @@ class ListingReader final : public Reader {
   void begin(const std::string& path) override {
     if (path == "ListBucketResult") is_listing = true;
     if (path == "ListBucketResult/Contents") page.objects.emplace_back();
+    if (page.objects.size() + page.prefixes.size() > kMostNames) {
+      refuse("more than " + std::to_string(kMostNames) + " names are on one page");
+    }
     if (path == "ListBucketResult/Contents/Size") sized = true;
+  }
+  void refuse(std::string why) {
+    if (problem.empty()) problem = std::move(why);
+    stop();
   }
   /// What was said of the last object, or of a prefix, is all.
   void close(std::string_view name, const std::string& what) {
-    if (name == "Contents" && page.objects.back().key.empty()) problem = "an object has no key";
-    if (name == "Contents" && !std::exchange(sized, false)) problem = "an object has no size";
-    if (name == "CommonPrefixes" && !std::exchange(prefixed, false))
-      problem = "a prefix is missing";
+    if (name == "Contents" && page.objects.back().key.empty()) refuse("an object has no key");
+    if (name == "Contents" && !std::exchange(sized, false)) refuse("an object has no size");
+    if (name == "CommonPrefixes" && !std::exchange(prefixed, false)) refuse("a prefix is missing");
     if (name == "IsTruncated" && what != "true" && what != "false") {
-      problem = "\"" + what.substr(0, 40) + "\" stands for whether it goes on";
+      refuse("\"" + what.substr(0, 40) + "\" stands for whether it goes on");
     }
   }
   void end(const std::string& path, const std::string& text) override {
@@ -122,7 +129,7 @@ class ListingReader final : public Reader {
     if (name == "Contents/Size") {
       const auto size = parse_whole_number(text);
       if (size) object.size = *size;
-      if (!size) problem = "\"" + text.substr(0, 40) + "\" is no size of an object";
+      if (!size) refuse("\"" + text.substr(0, 40) + "\" is no size of an object");
     }
   }
 
@@ -175,7 +182,8 @@ Result<void> decode(std::string& key) {
 
 Result<ListingPage> parse_listing(std::string_view xml) {
   ListingReader reader;
-  if (!reader.read(xml) || !reader.is_listing) {
+  const bool read = reader.read(xml);
+  if (reader.problem.empty() && (!read || !reader.is_listing)) {
     return fail(Fault::kDamaged, "the answer is no listing of a bucket (ListBucketResult)");
   }
   if (!reader.problem.empty()) {

@@ -27,7 +27,7 @@ struct ListingPage {
 };
 
 /// kDamaged where it is no page of a listing: no XML, another document, a size that is none, keys
-/// that cannot be decoded, a page that goes on without saying where.
+/// that cannot be decoded, a page that goes on without saying where, more than 10,000 names.
 Result<ListingPage> parse_listing(std::string_view xml);
 
 /// "NoSuchKey", "ExpiredToken", ... with what the server says about it; empty where `xml` is no

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/request.h"
+
 namespace zarrfs {
 namespace {
 
@@ -18,6 +20,13 @@ constexpr int kLessons = 3;  // Region, clock and keys may all be wrong.
 std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
   thread_local std::minstd_rand random(std::random_device{}());
   return pause / 2 + std::chrono::milliseconds(random() % (pause.count() / 2 + 1));
+}
+
+/// Until `pause` is over, or nobody waits for the work.
+void rest(std::chrono::milliseconds pause) {
+  for (const auto end = Clock::now() + pause; Clock::now() < end && !request_ended();) {
+    std::this_thread::sleep_for(std::min(pause, kFirstPause));
+  }
 }
 
 bool may_be_better_later(int status) {
@@ -52,6 +61,7 @@ Requester::Verdict Requester::judge(const ObjectRequest& request, HttpAnswer ans
     const std::string what = describe(request) + ": " + failure.message;
     switch (failure.kind) {
       case HttpFailure::Kind::kNetwork: return {Verdict::Kind::kLater, {}, {Fault::kIo, what}};
+      case HttpFailure::Kind::kGivenUp: return {Verdict::Kind::kError, {}, {Fault::kBusy, what}};
       case HttpFailure::Kind::kTls:
         return {Verdict::Kind::kError,
                 {},
@@ -152,7 +162,12 @@ std::vector<Result<HttpResponse>> Requester::ask_all(std::vector<ObjectRequest> 
         results[i] = fail(std::move(verdict.error));
       }
     }
-    if (wait) std::this_thread::sleep_for(jittered(pause));
+    if (wait) rest(jittered(pause));
+    if (request_ended()) {
+      for (const std::size_t i : std::exchange(open, {})) {
+        results[i] = fail(Fault::kBusy, describe(requests[i]) + ": nobody waits for it");
+      }
+    }
   }
   return results;
 }

@@ -1,21 +1,73 @@
 // What servers list, as directories.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/request.h"
 #include "core/store/remote/remote_objects.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr std::size_t kPage = 1000;
-constexpr std::size_t kPageLimit = std::size_t{64} << 20U;
+constexpr std::size_t kPageLimit = std::size_t{16} << 20U;
 constexpr std::size_t kMostEntries = std::size_t{4} << 20U;
+constexpr std::size_t kMostNameBytes = std::size_t{256} << 20U;
+constexpr int kMostPagesWithoutNames = 100;
+constexpr std::ptrdiff_t kDeepest = 64;       // directories of a key that are noted with it
 constexpr std::size_t kMostSearched = 10000;  // entries of a listing
 
 bool is_odd(const std::string& name) {
   return name == "." || name == ".." || name.find('\0') != std::string::npos;
 }
+
+/// The first name of a page; a server that goes on tells others on the next one.
+std::string first_name(const ListingPage& page) {
+  const std::string object = page.objects.empty() ? "" : page.objects.front().key;
+  const std::string prefix = page.prefixes.empty() ? "" : page.prefixes.front();
+  return object + "\n" + prefix;
+}
+
+/// The pages of one listing: whether they come to an end.
+class Pages {
+ public:
+  explicit Pages(std::string what) : what_(std::move(what)) {}
+
+  Result<void> take(const ListingPage& page) {
+    ZARRFS_CHECK(check_wanted());
+    const std::string token = page.truncated ? page.continuation : "";
+    const std::string first = first_name(page);
+    const bool empty = page.objects.empty() && page.prefixes.empty();
+    if (page.truncated && token == token_) return stuck("the same NextContinuationToken");
+    if (!empty && first == first_) return stuck("the same names");
+    token_ = token;
+    if (!empty) first_ = first;
+    return {};
+  }
+
+  /// After each page, with what all pages have told.
+  Result<void> check_growth(const std::vector<Entry>& entries) {
+    without_names_ = entries.size() == counted_ ? without_names_ + 1 : 0;
+    if (without_names_ > kMostPagesWithoutNames) return stuck("pages without names of it");
+    for (; counted_ < entries.size(); ++counted_) bytes_ += entries[counted_].name.size();
+    if (entries.size() <= kMostEntries && bytes_ <= kMostNameBytes) return {};
+    return fail(Fault::kTooBig, what_ + ": more than " + std::to_string(kMostEntries) +
+                                    " names directly below it, or " +
+                                    std::to_string(kMostNameBytes) + " bytes of them");
+  }
+
+ private:
+  [[nodiscard]] Result<void> stuck(const char* again) const {
+    return fail(Fault::kIo, what_ + ": the server goes on with " + again + ", without an end");
+  }
+  const std::string what_;
+  std::string token_;
+  std::string first_;
+  int without_names_ = 0;
+  std::size_t counted_ = 0;
+  std::size_t bytes_ = 0;
+};
 
 using Directories = std::map<std::string, std::set<std::pair<std::string, EntryKind>>>;
 
@@ -80,15 +132,14 @@ Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
   std::vector<Entry> entries;
   std::string continuation;
   bool any = false;
+  Pages pages(url_of(prefix) + ": listing it");
   do {
     ZARRFS_TRY(ListingPage page, list_page(prefix, continuation, kPage, ListingDepth::kNext));
+    ZARRFS_CHECK(pages.take(page));
     continuation = page.truncated ? page.continuation : "";
     any = any || !page.objects.empty() || !page.prefixes.empty();
     add_page(prefix, std::move(page), entries);
-    if (entries.size() > kMostEntries) {
-      return fail(Fault::kTooBig, url_of(prefix) + ": more than " + std::to_string(kMostEntries) +
-                                      " names directly below it");
-    }
+    ZARRFS_CHECK(pages.check_growth(entries));
   } while (!continuation.empty());
   std::optional<std::vector<Entry>> found;
   if (any || prefix.empty()) found = std::move(entries);
@@ -138,6 +189,10 @@ Result<void> RemoteObjects::list_below(const std::string& prefix, const std::str
   const std::string begin = prefix.empty() ? "" : prefix + "/";
   for (const ListedObject& object : page->objects) {
     const auto key = requester_.endpoint().key_of(object.key);
+    if (key && std::count(key->begin(), key->end(), '/') > kDeepest) {
+      table_.note_many_below(prefix);
+      return {};
+    }
     if (key && key->starts_with(begin)) add_key(prefix, *key, directories);
   }
   for (auto& [path, names] : directories) {

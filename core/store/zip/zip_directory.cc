@@ -1,6 +1,7 @@
 #include "core/store/zip/zip_directory.h"
 
 #include <algorithm>
+#include <climits>
 #include <ctime>
 #include <optional>
 #include <string_view>
@@ -134,6 +135,10 @@ Result<void> check_name(ZipEntry& entry) {
   if (name.ends_with('/')) {
     entry.directory = true;
     name.pop_back();
+  }
+  if (name.size() >= PATH_MAX) {
+    return fail(Fault::kUnsupported, "the zip archive has an entry whose name has " +
+                                         std::to_string(name.size()) + " bytes");
   }
   std::string_view rest = name;
   while (true) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflated = 8;
+constexpr std::size_t kMostDirectoryBytes = std::size_t{128} << 20U;
 constexpr std::uint64_t kLargestDeflated = std::uint64_t{16} << 20U;
 
 /// What an entry's attributes are.
@@ -117,6 +118,10 @@ class ZipStore final : public ObjectStore {
       std::string path = entry.name;
       files_.emplace(std::move(path), std::move(entry));
     }
+    if (directory_bytes_ > kMostDirectoryBytes) {
+      return fail(Fault::kUnsupported, name_ + ": the names of its directories have more than " +
+                                           std::to_string(kMostDirectoryBytes) + " bytes");
+    }
     for (const auto& [path, entry] : files_) {
       if (!children_.contains(path)) continue;
       return fail(Fault::kDamaged, name_ + ": \"" + path + "\" is a file and a directory in it");
@@ -195,7 +200,8 @@ class ZipStore final : public ObjectStore {
   }
 
   void add_directory(const std::string& path) {
-    if (!children_.try_emplace(path).second) return;
+    if (directory_bytes_ > kMostDirectoryBytes || !children_.try_emplace(path).second) return;
+    directory_bytes_ += path.size();
     const auto [parent, base] = split(path);
     add_directory(parent);
     children_[parent].push_back({base, EntryKind::kDirectory});
@@ -225,6 +231,7 @@ class ZipStore final : public ObjectStore {
   std::shared_ptr<const Store> within_;
   std::unordered_map<std::string, ZipEntry> files_;
   std::unordered_map<std::string, std::vector<Entry>> children_;
+  std::size_t directory_bytes_ = 0;  ///< Of their names.
 };
 
 }  // namespace

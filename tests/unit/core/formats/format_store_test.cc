@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/request.h"
 #include "core/formats/voxel_chunk.h"
 #include "core/store/part_file.h"
 #include "core/zarr/tree.h"
@@ -212,6 +213,28 @@ TEST_F(FormatStoreTest, RefusesToWriteIntoAVolumeByName) {
 TEST_F(FormatStoreTest, AStoreThatIsAVolumeIsReadOnly) {
   inner->write_file("info", info_with("raw"));
   EXPECT_THAT(store->why_read_only().value_or(""), HasSubstr("Neuroglancer precomputed"));
+}
+
+TEST_F(FormatStoreTest, ListsNoMoreThanAMillionChunksAlongAnAxis) {
+  std::string info = info_with("raw");
+  info.replace(info.find("3.0, 2, 1"), 9, "536870912, 2, 1");
+  inner->write_file("v/info", info);
+  EXPECT_EQ(load("v/s0").kind, Node::Kind::kArray);
+  const auto entries = store->list("v/s0/c/0/0/0");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().fault, Fault::kTooBig);
+  EXPECT_THAT(
+      entries.error().message,
+      AllOf(HasSubstr("v/s0: info tells of 268435456 chunks along axis 3"), HasSubstr("1048576")));
+  EXPECT_EQ(read("v/s0/c/0/0/0/0"), "abcd") << "what is asked for is found";
+}
+
+TEST_F(FormatStoreTest, AListingEndsWhenNobodyWaits) {
+  const RequestScope scope(std::nullopt, [](const void*) { return true; });
+  ASSERT_TRUE(load("v/s0").array);
+  const auto entries = store->list("v/s0/c/0/0/0");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().fault, Fault::kBusy);
 }
 
 TEST_F(FormatStoreTest, OtherFilesCalledInfoAreNoVolumes) {

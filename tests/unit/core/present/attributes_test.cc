@@ -136,21 +136,6 @@ TEST(Attributes, ChangedOmeAttributesAreWrappedWithoutTheirVersions) {
   EXPECT_FALSE(stored.contains("multiscales"));
 }
 
-TEST(Attributes, CoordinateSystemsAreReducedToScaleAndTranslation) {
-  const Json shown = group_attributes(group_with(R"({"ome": {"version": "0.6", "multiscales": [
-    {"coordinateSystems": [{"name": "physical", "axes": [{"name": "x"}]}],
-     "datasets": [{"path": "0", "coordinateTransformations": [{"type": "sequence",
-       "transformations": [{"type": "scale", "scale": [2]}, {"type": "translation", "translation": [1]},
-                           {"type": "affine", "affine": [[1]]}]}]}]},
-    {"coordinateSystems": [{"name": "bent", "axes": [{"name": "x"}]}],
-     "datasets": [{"path": "0", "coordinateTransformations": [{"type": "displacements"}]}]}]}})"),
-                                      profile_of("ome"));
-  EXPECT_EQ(shown["multiscales"], Json::parse(R"([
-    {"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [2]},
-                                                              {"type": "translation", "translation": [1]}]}],
-     "axes": [{"name": "x"}], "version": "0.4"}])"));
-}
-
 TEST(Attributes, SpatialdataVersionsGoDownAndComeBack) {
   const GroupMetadata old =
       group_with(R"({"ome": {"version": "0.5-dev-spatialdata", "multiscales": [{}]},

@@ -129,6 +129,41 @@ TEST(Survey, WhatIsHiddenOrNotRechunkedIsSaid) {
               HasSubstr("2 not re-chunked (/flags, /x): see"));
 }
 
+TEST(Survey, WhatOme04CannotSayIsSaid) {
+  const auto image = [](const Json& transformation, const Json& further) {
+    Json attributes =
+        Json::parse(R"({"ome": {"version": "0.6", "multiscales": [{"coordinateSystems":
+        [{"name": "physical", "axes": [{"name": "y"}, {"name": "x"}]}]}]}})");
+    Json& multiscale = attributes["ome"]["multiscales"][0];
+    multiscale["datasets"] =
+        Json::array({Json{{"path", "0"}, {"coordinateTransformations", {transformation}}}});
+    multiscale["coordinateTransformations"] = further;
+    return group_document(attributes);
+  };
+  const Json placed = Json::parse(R"({"type": "identity", "output": {"name": "physical"}})");
+  const Json rotated = Json::parse(
+      R"({"type": "rotation", "rotation": [[0, -1], [1, 0]], "output": {"name": "physical"}})");
+  Tree tree;
+  tree.add("", group_document(Json::object()));
+  tree.add("a", image(placed, Json::array()));
+  tree.add("b", image(placed, Json::array({rotated})));
+  tree.add("c", image(rotated, Json::array()));
+  const auto shown = tree.shown("auto");
+  EXPECT_THAT(shown->notice(), HasSubstr("1 with an image that OME-Zarr 0.4 cannot place (/c), 1 "
+                                         "without what OME-Zarr 0.4 cannot say (/b): see "
+                                         ".zarrfs/report.json"));
+  const Json nodes = Json::parse(shown->report())["nodes"];
+  ASSERT_EQ(nodes.size(), 2U) << nodes;
+  EXPECT_EQ(nodes[0]["path"], "/b");
+  EXPECT_EQ(nodes[0]["shown"], "reduced");
+  EXPECT_THAT(nodes[1]["reason"].get<std::string>(), HasSubstr("rotation is more than"));
+  ViewOptions v3;
+  v3.format = ViewFormat::kV3;
+  const auto as_stored = open_view(tree.store, v3);
+  ASSERT_TRUE(as_stored);
+  EXPECT_EQ((*as_stored)->notice(), "") << "Zarr v3 shows it as it is stored";
+}
+
 TEST(Survey, NetcdfNeverSeesANameOfADimensionWithTwoLengths) {
   Tree tree;
   tree.add("", group_document(Json::object()));

@@ -85,7 +85,15 @@ Json random_ome(Random& random) {
            {"coordinateSystems", system},
            {"datasets",
             Json::parse(R"([{"path": "0", "coordinateTransformations": [{"type": "sequence",
-             "transformations": [{"type": "scale", "scale": [2]}, {"type": "affine", "affine": [[1]]}]}]}])")}},
+             "transformations": [{"type": "scale", "scale": [2]}, {"type": "affine", "affine": [[1, 5]]}]}]}])")}},
+      Json{{"name", "tilted"},
+           {"coordinateSystems", Json::parse(R"([{"name": "tilted", "axes": [{"name": "u"}]},
+                                                 {"name": "physical", "axes": [{"name": "x"}]}])")},
+           {"coordinateTransformations",
+            Json::parse(
+                R"([{"type": "affine", "affine": [[3, 1]], "output": {"name": "tilted"}}])")},
+           {"datasets", Json::parse(R"([{"path": "0", "coordinateTransformations": [
+             {"type": "identity", "input": {"path": "0"}, "output": {"name": "physical"}}]}])")}},
       Json{{"name", "bent"},
            {"coordinateSystems", system},
            {"datasets",

@@ -135,6 +135,18 @@ TEST(ObjectAnswer, BringsWhatWasAskedForOrAnError) {
   EXPECT_FALSE(read_part(answer(206, "bytes 15-18/20", 4), end, "x"));
 }
 
+TEST(Listing, OfMoreNamesThanAPageHasIsRefused) {
+  std::string names;
+  for (int i = 0; i < 10'001; ++i) names += "<Contents><Key>k</Key><Size>0</Size></Contents>";
+  const auto page = parse_listing("<ListBucketResult>" + names + "</ListBucketResult>");
+  ASSERT_FALSE(page);
+  EXPECT_THAT(page.error().message, HasSubstr("more than 10000 names"));
+  // What is wrong first ends the reading: what follows is not kept.
+  const auto without_key = parse_listing("<ListBucketResult><Contents/>" + names);
+  ASSERT_FALSE(without_key);
+  EXPECT_THAT(without_key.error().message, HasSubstr("has no key"));
+}
+
 TEST(Listing, IsReadAndChecked) {
   const auto page = parse_listing(
       "<?xml version='1.0'?><ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'>"

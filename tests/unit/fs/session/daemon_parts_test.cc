@@ -123,6 +123,36 @@ TEST(Mountpoint, AndSourceMustNotContainEachOther) {
   EXPECT_TRUE(check_apart("/data/store", "/mnt"));
 }
 
+MountEntry mount_of(const std::string& source, const std::string& mountpoint,
+                    const std::string& type = std::string(kOwnType)) {
+  return {"0:1", mountpoint, type, source, false};
+}
+
+TEST(Mountpoint, IsNotReadByAMountThatIsRead) {
+  // What is on /b/in shows /a; what comes shows /b.
+  const std::vector<MountEntry> one = {mount_of("/a", "/b/in")};
+  EXPECT_THAT(check_no_circle("/b", "/a/in", one).error().message,
+              AllOf(HasSubstr("/a/in lies within /a"), HasSubstr("mounted on /b/in")));
+  EXPECT_TRUE(check_no_circle("/b", "/elsewhere", one));
+  EXPECT_TRUE(check_no_circle("/c", "/a/in", one));
+  EXPECT_TRUE(check_no_circle("/b", "/a/in", {mount_of("/a", "/b/in", "fuse.sshfs")}));
+  // Through a third one, and where the source is seen through another mount.
+  const std::vector<MountEntry> two = {mount_of("/a", "/b/in"), mount_of("/b", "/c/in")};
+  EXPECT_FALSE(check_no_circle("/c", "/a/in", two));
+  EXPECT_FALSE(check_no_circle("/b/in/x", "/a/in", one));
+  // Two that stand there already in a circle end the search.
+  const std::vector<MountEntry> circle = {mount_of("/a", "/b/in"), mount_of("/b", "/a/in")};
+  EXPECT_TRUE(check_no_circle("/a/in/x", "/elsewhere", circle));
+}
+
+TEST(Mountpoint, AroundASource) {
+  const std::vector<MountEntry> mounts = {mount_of("root", "/", "ext4"), mount_of("/s", "/m"),
+                                          mount_of("tmpfs", "/m/deep", "tmpfs")};
+  EXPECT_EQ(own_mount_around("/m/sub", mounts).value().source, "/s");
+  EXPECT_FALSE(own_mount_around("/m/deep/store", mounts));
+  EXPECT_FALSE(own_mount_around("/other", mounts));
+}
+
 TEST(MessageClass, LeavesOutTheObjectAndItsNumbers) {
   EXPECT_EQ(message_class("shard a/0/1: entry 7 lies past 8192"), "entry  lies past ");
   EXPECT_EQ(message_class("shard a/0/2: entry 9 lies past 1"), "entry  lies past ");

@@ -1,0 +1,163 @@
+#include "core/metadata/nczarr.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kProperties = "_NCProperties";
+constexpr std::string_view kPrefix = "_nczarr_";
+constexpr const char* kFillValue = "_FillValue";
+/// Ours, in netCDF-C's form: see note_declared_fill().
+constexpr const char* kDeclared = "_nczarr_attr_declared";
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return small;
+}
+
+/// Members that versions before 4.9.3 write beside `zarr_format`.
+bool is_member_name(std::string_view name) {
+  const std::string small = in_small_letters(name);
+  return small == "_nczarr_superblock" || small == "_nczarr_group" || small == "_nczarr_array";
+}
+
+/// Whether `.zattrs` had the attribute, since it lists its type.
+bool is_listed(const Json& attributes, const std::string& name) {
+  const auto list = attributes.find("_nczarr_attr");
+  if (list == attributes.end() || !list->is_object()) return false;
+  const auto types = list->find("types");
+  return types != list->end() && types->is_object() && types->contains(name);
+}
+
+bool was_member(const Json& attributes, const std::string& name) {
+  return is_member_name(name) && !is_listed(attributes, name);
+}
+
+/// The number that text of digits says, as netCDF-C writes the parameters of codecs.
+std::optional<std::uint64_t> number_in(const Json& value) {
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  constexpr std::size_t kMostDigits = 18;
+  const bool digits = !text.empty() && text.size() <= kMostDigits &&
+                      std::all_of(text.begin(), text.end(),
+                                  [](unsigned char digit) { return std::isdigit(digit) != 0; });
+  if (!digits) return std::nullopt;
+  return std::stoull(text);
+}
+
+void respell_codec(Json& codec, std::uint32_t type_size) {
+  if (!codec.is_object()) return;
+  for (auto& [name, value] : codec.items()) {
+    if (const auto number = number_in(value)) value = *number;
+  }
+  const bool of_the_type =
+      codec.value("id", Json()) == "shuffle" && codec.value("elementsize", Json()) == 0;
+  if (of_the_type && type_size > 0) codec["elementsize"] = type_size;
+}
+
+}  // namespace
+
+bool is_nczarr_name(std::string_view name) {
+  return in_small_letters(name.substr(0, kPrefix.size())) == kPrefix;
+}
+
+bool is_netcdf_root(const Json& attributes) {
+  if (!attributes.is_object()) return false;
+  return attributes.contains(kProperties) || attributes.contains("_nczarr_superblock") ||
+         attributes.contains("_NCZARR_SUPERBLOCK");
+}
+
+void take_nczarr_members(const Json& document, Json& attributes) {
+  if (!attributes.is_object()) attributes = Json::object();
+  Json others = Json::object();
+  for (auto& [name, value] : attributes.items()) {
+    if (!was_member(attributes, name)) others[name] = value;
+  }
+  attributes = std::move(others);
+  for (const auto& [name, value] : document.items()) {
+    if (is_member_name(name)) attributes[name] = value;
+  }
+}
+
+void show_nczarr_members(const Json& attributes, Json& document) {
+  if (!attributes.is_object()) return;
+  for (const auto& [name, value] : attributes.items()) {
+    if (was_member(attributes, name)) document[name] = value;
+  }
+}
+
+Json without_nczarr_members(Json attributes) {
+  if (!attributes.is_object()) return attributes;
+  Json others = Json::object();
+  for (auto& [name, value] : attributes.items()) {
+    if (!was_member(attributes, name) && name != kDeclared) others[name] = value;
+  }
+  return others;
+}
+
+void note_declared_fill(const Json& zattrs, Json& document) {
+  Json attributes = document.value("attributes", Json());
+  if (!attributes.is_object()) return;
+  attributes.erase(kDeclared);
+  if (zattrs.contains(kFillValue)) {
+    attributes[kDeclared] = Json::object({{kFillValue, zattrs[kFillValue]}});
+  }
+  document["attributes"] = std::move(attributes);
+}
+
+std::optional<Json> declared_fill(const Json& attributes) {
+  if (!attributes.is_object()) return std::nullopt;
+  const auto note = attributes.find(kDeclared);
+  if (note == attributes.end() || !note->is_object()) return std::nullopt;
+  const auto value = note->find(kFillValue);
+  return value == note->end() ? std::nullopt : std::optional<Json>(*value);
+}
+
+Json common_words(Json zarray) {
+  std::uint32_t type_size = 0;
+  if (const Json dtype = zarray.value("dtype", Json()); dtype.is_string()) {
+    if (const auto numpy = parse_numpy_type(dtype.get<std::string>())) type_size = numpy->type.size;
+  }
+  if (zarray.contains("compressor")) respell_codec(zarray["compressor"], type_size);
+  if (zarray.contains("filters") && zarray["filters"].is_array()) {
+    for (Json& filter : zarray["filters"]) respell_codec(filter, type_size);
+  }
+  return zarray;
+}
+
+std::string why_not_kept(const Json& zarray) {
+  const Json dtype = zarray.value("dtype", Json());
+  if (dtype != "<U1" && dtype != ">U1") return {};
+  return "netCDF-C 4.9.0 writes characters as " + dtype.get<std::string>() +
+         ", of four bytes each, and a single byte for each into the chunks, which nothing else can "
+         "read; write them with netCDF-C 4.9.2 or newer, or leave the variable out";
+}
+
+bool is_netcdf_default_fill(const DataType& type, ByteView element) {
+  constexpr double kFloat = 9.9692099683868690e+36;  // NC_FILL_FLOAT, NC_FILL_DOUBLE
+  constexpr double kWritten = 9.96921e+36;           // as netCDF-C's documents have it
+  const auto is = [&](const Json& value) {
+    const auto parsed = parse_fill_value(type, value, false);
+    return parsed && std::equal(parsed->begin(), parsed->end(), element.begin(), element.end());
+  };
+  const bool is_signed = type.kind == TypeKind::kInt;
+  if (type.kind == TypeKind::kFloat) return is(kFloat) || is(kWritten);
+  if (!is_signed && type.kind != TypeKind::kUint) return false;
+  switch (type.size) {
+    case 1: return is_signed ? is(-127) : is(255);
+    case 2: return is_signed ? is(-32767) : is(65535);
+    case 4: return is_signed ? is(-2147483647) : is(4294967295U);
+    default:
+      return is_signed ? is(std::numeric_limits<std::int64_t>::min() + 2)
+                       : is(std::numeric_limits<std::uint64_t>::max() - 1);
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,53 @@
+// What netCDF-C adds to the documents of Zarr v2, and words of its own in them. Source: netCDF-C's
+// "NCZarr" documentation, and what netCDF-C 4.9.0, 4.9.2, 4.9.3 and 4.10.1 write. Versions up to
+// 4.9.2 have `_NCZARR_SUPERBLOCK`, `_NCZARR_GROUP` and `_NCZARR_ARRAY` (later in small letters) as
+// members of `.zgroup` and `.zarray`; those from 4.9.3 on have them as attributes in `.zattrs`, and
+// list them there among the types of attributes. In Zarr v3 all are attributes.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/json.h"
+#include "core/types/data_type.h"
+
+namespace zarrfs {
+
+/// Whether an attribute or member of this name is netCDF-C's own: `_nczarr_...`, in letters of
+/// either size.
+bool is_nczarr_name(std::string_view name);
+
+/// Whether a group with these attributes is the root of a data set that netCDF-C wrote: it has
+/// `_NCProperties`, which every mode of it writes before the first array, or a superblock.
+bool is_netcdf_root(const Json& attributes);
+
+/// Puts the members that netCDF-C added to `document`, a `.zgroup` or `.zarray`, into the
+/// attributes that are stored, in place of those of an earlier such document.
+void take_nczarr_members(const Json& document, Json& attributes);
+/// The inverse: adds to `document`, a `.zgroup` or `.zarray`, what stands in its place in the
+/// attributes that are stored.
+void show_nczarr_members(const Json& attributes, Json& document);
+/// The attributes that are stored without what show_nczarr_members() shows.
+Json without_nczarr_members(Json attributes);
+
+/// Notes in the attributes of `document`, an array's `zarr.json`, what `zattrs` as netCDF-C wrote
+/// it declares as `_FillValue`, in its spelling, by which netCDF-C knows its type. Only so can that
+/// be told from an array for which nothing was declared. What is noted is in no document of v2.
+void note_declared_fill(const Json& zattrs, Json& document);
+/// What was noted; nothing where nothing was declared.
+std::optional<Json> declared_fill(const Json& attributes);
+
+/// `.zarray` as netCDF-C wrote it, in words that every reader takes as netCDF-C means them: numbers
+/// of codecs that it writes as text become numbers, and the element size 0 of `shuffle`, which
+/// others take for "not shuffled", that of the type.
+Json common_words(Json zarray);
+
+/// Why a `.zarray` of netCDF-C cannot be kept; empty where it can.
+std::string why_not_kept(const Json& zarray);
+
+/// Whether netCDF-C writes `element` as the fill value of arrays for which none was asked.
+bool is_netcdf_default_fill(const DataType& type, ByteView element);
+
+}  // namespace zarrfs

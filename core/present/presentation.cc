@@ -83,7 +83,7 @@ FillStyle fill_style(const Given& given) {
   const auto& columns = given.options.columns;
   const bool asked_for = std::any_of(columns.begin(), columns.end(),
                                      [](const auto& column) { return column.first == "fill"; });
-  const bool cf = has_dimension_names(given.array) && !given.circumstances.in_ome_image;
+  const bool cf = has_dimension_names(given.array) && !given.circumstances.image_level;
   const bool masked = given.profile.fill == FillStyle::kVerbatim && cf && !asked_for;
   return masked ? FillStyle::kMask : given.profile.fill;
 }

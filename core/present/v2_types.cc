@@ -333,13 +333,13 @@ Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillS
   if (style == FillStyle::kDeclared) return declared_attributes(std::move(attributes), type);
   const auto mark = fill_attribute(type, attributes);
   if (!mark) return attributes;
-  if (is_written_mark(attributes)) {
-    attributes[kFillAttribute] = plain_v2_fill(type, *mark, false);
-    return attributes;
-  }
   const bool shown_as_fill = style == FillStyle::kMask || (style == FillStyle::kScalar &&
                                                            why_no_scalar(type, ByteView()).empty());
-  if (shown_as_fill || same_mark(type, *mark, fill)) attributes.erase(kFillAttribute);
+  if (!is_written_mark(attributes) && (shown_as_fill || same_mark(type, *mark, fill))) {
+    attributes.erase(kFillAttribute);
+  } else if (type.kind == TypeKind::kFloat && attributes[kFillAttribute].is_string()) {
+    attributes[kFillAttribute] = plain_v2_fill(type, *mark, false);
+  }
   return attributes;
 }
 

@@ -56,12 +56,18 @@ bool MissingMarks::profile_masks() const {
   return masks && shared_.profile_because.empty();
 }
 
+/// The fill value of an array that was made through this mount. Of others a `.zarray` that is
+/// written, to resize them, repeats what was shown.
+std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const {
+  return shared_.spellings.is_made(path) ? shared_.spellings.fill_value(path) : std::nullopt;
+}
+
 /// Whether the stored fill value is one that the array's `.zarray` was given: it marks cells then,
 /// where its writer follows CF. Of an array that was not written through this mount only what is
 /// shown is known; 0 may stand for none.
 bool MissingMarks::was_written_as_fill(const NodeState& state) const {
   const ArrayMetadata& array = *state.node.array;
-  const auto written = shared_.spellings.fill_value(state.path);
+  const auto written = fill_given_here(state.path);
   const Json fill = written ? *written : shown_fill(state);
   if (!is_element(array, fill, array.fill)) return false;
   return written || std::any_of(array.fill.begin(), array.fill.end(),
@@ -113,7 +119,7 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     ZARRFS_TRY(const bool pixels, is_pixels(state.path));
     marks = !pixels;
   }
-  const bool written_here = shared_.spellings.fill_value(state.path).has_value();
+  const bool written_here = fill_given_here(state.path).has_value();
   const bool own = shared_.spellings.is_marked(state.path);
   return documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);

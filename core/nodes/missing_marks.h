@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/nodes/document_store.h"
@@ -36,6 +37,7 @@ class MissingMarks {
 
  private:
   [[nodiscard]] bool profile_masks() const;
+  [[nodiscard]] std::optional<Json> fill_given_here(const std::string& path) const;
   [[nodiscard]] bool was_written_as_fill(const NodeState& state) const;
   Result<bool> is_pixels(const std::string& path);
 

@@ -243,6 +243,7 @@ TEST(MissingMarks, PixelsHaveNoMarkInEachOrderOfDocuments) {
                         program.write(one.directory, one.name, one.text);
                       }
                       EXPECT_EQ(stored_mark(maker, "image/a"), Json());
+                      EXPECT_EQ(shown_fill(program, "image/a"), 0);
                       EXPECT_EQ(program.report().find("stored as _FillValue"), std::string::npos);
                     }
                     Program next(maker.root());

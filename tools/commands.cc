@@ -16,6 +16,7 @@ Commands tool_commands() {
   commands.push_back(unshard_command());
   commands.push_back(reshard_command());
   commands.push_back(compact_command());
+  commands.push_back(mark_command());
   commands.push_back(recover_command());
   commands.push_back(map_command());
   commands.push_back(stats_command());

@@ -20,6 +20,7 @@ std::unique_ptr<Command> shard_command();
 std::unique_ptr<Command> unshard_command();
 std::unique_ptr<Command> reshard_command();
 std::unique_ptr<Command> compact_command();
+std::unique_ptr<Command> mark_command();
 std::unique_ptr<Command> recover_command();
 std::unique_ptr<Command> map_command();
 std::unique_ptr<Command> stats_command();

@@ -4,8 +4,12 @@
 #include <mutex>
 
 #include "core/metadata/grid.h"
+#include "core/present/cf_mask.h"
+#include "core/present/dimension_names.h"
+#include "core/present/v2_types.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
+#include "tools/shared/missing.h"
 #include "tools/shared/numbers.h"
 #include "tools/shared/parallel.h"
 #include "tools/shared/region.h"
@@ -15,6 +19,7 @@
 namespace zarrfs::tools {
 namespace {
 
+constexpr int kMissingDiffers = 4;  // the exit status where all values are equal
 constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 27U;  // 1 GiB of them.
 
 bool comparable(const DataType& a, const DataType& b) {
@@ -51,10 +56,19 @@ class Diff final : public Command {
     app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
         ->check(number_from(0))
         ->capture_default_str();
+    app.add_flag("--attributes", attributes_,
+                 "Compare dimensions and attributes, too, of arrays and groups");
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
-        "Shapes, types and values are compared; how they are stored and attributes are not.");
+        "Shapes, types, values and which values mean missing data are compared; how they are "
+        "stored\n"
+        "is not. Readers that follow CF take for missing what _FillValue or missing_value has, and "
+        "in\n"
+        "Zarr v2 the fill value of arrays with _ARRAY_DIMENSIONS that are no levels of an image.\n"
+        "Exits with 0 where all is equal, 1 where something differs, 4 where all values are equal "
+        "and\n"
+        "what is missing differs.");
   }
 
   int run(const Streams& streams) override {
@@ -67,18 +81,28 @@ class Diff final : public Command {
                                         {"complete", done.has_value()},
                                         {"arrays", arrays_},
                                         {"differences", differences_},
+                                        {"missing_differences", missing_differences_},
                                         {"listed", listed_}});
     }
     if (!done) return console.failed(done.error());
     if (!json_) {
-      console.out << human_count(arrays_) << " arrays compared: "
-                  << (differences_ == 0 ? "equal" : human_count(differences_) + " differences")
-                  << '\n';
+      console.out << human_count(arrays_) << " arrays compared: " << outcome() << '\n';
     }
-    return differences_ == 0 ? kGood : kFound;
+    if (differences_ > 0) return kFound;
+    return missing_differences_ > 0 ? kMissingDiffers : kGood;
   }
 
  private:
+  [[nodiscard]] std::string outcome() const {
+    const std::string missing = "what is missing differs in " + human_count(missing_differences_) +
+                                (missing_differences_ == 1 ? " array" : " arrays");
+    if (differences_ > 0) {
+      return human_count(differences_) + " differences" +
+             (missing_differences_ > 0 ? ", " + missing : "");
+    }
+    return missing_differences_ > 0 ? "values equal, " + missing : "equal";
+  }
+
   // By path: an array, or why a node cannot be read.
   using Nodes = std::map<std::string, Result<SourceNode>>;
 
@@ -112,7 +136,97 @@ class Diff final : public Command {
         ++arrays_;
         ZARRFS_CHECK(compare_arrays(console, path, {*a.store, *a.reader(path, *node)},
                                     {*b.store, *b.reader(path, *other->second)}));
+        ZARRFS_CHECK(compare_missing(console, a, {path, *node}, b, {path, *other->second}));
+        if (attributes_) compare_descriptions(console, path, *node, *other->second);
       }
+    }
+    return attributes_ ? compare_groups(console, a, b) : Result<void>();
+  }
+
+  Result<void> compare_missing(const Console& console, const Source& a, const SourceArray& in_a,
+                               const Source& b, const SourceArray& in_b) {
+    ZARRFS_TRY(const auto missing_a, missing_values(a, in_a));
+    ZARRFS_TRY(const auto missing_b, missing_values(b, in_b));
+    if (missing_a == missing_b) return {};
+    ++missing_differences_;
+    tell(console, in_a.path, "",
+         "what is missing differs: " + missing_text(missing_a) + " and " + missing_text(missing_b),
+         0);
+    return {};
+  }
+
+  // What an array is described by, in the words of v3: its dimensions, and its attributes without
+  // what compare_missing() compares.
+  struct Description {
+    Json dimensions = Json::array();
+    Json attributes = Json::object();
+  };
+
+  static Description description_of(const ArrayMetadata& array) {
+    Description said;
+    if (array.attributes.is_object()) said.attributes = array.attributes;
+    for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+      const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
+      said.dimensions.push_back(named ? Json(*array.dimension_names[axis]) : Json());
+    }
+    const auto listed = said.attributes.find(kDimensionsAttribute);
+    if (listed != said.attributes.end() && array.dimension_names.empty()) {
+      said.dimensions = *listed;
+      said.attributes.erase(listed);
+    }
+    const auto mark = fill_attribute(array.type, array.attributes);
+    if (mark && spell_mark(array.type, *mark)) said.attributes.erase(kFillAttribute);
+    return said;
+  }
+
+  void compare_descriptions(const Console& console, const std::string& path, const SourceNode& a,
+                            const SourceNode& b) {
+    const Description of_a = description_of(*a.node.array);
+    const Description of_b = description_of(*b.node.array);
+    if (of_a.dimensions != of_b.dimensions) {
+      tell(console, path, "",
+           "dimensions differ: " + dump_json(of_a.dimensions) + " and " +
+               dump_json(of_b.dimensions));
+    }
+    compare_attributes(console, path, of_a.attributes, of_b.attributes);
+  }
+
+  void compare_attributes(const Console& console, const std::string& path, const Json& a,
+                          const Json& b) {
+    constexpr std::size_t kShown = 60;
+    for (const auto& [name, value] : a.items()) {
+      const std::string attribute = "attribute " + printable(name);
+      if (!b.contains(name)) {
+        tell(console, path, "", attribute + " is only in " + a_);
+      } else if (!same_json(value, b[name])) {
+        tell(console, path, "",
+             attribute + " differs: " + printable(dump_json(value), kShown) + " and " +
+                 printable(dump_json(b[name]), kShown));
+      }
+    }
+    for (const auto& [name, value] : b.items()) {
+      if (!a.contains(name)) {
+        tell(console, path, "", "attribute " + printable(name) + " is only in " + b_);
+      }
+    }
+  }
+
+  // A group that is in one of them alone has no attributes in the other: directories with nodes are
+  // groups, too.
+  Result<void> compare_groups(const Console& console, const Source& a, const Source& b) {
+    std::map<std::string, std::pair<Json, Json>> groups;
+    const auto collect = [&groups](const Source& source, Json std::pair<Json, Json>::*side) {
+      return walk_source(*source.store, "", [&](const auto& path, const SourceNode& found) {
+        if (found.node.group == nullptr) return true;
+        const Json& attributes = found.node.group->attributes;
+        groups[path].*side = attributes.is_object() ? attributes : Json::object();
+        return true;
+      });
+    };
+    ZARRFS_CHECK(collect(a, &std::pair<Json, Json>::first));
+    ZARRFS_CHECK(collect(b, &std::pair<Json, Json>::second));
+    for (const auto& [path, attributes] : groups) {
+      compare_attributes(console, path, attributes.first, attributes.second);
     }
     return {};
   }
@@ -255,11 +369,13 @@ class Diff final : public Command {
   std::string b_;
   std::string remote_;
   std::uint64_t limit_ = 20;
+  bool attributes_ = false;
   bool json_ = false;
   unsigned threads_ = default_threads();
   std::mutex telling_;
   std::uint64_t arrays_ = 0;
   std::uint64_t differences_ = 0;
+  std::uint64_t missing_differences_ = 0;
   std::string listed_array_;
   std::uint64_t listed_here_ = 0;
   Json listed_ = Json::array();

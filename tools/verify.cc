@@ -1,6 +1,7 @@
 // zarrfs verify: looks for damage in every shard of a store.
 #include "tools/commands.h"
 #include "tools/shared/console.h"
+#include "tools/shared/missing.h"
 #include "tools/shared/numbers.h"
 #include "tools/shared/parallel.h"
 #include "tools/shared/scan.h"
@@ -25,7 +26,12 @@ class Verify final : public Command {
     app.footer(
         "Exits with 0 where nothing is damaged, 1 where something is, 3 where something may not "
         "be\n"
-        "read. Nodes that are not understood are named, and not checked.");
+        "read. Nodes that are not understood are named, and not checked. Arrays whose fill value\n"
+        "may mark missing cells although they have no _FillValue, as stores have that were made "
+        "of\n"
+        "Zarr v2 by earlier versions, are named, too: a guess (axes with names, a fill value "
+        "that\n"
+        "is neither 0 nor NaN), which is no damage. See zarrfs mark.");
   }
 
   int run(const Streams& streams) override {
@@ -39,7 +45,8 @@ class Verify final : public Command {
                                         {"chunks", totals_.chunks},
                                         {"bytes", totals_.object_bytes},
                                         {"damage", listed_},
-                                        {"not_understood", not_understood_}});
+                                        {"not_understood", not_understood_},
+                                        {"perhaps_unmarked", perhaps_unmarked_}});
     }
     if (!done) return console.failed(done.error());
     if (!json_) {
@@ -49,6 +56,10 @@ class Verify final : public Command {
                   << (not_understood_.empty()
                           ? ""
                           : ", " + human_count(not_understood_.size()) + " not understood")
+                  << (perhaps_unmarked_.empty()
+                          ? ""
+                          : ", " + human_count(perhaps_unmarked_.size()) +
+                                " perhaps without their mark of missing cells")
                   << (decode_ ? "" : " (indexes only; --decode reads every chunk)") << '\n';
     }
     if (damages_ > 0) return kFound;
@@ -76,6 +87,8 @@ class Verify final : public Command {
       ZARRFS_TRY(StoredShards stored,
                  list_shards(*source.store, array.path, *array.node.node.array));
       cells += stored.cells.size();
+      ZARRFS_TRY(const bool unmarked, may_lack_mark(source, array));
+      if (unmarked) tell_unmarked(console, array);
       pieces.push_back({std::move(array), std::move(stored.cells)});
     }
     Progress progress(console, "verify", cells, Progress::Unit::kItems);
@@ -93,6 +106,16 @@ class Verify final : public Command {
   void tell_not_understood(const Console& console, const std::string& path, const Error& error) {
     not_understood_.push_back({{"array", path}, {"reason", error.message}});
     console.say(shown_path(path) + " is not understood, and not checked: " + error.message);
+  }
+
+  void tell_unmarked(const Console& console, const SourceArray& array) {
+    const Json& fill = array.node.node.array->fill_value;
+    perhaps_unmarked_.push_back({{"array", array.path}, {"fill_value", fill}});
+    if (json_) return;
+    console.out << on_one_line(shown_path(array.path) + ": its fill value " + dump_json(fill) +
+                               " may mark missing cells, and no _FillValue says so (a guess; "
+                               "zarrfs mark adds it)")
+                << '\n';
   }
 
   void tell_unread(const Console& console, const std::string& path, const Error& error) {
@@ -132,6 +155,7 @@ class Verify final : public Command {
   std::uint64_t unread_ = 0;  // nodes whose documents may not be read
   Json listed_ = Json::array();
   Json not_understood_ = Json::array();
+  Json perhaps_unmarked_ = Json::array();
 };
 
 }  // namespace

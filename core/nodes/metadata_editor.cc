@@ -260,10 +260,11 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
     ZARRFS_CHECK(check_replaceable(state));
     ZARRFS_CHECK(finish_removals(state.path));
   }
+  if (shared_.options.format == ViewFormat::kV2) {
+    ZARRFS_CHECK(marks_.take_group(state.path, document.value("attributes", Json())));
+  }
   ZARRFS_CHECK(documents_.put(state.path, document, state.node.document));
-  ZARRFS_CHECK(remove_early_documents(state));
-  const Json before = state.node.group == nullptr ? Json() : state.node.group->attributes;
-  return marks_.take_group(state.path, before, document.value("attributes", Json()));
+  return remove_early_documents(state);
 }
 
 Result<void> MetadataEditor::write_array(const NodeState& state, const Json& plain,

@@ -1,6 +1,7 @@
 #include "core/nodes/missing_marks.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
@@ -14,23 +15,36 @@ Json mark_of(const Json& attributes) {
   return attributes.is_object() ? attributes.value(kFillAttribute, Json()) : Json();
 }
 
-bool is_zero(const Json& fill) { return fill.is_number() && fill.get<double>() == 0; }
-
-/// Whether the fill value that is shown says what `_FillValue` marks.
-bool is_shown_as_fill(const NodeState& state) {
-  const ArrayMetadata& array = *state.node.array;
-  const auto mark = fill_attribute(array.type, array.attributes);
-  if (!mark) return false;
-  const Json shown = state.shown.presentation.document.value(kFillValue, Json());
-  return same_json(shown, plain_v2_fill(array.type, *mark, false));
-}
-
 void set_mark(Json& document, const Json& mark) {
   if (mark.is_null()) {
     document["attributes"].erase(kFillAttribute);
   } else {
     document["attributes"][kFillAttribute] = mark;
   }
+}
+
+/// What the `.zarray` that is shown has as its fill value.
+Json shown_fill(const NodeState& state) {
+  return state.shown.presentation.document.value(kFillValue, Json());
+}
+
+/// Whether `fill`, a value of `.zarray`, is the element `of`.
+bool is_element(const ArrayMetadata& array, const Json& fill, ByteView of) {
+  const auto element = fill_attribute(array.type, Json{{kFillAttribute, fill}});
+  return element && same_mark(array.type, *element, of);
+}
+
+/// Whether the fill value that is shown says what `_FillValue` marks.
+bool is_shown_as_fill(const NodeState& state) {
+  const ArrayMetadata& array = *state.node.array;
+  const auto mark = fill_attribute(array.type, array.attributes);
+  return mark && is_element(array, shown_fill(state), *mark);
+}
+
+/// To programs of Zarr v2, a mark that only repeats the fill value is that fill value: it is not
+/// shown by itself, and goes with it.
+bool is_one_with_fill(const ArrayMetadata& array) {
+  return mark_repeats_fill(array) && !is_written_mark(array.attributes);
 }
 }  // namespace
 
@@ -42,30 +56,48 @@ bool MissingMarks::profile_masks() const {
   return masks && shared_.profile_because.empty();
 }
 
-/// Whether the writer of the `.zarray` at the path gave it a fill value, which marks cells if the
-/// writer follows CF. Of an array that was made elsewhere only what is shown is known: of 0 that
-/// may stand for none.
-bool MissingMarks::marks_cells(const NodeState& state) const {
-  const auto written = shared_.spellings.fill_value(state.path);
-  if (written) return !written->is_null();
-  const Json shown = state.shown.presentation.document.value(kFillValue, Json());
-  return !shown.is_null() && !is_zero(shown);
+/// The fill value of an array that was made through this mount. Of others a `.zarray` that is
+/// written, to resize them, repeats what was shown.
+std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const {
+  return shared_.spellings.is_made(path) ? shared_.spellings.fill_value(path) : std::nullopt;
+}
+
+/// Whether the stored fill value is one that the array's `.zarray` was given: it marks cells then,
+/// where its writer follows CF. Of an array that was not written through this mount only what is
+/// shown is known; 0 may stand for none.
+bool MissingMarks::was_written_as_fill(const NodeState& state) const {
+  const ArrayMetadata& array = *state.node.array;
+  const auto written = fill_given_here(state.path);
+  const Json fill = written ? *written : shown_fill(state);
+  if (!is_element(array, fill, array.fill)) return false;
+  return written || std::any_of(array.fill.begin(), array.fill.end(),
+                                [](std::uint8_t byte) { return byte != 0; });
+}
+
+Result<bool> MissingMarks::is_pixels(const std::string& path) {
+  if (path.empty()) return false;
+  ZARRFS_TRY(const auto levels, image_levels_in(*shared_.store, parent_path(path)));
+  return levels.contains(path);
 }
 
 Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& written,
                                        const Json& shown, Json& plain) {
   const Json fill = written.value(kFillValue, Json());
+  const bool named = has_dimension_names(plain);
   if (!shown.is_null()) {
-    const Presentation& presentation = state.shown.presentation;
-    if (same_json(fill, presentation.document.value(kFillValue, Json()))) return {};
-    const bool shown_as_fill = !presentation.attributes.contains(kFillAttribute);
-    if (shown_as_fill) plain["attributes"].erase(kFillAttribute);
+    const ArrayMetadata& array = *state.node.array;
+    const bool same_fill = same_json(fill, shown_fill(state));
+    if (same_fill && named == has_dimension_names(array)) return {};
+    const bool replaced = !fill.is_null() && !same_fill && is_shown_as_fill(state) &&
+                          !state.shown.presentation.attributes.contains(kFillAttribute);
+    if (replaced || is_one_with_fill(array)) plain["attributes"].erase(kFillAttribute);
     const bool same_type = same_json(plain["data_type"], shown["data_type"]);
     if (fill.is_null() && same_type) plain[kFillValue] = shown[kFillValue];  // nothing was said
   }
-  bool marks = !fill.is_null() && (profile_masks() || has_dimension_names(plain));
+  respell_mark(plain);
+  bool marks = !fill.is_null() && (profile_masks() || named);
   if (marks) {
-    ZARRFS_TRY(const bool pixels, is_image_level(*shared_.store, state.path));
+    ZARRFS_TRY(const bool pixels, is_pixels(state.path));
     marks = !pixels && add_mark(plain);
   }
   shared_.spellings.marked(state.path, marks);
@@ -73,7 +105,7 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
 }
 
 Result<void> MissingMarks::store(const NodeState& state, const Json& plain) {
-  const Json mark = mark_of(plain["attributes"]);
+  const Json mark = mark_of(plain.value("attributes", Json()));
   if (same_json(mark, mark_of(state.node.array->attributes))) return {};
   return documents_.edit_array(state.path, [&](Json& document) { set_mark(document, mark); });
 }
@@ -81,35 +113,36 @@ Result<void> MissingMarks::store(const NodeState& state, const Json& plain) {
 Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& written,
                                        const std::function<void(Json& document)>& edit) {
   const bool named = written.contains(kDimensionsAttribute);
-  bool marks = named && !written.contains(kFillAttribute) && marks_cells(state);
+  const bool mark_is_left_out = named && !written.contains(kFillAttribute);
+  bool marks = mark_is_left_out && was_written_as_fill(state);
   if (marks) {
-    ZARRFS_TRY(const bool pixels, is_image_level(*shared_.store, state.path));
+    ZARRFS_TRY(const bool pixels, is_pixels(state.path));
     marks = !pixels;
   }
+  const bool written_here = fill_given_here(state.path).has_value();
+  const bool own = shared_.spellings.is_marked(state.path);
   return documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
     const Json mark = mark_of(document.value("attributes", Json()));
     edit(document);
     respell_mark(document);
-    if (named && !written.contains(kFillAttribute) && is_shown_as_fill(state)) {
+    if (mark_is_left_out && is_shown_as_fill(state)) {
       set_mark(document, mark);  // xarray writes no `_FillValue`: .zarray says it
     }
-    if (marks && !had_names && has_dimension_names(document) && add_mark(document)) {
-      shared_.spellings.marked(state.path, true);
-    }
-    const bool unnamed = !named && !profile_masks() && shared_.spellings.is_marked(state.path);
+    const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
+    if (marks && newly_named && add_mark(document)) shared_.spellings.marked(state.path, true);
+    // After a remount names that are missing prove nothing: they stay in the store, too.
+    const bool unnamed = own && !named && !profile_masks();
     if (unnamed && remove_mark(document)) shared_.spellings.marked(state.path, false);
   });
 }
 
-Result<void> MissingMarks::take_group(const std::string& path, const Json& before,
-                                      const Json& after) {
-  const auto known = image_levels(before);
-  for (const std::string& level : image_levels(after)) {
-    if (std::find(known.begin(), known.end(), level) != known.end()) continue;
+Result<void> MissingMarks::take_group(const std::string& path, const Json& attributes) {
+  for (const std::string& level : image_levels(attributes)) {
     const std::string array_path = join_path(path, level);
     const auto node = load_node(*shared_.store, array_path);
-    if (!node || node->array == nullptr || !mark_repeats_fill(*node->array)) continue;
+    if (!node && node.error().fault == Fault::kIo) return fail(node.error());
+    if (!node || node->array == nullptr || !is_one_with_fill(*node->array)) continue;
     ZARRFS_CHECK(documents_.edit_array(array_path, [](Json& document) { remove_mark(document); }));
     shared_.spellings.marked(array_path, false);
   }

@@ -4,6 +4,8 @@
 // of documents (MetadataEditor).
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "core/nodes/document_store.h"
@@ -29,13 +31,15 @@ class MissingMarks {
   Result<void> take_zattrs(const NodeState& state, const Json& written,
                            const std::function<void(Json& document)>& edit);
 
-  /// A group's attributes were changed: arrays that have become the levels of an image are masked
-  /// by no program.
-  Result<void> take_group(const std::string& path, const Json& before, const Json& after);
+  /// A group is about to have these attributes: arrays that are the levels of an image are masked
+  /// by no program. An error, and the group is not to be changed, where one cannot be told so.
+  Result<void> take_group(const std::string& path, const Json& attributes);
 
  private:
   [[nodiscard]] bool profile_masks() const;
-  [[nodiscard]] bool marks_cells(const NodeState& state) const;
+  [[nodiscard]] std::optional<Json> fill_given_here(const std::string& path) const;
+  [[nodiscard]] bool was_written_as_fill(const NodeState& state) const;
+  Result<bool> is_pixels(const std::string& path);
 
   ViewShared& shared_;
   DocumentStore& documents_;

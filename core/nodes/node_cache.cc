@@ -211,9 +211,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   if (array.path.empty()) return circumstances;
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
   circumstances.in_ome_image = family->ome_image;
-  if (!circumstances.in_ome_image && has_dimension_names(*array.node.array)) {
-    ZARRFS_TRY(circumstances.in_ome_image, is_image_level(*shared_.store, array.path));
-  }
+  circumstances.image_level = family->image_levels.contains(array.path);
   const auto& names = array.node.array->dimension_names;
   circumstances.omit_dimension_names = std::any_of(
       names.begin(), names.end(),
@@ -296,6 +294,7 @@ Result<NodeCache::Family> NodeCache::load_family(const std::string& group_path) 
     family.ome_image = is_ome(group.group->attributes) || is_ome04(group.group->attributes);
     ZARRFS_TRY(family.levels, levels_of(group_path, *group.group));
   }
+  ZARRFS_TRY(family.image_levels, image_levels_in(*shared_.store, group_path));
   const auto listed = shared_.store->list(group_path);
   if (!listed && listed.error().fault == Fault::kUnsupported) return family;  // nothing tells names
   if (!listed) return fail(listed.error());

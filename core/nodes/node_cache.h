@@ -50,6 +50,7 @@ class NodeCache {
   struct Family {
     bool ome_image = false;
     LevelNames levels;                      ///< Of an image in a plate.
+    std::set<std::string> image_levels;     ///< See image_levels_in().
     std::set<std::string> ambiguous_names;  ///< Dimension names that have several sizes.
   };
 

@@ -14,13 +14,17 @@ const ShownDocument* NodeState::document(std::string_view name) const {
   return found == documents.end() ? nullptr : &*found;
 }
 
-Result<bool> is_image_level(Store& store, const std::string& path) {
-  for (std::string at = path; !at.empty();) {
-    at = parent_path(at);
+Result<std::set<std::string>> image_levels_in(Store& store, const std::string& path) {
+  std::set<std::string> levels;
+  for (std::string at = path;; at = parent_path(at)) {
     ZARRFS_TRY(const Node node, load_node(store, at));
-    if (node.group != nullptr && lists_as_level(node.group->attributes, at, path)) return true;
+    const Json attributes = node.group == nullptr ? Json() : node.group->attributes;
+    for (const std::string& level : image_levels(attributes)) {
+      std::string array_path = join_path(at, level);
+      if (parent_path(array_path) == path) levels.insert(std::move(array_path));
+    }
+    if (at.empty()) return levels;
   }
-  return false;
 }
 
 Result<bool> leads_to_node(Store& store, const std::string& path) {

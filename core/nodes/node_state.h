@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,9 @@ struct NodeState {
   }
 };
 
-/// Whether a group above the array at `path` lists it in its `multiscales`.
-Result<bool> is_image_level(Store& store, const std::string& path);
+/// The paths of arrays in the group at `path` that it, or a group above it, lists in its
+/// `multiscales`.
+Result<std::set<std::string>> image_levels_in(Store& store, const std::string& path);
 
 /// Whether a Zarr v3 node lies at or below `path`: a few levels and a bounded number of directories
 /// are searched.

@@ -73,6 +73,16 @@ void list_levels(const Json& holder, std::vector<std::string>& levels) {
   }
 }
 
+/// Whether the member `multiscales` of `holder` tells what the axes of a pyramid are.
+bool has_axes(const Json& holder) {
+  const auto multiscales = holder.find("multiscales");
+  return multiscales != holder.end() && multiscales->is_array() &&
+         std::any_of(multiscales->begin(), multiscales->end(), [](const Json& multiscale) {
+           return multiscale.is_object() && multiscale.contains("axes") &&
+                  multiscale.contains("datasets");
+         });
+}
+
 }  // namespace
 
 bool has_dimension_names(const ArrayMetadata& array) { return has_dimension_names(array.document); }
@@ -143,6 +153,7 @@ bool remove_mark(Json& document) {
 }
 
 void respell_mark(Json& document) {
+  if (!has_dimension_names(document)) return;
   Json attributes = attributes_of(document);
   const auto type = parse_data_type(document.value("data_type", Json()));
   const auto element = type ? fill_attribute(*type, attributes) : std::nullopt;
@@ -161,22 +172,14 @@ std::vector<std::string> image_levels(const Json& attributes) {
   return levels;
 }
 
-bool lists_as_level(const Json& attributes, const std::string& group_path,
-                    const std::string& array_path) {
-  const auto levels = image_levels(attributes);
-  return std::any_of(levels.begin(), levels.end(), [&](const std::string& level) {
-    return join_path(group_path, level) == array_path;
-  });
-}
-
 bool is_ome04(const Json& attributes) {
   if (!attributes.is_object()) return false;
-  const auto is = [&](const char* name, Json::value_t type) {
+  const auto holds = [&](const char* name, const char* member) {
     const auto found = attributes.find(name);
-    return found != attributes.end() && found->type() == type;
+    return found != attributes.end() && found->is_object() && found->contains(member);
   };
-  return !image_levels(attributes).empty() || is("plate", Json::value_t::object) ||
-         is("well", Json::value_t::object) || attributes.contains("bioformats2raw.layout");
+  return has_axes(attributes) || holds("plate", "wells") || holds("well", "images") ||
+         attributes.contains("bioformats2raw.layout");
 }
 
 }  // namespace zarrfs

@@ -1,8 +1,7 @@
 // What marks missing cells. Zarr v2 programs that follow CF (xarray, GDAL) mark them by
-// `fill_value` of
-// `.zarray`; in Zarr v3 the attribute `_FillValue` does, and `fill_value` only tells what absent
-// chunks hold. Source: xarray ("Zarr encoding specification", FillValueCoder), CF conventions,
-// OME-NGFF 0.4 and 0.5. docs/semantics.md has the rule. Pure functions; thread-safe.
+// `fill_value` of `.zarray`; in Zarr v3 the attribute `_FillValue` does, and `fill_value` only
+// tells what absent chunks hold. Source: xarray ("Zarr encoding specification", FillValueCoder), CF
+// conventions, OME-NGFF 0.4 and 0.5. docs/semantics.md has the rule. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -40,17 +39,16 @@ bool is_written_mark(const Json& attributes);
 bool add_mark(Json& document);
 /// Removes `_FillValue` where it only repeats the fill value. False where it does not.
 bool remove_mark(Json& document);
-/// Turns `_FillValue` as v2 programs write it (a number) into what xarray reads in Zarr v3.
+/// Turns `_FillValue` as v2 programs write it (a number) into what xarray reads in Zarr v3, which
+/// fails on numbers that mark floats. Only where the axes have names: xarray reads nothing else.
 void respell_mark(Json& document);
 
 /// The paths, relative to the group, of the arrays that `multiscales` of its attributes list, in
 /// OME-Zarr 0.4 (at the top) or later (inside `ome`). No program takes the fill value of pixels for
 /// missing data, even where a writer names their axes.
 std::vector<std::string> image_levels(const Json& attributes);
-/// Whether the group at `group_path` with these attributes lists the array at `array_path` so.
-bool lists_as_level(const Json& attributes, const std::string& group_path,
-                    const std::string& array_path);
-/// Whether attributes are those of an OME-Zarr 0.4 image, plate or well.
+/// Whether attributes are those of an image, plate or well of OME-Zarr 0.3 or 0.4. Pyramids of
+/// other conventions, which have `multiscales` without axes, are none.
 bool is_ome04(const Json& attributes);
 
 }  // namespace zarrfs

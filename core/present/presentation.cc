@@ -81,12 +81,16 @@ bool materialise(Presentation& p, Materialise wanted) {
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
 /// the profile, and takes it for missing data. The pixels of an image it is none of.
 FillStyle fill_style(const Given& given) {
+  const FillStyle style = given.profile.fill;
   const auto& columns = given.options.columns;
   const bool asked_for = std::any_of(columns.begin(), columns.end(),
                                      [](const auto& column) { return column.first == "fill"; });
-  const bool cf = has_dimension_names(given.array) && !given.circumstances.in_ome_image;
-  const bool masked = given.profile.fill == FillStyle::kVerbatim && cf && !asked_for;
-  return masked ? FillStyle::kMask : given.profile.fill;
+  const bool cf = has_dimension_names(given.array) && !given.circumstances.image_level &&
+                  spell_mark(given.array.type, given.array.fill).has_value();
+  if (!cf || asked_for) return style;
+  const bool masked = style == FillStyle::kVerbatim ||
+                      (style == FillStyle::kNumeric && !given.circumstances.in_ome_image);
+  return masked ? FillStyle::kMask : style;
 }
 
 /// `fill_value` of `.zarray`, and with it whether missing chunks are made up.

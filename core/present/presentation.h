@@ -35,8 +35,9 @@ enum class ByteRule {
 struct ArrayCircumstances {
   bool zstd_without_size = false;     ///< Sampled zstd frames lack their content size.
   bool omit_dimension_names = false;  ///< The same dimension name has several sizes in this group.
-  bool in_ome_image = false;  ///< The array belongs to an OME-Zarr image: the attributes of its
-                              ///< group say so, or a group above lists it in its `multiscales`.
+  bool in_ome_image =
+      false;  ///< The array belongs to an OME-Zarr image (its group's attributes say so).
+  bool image_level = false;  ///< A group above lists the array in its `multiscales`.
   std::shared_ptr<const DimensionNames> dimensions;  ///< Of the whole store; null where the reader
                                                      ///< needs no such names.
   std::string shown_name;     ///< Of a level with another name in the store; else empty.

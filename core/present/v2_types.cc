@@ -344,7 +344,11 @@ Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillS
   }
   const bool shown_as_fill = style == FillStyle::kMask || (style == FillStyle::kScalar &&
                                                            why_no_scalar(type, ByteView()).empty());
-  if (shown_as_fill || same_mark(type, *mark, fill)) attributes.erase(kFillAttribute);
+  if (shown_as_fill || same_mark(type, *mark, fill)) {
+    attributes.erase(kFillAttribute);
+  } else if (type.kind == TypeKind::kFloat && attributes[kFillAttribute].is_string()) {
+    attributes[kFillAttribute] = plain_v2_fill(type, *mark, false);
+  }
   return attributes;
 }
 

@@ -56,7 +56,8 @@ std::optional<Bytes> fill_attribute(const DataType& type, const Json& attributes
 /// The attributes for a reader of `style`, which may take the fill value of `.zarray` for what
 /// `_FillValue` says, or need `_FillValue` as a number of the array's type. Where `_FillValue` only
 /// repeats `fill`, the fill value of `.zarray` says it, unless a program wrote both
-/// (is_written_mark). Those that fit no element of `type` stay as they are.
+/// (is_written_mark). Base64 of a float becomes a number. Those
+/// that fit no element of `type` stay.
 Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style);
 
 /// The attribute by which xarray and netCDF mark missing values, and the older one.

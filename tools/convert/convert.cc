@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "core/base/request.h"
 #include "core/present/cf_mask.h"
@@ -111,14 +110,15 @@ class StoreConverter {
     return {};
   }
 
-  [[nodiscard]] bool fill_marks(const SourceArray& array) const {
+  [[nodiscard]] Result<bool> fill_marks(const SourceArray& array) const {
     switch (options_.fill) {
       case FillMeaning::kMissing: return array.node.zarr_format == 3 || array.node.has_v2_fill;
       case FillMeaning::kValue: return false;
       case FillMeaning::kAuto: break;
     }
-    return array.node.has_v2_fill && has_dimension_names(*array.node.node.array) &&
-           !image_levels_.contains(array.path);
+    if (!array.node.has_v2_fill || !has_dimension_names(*array.node.node.array)) return false;
+    ZARRFS_TRY(const bool pixels, is_image_level(*source_.store, array.path));
+    return !pixels;
   }
 
   // The array with what its fill value means said as Zarr v3 says it.
@@ -126,7 +126,8 @@ class StoreConverter {
     Node& node = array.node.node;
     if (v2() || node.array == nullptr) return array;
     Json document = node.array->document;
-    marked = fill_marks(array) && add_mark(document);
+    ZARRFS_TRY(const bool marks, fill_marks(array));
+    marked = marks && add_mark(document);
     if (array.node.zarr_format == 2) respell_mark(document);
     if (same_json(document, node.array->document)) return array;
     ZARRFS_TRY(ArrayMetadata metadata, parse_array(document, array.path));
@@ -165,9 +166,6 @@ class StoreConverter {
 
   Result<void> plan_group(const std::string& path, const SourceNode& node) {
     const GroupMetadata& group = *node.node.group;
-    for (const std::string& level : image_levels(group.attributes)) {
-      image_levels_.insert(join_path(path, level));
-    }
     if (v2()) {
       if (node.zarr_format == 2) return plan_children(path, false);
       new_documents_.push_back(
@@ -440,8 +438,7 @@ class StoreConverter {
   Files files_;
   std::vector<NewDocument> new_documents_;
   std::vector<ConsolidatedGroup> consolidated_groups_;
-  std::set<std::string> image_levels_;  // paths of arrays
-  std::map<std::string, Json> nodes_;   // v3 documents of the result, for consolidated metadata
+  std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
   bool any_node_ = false;
   std::uint64_t changed_groups_ = 0;
   std::uint64_t changed_arrays_ = 0;

@@ -12,16 +12,10 @@ namespace zarrfs::tools {
 namespace {
 
 Result<bool> lies_in_image(const Source& source, const std::string& path) {
-  for (std::string at = path; !at.empty();) {
-    const bool is_parent = at == path;
-    at = parent_path(at);
-    ZARRFS_TRY(const SourceNode above, load_source_node(*source.store, at));
-    if (!above.node.group) continue;
-    const Json& attributes = above.node.group->attributes;
-    if (lists_as_level(attributes, at, path)) return true;
-    if (is_parent && (is_ome(attributes) || is_ome04(attributes))) return true;
-  }
-  return false;
+  if (path.empty()) return false;
+  ZARRFS_TRY(const SourceNode parent, load_source_node(*source.store, parent_path(path)));
+  return parent.node.group &&
+         (is_ome(parent.node.group->attributes) || is_ome04(parent.node.group->attributes));
 }
 
 // Whether arrays of one group disagree on the size of a dimension of the same name.
@@ -100,6 +94,7 @@ Result<Presentation> presentation_of(const Source& source, const SourceArray& ar
                                      const ShownAs& as) {
   ArrayCircumstances circumstances;
   ZARRFS_TRY(circumstances.in_ome_image, lies_in_image(source, array.path));
+  ZARRFS_TRY(circumstances.image_level, is_image_level(*source.store, array.path));
   ZARRFS_TRY(circumstances.omit_dimension_names, names_conflict(source, array.path));
   ZARRFS_TRY(circumstances.zstd_without_size, sampled_frames_lack_size(source, array));
   return present_array(array.path, array.node.node.array, array.node.node.layout, as.profile,

@@ -7,6 +7,7 @@
 #include "core/base/request.h"
 #include "core/formats/format_store.h"
 #include "core/metadata/v2_metadata.h"
+#include "core/present/cf_mask.h"
 #include "core/store/open_store.h"
 #include "core/zarr/named_store.h"
 #include "core/zarr/ways.h"
@@ -126,6 +127,18 @@ Result<SourceNode> load_source_node(Store& store, const std::string& path) {
     if (is_v2) found.zarr_format = 2;
   }
   return found;
+}
+
+Result<bool> is_image_level(Store& store, const std::string& path) {
+  for (std::string at = path; !at.empty();) {
+    at = parent_path(at);
+    ZARRFS_TRY(const SourceNode above, load_source_node(store, at));
+    if (above.node.group == nullptr) continue;
+    for (const std::string& level : image_levels(above.node.group->attributes)) {
+      if (join_path(at, level) == path) return true;
+    }
+  }
+  return false;
 }
 
 Result<void> walk_source(

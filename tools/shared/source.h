@@ -34,6 +34,9 @@ tl::unexpected<Error> no_node(const std::string& source, const std::string& path
 /// The node at `path`, of either format. An Error is one of the storage only.
 Result<SourceNode> load_source_node(Store& store, const std::string& path);
 
+/// Whether a group of either format above the array at `path` lists it in its `multiscales`.
+Result<bool> is_image_level(Store& store, const std::string& path);
+
 /// As walk_nodes, for both formats. What belongs to zarrfs itself (is_own_name) is left out. An
 /// Error also where the node at `path` cannot be read; a later one is visited as damaged.
 Result<void> walk_source(

@@ -169,7 +169,7 @@ TEST(V2Types, MaskingReadersGetTheFillAttribute) {
     EXPECT_FALSE(p.attributes.contains("_FillValue"));
     EXPECT_EQ(p.attributes["units"], "m");
     const Presentation generic = present(document, with_profile("generic"));
-    EXPECT_TRUE(generic.attributes.contains("_FillValue"));
+    EXPECT_EQ(generic.attributes.contains("_FillValue"), row.materialised);  // else it repeats
   }
 }
 

@@ -237,7 +237,8 @@ TEST(ViewDocuments, AnArrayMadeAnewKeepsWhatZarrayDoesNotSay) {
   ASSERT_TRUE(write(shown, "a", ".zarray", dump_document(zarray)));
   EXPECT_EQ(stored(maker, "a")["data_type"], "float64");
   EXPECT_EQ(stored(maker, "a")["dimension_names"], Json::array({"y", "x"}));
-  EXPECT_EQ(stored(maker, "a")["attributes"], Json::parse(R"({"units": "m"})"));
+  EXPECT_EQ(stored(maker, "a")["attributes"],  // axes with names: the fill value marks cells
+            Json::parse(R"({"units": "m", "_FillValue": "AAAAAAAAAAA="})"));
   zarray["shape"] = Json::array({8});
   zarray["chunks"] = Json::array({4});
   ASSERT_TRUE(write(shown, "a", ".zarray", dump_document(zarray)));

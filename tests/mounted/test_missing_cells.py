@@ -1,0 +1,168 @@
+"""What programs mean by missing cells, when they write: each reader sees through the same mount, the next one and in the store itself what it sees of a plain directory."""
+import json
+import subprocess
+
+import pytest
+from conftest import python_of
+
+# Packed integers, an unsigned type whose mark is 0, floats marked by NaN and by 1e20, integers without a mark, text's place.
+WRITE = """
+import sys, numpy as np, xarray as xr, zarr
+d, full = sys.argv[1], sys.argv[2] == "full"
+def part(first):
+    missing = np.array([[True, False, True, False], [False, True, False, True]])
+    halves = np.where(missing, np.nan, first + np.arange(8.0).reshape(2, 4) / 2)
+    return xr.Dataset({
+        "packed": (("t", "x"), halves, {"units": "K"}, {"_FillValue": np.int16(-999), "scale_factor": 0.5, "dtype": "i2"}),
+        "black": (("t", "x"), np.where(missing, np.nan, 1.0 + first), {}, {"_FillValue": np.uint8(0), "dtype": "u1"}),
+        "nan": (("t", "x"), halves.astype("f4")),
+        "big": (("t", "x"), halves.astype("f4"), {}, {"_FillValue": np.float32(1e20)}),
+        "tenth": (("t", "x"), halves, {}, {"_FillValue": 0.1}),
+        "counts": (("t", "x"), np.arange(8).reshape(2, 4) + first),
+        "x": ("x", np.arange(4)), "t": ("t", [first, first + 1])})
+if full:
+    zarr.open_group(d, mode="a").create_dataset("older", shape=(4,), chunks=(2,), fill_value=0)[:2] = 1
+part(0).to_zarr(d, mode="a", encoding={n: {"chunks": (1, 3)} for n in part(0).data_vars})
+part(2).to_zarr(d, append_dim="t")
+part(4).to_zarr(d, append_dim="t")
+part(8).drop_vars(["x", "t"]).to_zarr(d, region={"t": slice(1, 3)})
+zarr.open_group(d, mode="r+")["packed"].attrs["units"] = "mK"
+part(6).to_zarr(d, append_dim="t", consolidated=True)
+"""
+
+READ = """
+import sys, json, numpy as np, xarray as xr
+ds = xr.open_zarr(sys.argv[1], consolidated=False)
+def values(v): return [None if isinstance(x, float) and x != x else x for x in v.values.ravel().tolist()]
+print(json.dumps({str(n): [list(v.dims), list(v.shape), values(v), v.attrs.get("units")] for n, v in ds.variables.items()}, sort_keys=True))
+"""
+PYTHONS = {"xarray": "xarray 2023.01 and zarr 2.13", "zarr2.18": "xarray 2025.01 and zarr 2.18", "zarr3": "xarray 2025.06 and zarr 3.1"}
+
+
+def program(which, text, *arguments):
+    done = subprocess.run([python_of(which), "-c", text, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{which}: {done.stderr[-3000:]}"
+    return done.stdout
+
+
+def read(which, store):
+    return json.loads(program(which, READ, store))
+
+
+def assert_means_the_same(mount, store, plain, shown=None, readers=PYTHONS):
+    for reader in readers:
+        wanted = read(reader, plain)
+        if shown:
+            assert read(reader, shown.path) == wanted, f"{reader}, the same mount"
+        for options in ("profile=auto", "profile=generic", "profile=xarray"):
+            assert read(reader, mount(store, options).path) == wanted, f"{reader}, the next mount, {options}"
+    assert read("zarr3", store) == read("zarr3", plain), "the store itself"
+
+
+# Fails on a version before marks were stored: there profile=xarray loses those of what is appended, and others read -499.5.
+@pytest.mark.parametrize("writer", ["xarray", "zarr2.18"])
+@pytest.mark.parametrize("profile", ["auto", "generic", "xarray", "gdal", "netcdf", "ome"])
+@pytest.mark.parametrize("state", ["empty", "full"])
+def test_what_xarray_marks_stays_marked(mount, tmp_path, writer, profile, state):
+    if state == "full" and writer != "xarray":
+        pytest.skip("one writer is enough for what lies beside")
+    plain, store = tmp_path / "plain", tmp_path / "store"
+    store.mkdir()
+    if state == "full":  # a store that xarray did not make, mounted for the first time
+        program(writer, "import sys, zarr; zarr.open_group(sys.argv[1], mode='w')", plain)
+        (store / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"Conventions": "CF-1.8"}}')
+    shown = mount(store, f"rw,profile={profile}")
+    program(writer, WRITE, plain, state)
+    program(writer, WRITE, shown.path, state)
+    wanted = read(writer, plain)
+    assert wanted["packed"][2].count(None) == 16 and wanted["black"][2].count(None) == 16  # the plain directory has what is asked for
+    marked = [node["path"] for node in shown.report()["nodes"] if "it is stored as _FillValue" in node.get("reason", "")]
+    assert set(marked) >= {"/packed", "/black", "/nan", "/big", "/tenth"} and "/counts" not in marked
+    if profile != "netcdf":  # which has no arrays without dimensions' coordinates of its own: see below
+        assert read(writer, shown.path) == wanted
+    shown.unmount()
+    assert_means_the_same(mount, store, plain)
+
+
+def test_xarray_with_zarr_3_writes_into_the_v3_view(mount, tmp_path):
+    write = WRITE.replace('.to_zarr(d, mode="a",', '.to_zarr(d, mode="a", zarr_format=3,')
+    plain, store = tmp_path / "plain", tmp_path / "store"
+    store.mkdir()
+    shown = mount(store, "rw,view=v3")
+    for target in (plain, shown.path):
+        program("zarr3", write, target, "empty")
+    wanted = read("zarr3", plain)
+    assert wanted["packed"][2].count(None) == 16
+    assert read("zarr3", shown.path) == wanted
+    shown.unmount()
+    assert read("zarr3", store) == wanted
+    for reader in ("xarray", "zarr2.18"):
+        for options in ("profile=auto", "profile=generic", "profile=xarray"):
+            assert read(reader, mount(store, options).path) == wanted, f"{reader} {options}"
+
+
+GDAL = """
+import sys, numpy as np
+from osgeo import gdal
+gdal.UseExceptions()
+def write(path):
+    made = gdal.GetDriverByName("Zarr").CreateMultiDimensional(path)
+    root = made.GetRootGroup()
+    y, x = root.CreateDimension("y", None, None, 2), root.CreateDimension("x", None, None, 4)
+    for name, nodata in (("dem", -9999), ("plain", None)):
+        array = root.CreateMDArray(name, [y, x], gdal.ExtendedDataType.Create(gdal.GDT_Int16), ["BLOCKSIZE=2,3"])
+        if nodata is not None: array.SetNoDataValueDouble(nodata)
+        array.Write(np.array([[-9999, 1, 2, 3], [0, 5, -9999, 7]], "i2"))
+write(sys.argv[1])
+"""
+READ_GDAL = """
+import sys, json
+from osgeo import gdal
+gdal.UseExceptions()
+root = gdal.OpenEx(sys.argv[1], gdal.OF_MULTIDIM_RASTER).GetRootGroup()
+print(json.dumps({n: [root.OpenMDArray(n).GetNoDataValueAsDouble(), root.OpenMDArray(n).ReadAsArray().tolist()] for n in ("dem", "plain")}))
+"""
+
+
+@pytest.mark.parametrize("profile", ["auto", "generic", "gdal"])
+def test_what_gdal_marks_stays_marked(mount, tmp_path, profile):
+    plain, store = tmp_path / "plain", tmp_path / "store"
+    store.mkdir()
+    shown = mount(store, f"rw,profile={profile}")
+    program("gdal", GDAL, plain)
+    program("gdal", GDAL, f"{shown.path}/made")
+    wanted = json.loads(program("gdal", READ_GDAL, plain))
+    assert wanted["dem"][0] == -9999 and wanted["plain"][0] is None
+    shown.unmount()
+    for options in ("profile=auto", "profile=generic", "profile=gdal"):
+        again = mount(store, options)
+        assert json.loads(program("gdal", READ_GDAL, f"{again.path}/made")) == wanted, options
+        assert read("xarray", f"{again.path}/made") == read("xarray", plain), options
+    assert read("zarr3", store / "made") == read("zarr3", plain)
+
+
+PIXELS = """
+import sys, zarr, numpy as np
+root = zarr.open_group(sys.argv[1], mode="w")
+def multiscales():
+    root.attrs["multiscales"] = [{"version": "0.4", "axes": [{"name": "y", "type": "space"}, {"name": "x", "type": "space"}],
+                                  "datasets": [{"path": "scale0/image", "coordinateTransformations": [{"type": "scale", "scale": [1, 1]}]}]}]
+if sys.argv[2] == "before": multiscales()
+level = root.create_dataset("scale0/image", data=np.eye(4, dtype="u1"), chunks=(2, 2), fill_value=0)
+level.attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+if sys.argv[2] == "after": multiscales()
+root.create_dataset("plain", data=np.eye(4, dtype="u1"), chunks=(2, 2), fill_value=0)
+"""
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+@pytest.mark.parametrize("profile", ["auto", "generic", "xarray", "ome"])
+def test_black_stays_black(mount, tmp_path, profile, order):
+    store = tmp_path / "store"
+    store.mkdir()
+    shown = mount(store, f"rw,profile={profile}")
+    program("zarr2", PIXELS, shown.path, order)
+    shown.unmount()
+    for name in ("scale0/image", *([] if profile == "xarray" else ["plain"])):  # profile=xarray says that fill values mark cells
+        assert "_FillValue" not in json.loads((store / name / "zarr.json").read_text()).get("attributes", {}), name
+    assert read("zarr3", store / "scale0")["image"][2] == [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/present_support.h"
+#include "tests/unit/core/present/present_support.h"
 
 namespace zarrfs {
 namespace {

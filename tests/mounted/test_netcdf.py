@@ -2,7 +2,7 @@
 
 Versions: 4.9.0 (Debian), 4.9.3 (netCDF4 1.7.4 of PyPI, the one with the filters for zlib and shuffle) and 4.10.1 (netCDF4 1.7.5, which
 comes without them). 4.9.0 writes no text that is not ASCII, ignores zlib, and does not read
-"NaN", which it writes without quotes. 4.9.0 keeps members of its own in .zgroup and .zarray, the
+"NaN", which it writes without quotes, and crashes where it reads a scalar of its own (nczarr mode). 4.9.0 keeps members of its own in .zgroup and .zarray, the
 others in .zattrs.
 """
 import json
@@ -43,9 +43,10 @@ declared[:10] = 5
 counts = data.createVariable("counts", "i1", ("x",))
 counts.valid_range = np.array([-1, 5], "i1")
 counts[:] = np.arange(50)
-reference = data.createVariable("crs", "i4", ())
-reference.grid_mapping_name = "latitude_longitude"
-reference[...] = 7
+if not ascii:
+    reference = data.createVariable("crs", "i4", ())
+    reference.grid_mapping_name = "latitude_longitude"
+    reference[...] = 7
 group = data.createGroup("inner")
 group.createDimension("y", 4)
 group.createVariable("i", "i4", ("y",))[:] = [1, 2, 3, 4]

@@ -86,7 +86,7 @@ def read_zarr(path, plan):
         found[place] = {"attributes": said_attributes(group.attrs)}
         for name, array in group.arrays():
             dims = getattr(getattr(array, "metadata", None), "dimension_names", None)
-            found[place + name] = {"attributes": said_attributes(array.attrs), "data": said(array[...]), "fill": said_one(array.fill_value), "dimensions": dims and list(dims)}
+            found[place + name] = {"attributes": said_attributes(array.attrs), "data": said(array[...]), "dimensions": dims and list(dims)}
         for name, inner in group.groups():
             walk(inner, f"{place}{name}/")
 
@@ -225,8 +225,7 @@ def read_tensorstore(path, plan):
     found = {}
     for array in plan["arrays"]:
         opened = tensorstore.open({"driver": plan["driver"], "kvstore": {"driver": "file", "path": os.path.join(path, array) + "/"}}, read=True).result()
-        fill = opened.fill_value
-        found[array] = {"data": said(opened.read().result()), "fill": None if fill is None else said(fill), "labels": list(opened.domain.labels)}
+        found[array] = {"data": said(opened.read().result()), "labels": list(opened.domain.labels)}
     return found
 
 

@@ -44,42 +44,52 @@ def without_time(dataset):
 
 
 def other_values(dataset):
-    """The same variables with the first values everywhere, to be overwritten."""
-    return dataset.map(lambda variable: variable.isel({dim: [0] * size for dim, size in variable.sizes.items()}) if variable.dims else variable, keep_attrs=True)
+    """The same variables with their first value everywhere along time, to be overwritten."""
+    copy = dataset.copy(deep=True)
+    for name, variable in dataset.variables.items():
+        if "time" in variable.dims and name != "time":
+            copy[name].values[...] = np.take(variable.values, [0], variable.dims.index("time"))
+    return copy
+
+
+def lay_out(dataset, plan, length_of_chunk):
+    """Sets how the variables are stored. to_zarr(encoding=) would take the place of what decode_cf has found, scale_factor and all."""
+    for variable in dataset.variables.values():
+        if variable.ndim and length_of_chunk:
+            variable.encoding["chunks"] = tuple(length_of_chunk(dim, size) for dim, size in variable.sizes.items())
+        if not plan["compress"]:
+            variable.encoding["compressor" if is_zarr_2() else "compressors"] = None
+    return dataset
 
 
 def write_xarray(data, path, plan):
-    dataset, parts, order, mode = xarray_dataset(data), None, plan["order"], "w-"
+    dataset, order, mode = xarray_dataset(data), plan["order"], "w-"
+    halves = (lambda dim, size: max(1, size // 2)) if plan["chunks"] else None
+    lay_out(dataset, plan, one_of_time if order == "regions" else halves)
     more = {"consolidated": plan["consolidated"], **plan["formats"]}
-    chunks = {name: {"chunks": tuple(max(1, size // 2) for size in v.shape)} for name, v in dataset.variables.items() if v.ndim and plan["chunks"]}
-    if order in ("appended", "regions"):
-        parts = [dataset.isel(time=part) for part in parts_of(data, plan)]
+    parts = [dataset.isel(time=part) for part in parts_of(data, plan)]
     if order == "appended":
-        parts[0].to_zarr(path, mode=mode, encoding=chunks, **more)
+        parts[0].to_zarr(path, mode=mode, **more)
         second = parts[1].drop_vars(without_time(dataset)) if plan["drop"] else parts[1]
         clear_encoding(second)
         second.to_zarr(path, append_dim="time", **more)
     elif order == "regions":
-        whole = other_values(dataset)
-        for name, variable in dataset.variables.items():
-            whole[name].encoding = dict(variable.encoding)
-        whole.to_zarr(path, mode=mode, encoding={name: {"chunks": one_part(dataset[name], plan["cut"])} for name in dataset.variables if dataset[name].ndim}, **more)
+        other_values(dataset).to_zarr(path, mode=mode, **more)
         for part, values in zip(parts_of(data, plan), parts):
             values = values.drop_vars(without_time(dataset))
             clear_encoding(values)
             values.to_zarr(path, region={"time": part}, **plan["formats"])
     elif order == "by variable":
         names = list(dataset.data_vars)
-        dataset[names[:1]].to_zarr(path, mode=mode, encoding={name: chunks[name] for name in chunks if name in dataset[names[:1]].variables}, **more)
+        dataset[names[:1]].to_zarr(path, mode=mode, **more)
         if names[1:]:
             dataset[names[1:]].to_zarr(path, mode="a", **more)
     else:
         if order == "over":
-            xarray_dataset(data).isel(time=slice(0, 2)).rename({"time": "t"}).to_zarr(path, mode=mode, **more)
-        dataset.to_zarr(path, mode="w" if order == "over" else mode, encoding=chunks, **more)
+            dataset.isel(time=slice(0, 2)).rename({"time": "t"}).to_zarr(path, mode=mode, **more)
+        dataset.to_zarr(path, mode="w" if order == "over" else mode, **more)
     for name, inner in data["groups"].items():
-        grouped = xarray_dataset({**inner, "groups": {}})
-        grouped.to_zarr(path, group=name, mode="a", **more)
+        lay_out(xarray_dataset({**inner, "groups": {}}), plan, halves).to_zarr(path, group=name, mode="a", **more)
     change_with_zarr(path, plan, plan["consolidated"])
 
 
@@ -88,9 +98,9 @@ def clear_encoding(dataset):
         variable.encoding = {}
 
 
-def one_part(variable, cut):
+def one_of_time(dim, size):
     """Chunks such that no region shares one with another."""
-    return tuple(1 if dim == "time" else size for dim, size in variable.sizes.items())
+    return 1 if dim == "time" else size
 
 
 # zarr-python
@@ -123,11 +133,13 @@ def is_zarr_2():
 
 def create_zarr(group, name, values, chunks, plan, fill, dimension_names=None, separator="."):
     if is_zarr_2():
-        array = group.create_dataset(name, shape=values.shape, chunks=chunks, dtype=values.dtype, fill_value=fill, dimension_separator=separator)
+        more = {} if plan["compress"] else {"compressor": None}
+        array = group.create_dataset(name, shape=values.shape, chunks=chunks, dtype=values.dtype, fill_value=fill, dimension_separator=separator, **more)
     else:
         v3 = plan["formats"]["zarr_format"] == 3
         key = {"name": "default" if v3 else "v2", "separator": separator}
         more = {"dimension_names": dimension_names} if v3 and dimension_names else {}
+        more.update({} if plan["compress"] else {"compressors": None})
         array = group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype, fill_value=fill, chunk_key_encoding=key, **more)
     if dimension_names and not (plan["formats"] or {}).get("zarr_format") == 3:
         array.attrs["_ARRAY_DIMENSIONS"] = list(dimension_names)

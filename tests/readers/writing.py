@@ -24,6 +24,8 @@ import threading
 
 import make_sets
 import matrix
+import plant_losses
+import spell_out
 from compare_sets import differences
 from matrix import DEBIAN
 
@@ -82,6 +84,7 @@ READERS = [
     Reader("ome-zarr 0.8", "ome", "ome_zarr"),
     Reader("ngff-zarr 0.50", "images", "ngff_zarr"),
 ]
+DECODES_NOTHING = ("netcdf", "ncdump", "cdo", "nco")  # netCDF-C without its filters gives the bytes as they are, without an error
 STORE_READER = next(reader for reader in READERS if reader.label == "xarray 2025.06")
 PROFILES = ["", "", "generic", "xarray", "ome", "gdal", "netcdf"]
 # What a mount with an explicit profile may refuse (docs/semantics.md); any other refusal is a difference.
@@ -179,6 +182,23 @@ class World:
         self.threads.shutdown()
 
 
+def reading_plan(plain, data, form, mode):
+    """What readers are told of a data set besides its place: its arrays, those that are rasters, its groups."""
+    document, arrays, rasters, encoded = "zarr.json" if form == 3 else ".zarray", [], [], False
+    for folder, _, names in os.walk(plain):
+        if document in names:
+            with open(os.path.join(folder, document)) as text:
+                described = json.load(text)
+            if "shape" in described:
+                arrays.append(os.path.relpath(folder, plain))
+                encoded = encoded or bool(described.get("compressor") or described.get("filters"))
+                if len(described["shape"]) >= 2 and os.sep not in arrays[-1]:
+                    rasters.append(arrays[-1])
+    calendars = [v["attributes"]["calendar"][1] for v in data.get("variables", []) if v["kind"] == "times"]
+    return {"arrays": sorted(arrays), "rasters": sorted(rasters), "groups": sorted(data.get("groups", {})), "mode": mode, "encoded": encoded,
+            "dates": all(one in ("standard", "proleptic_gregorian") for one in calendars)}
+
+
 class Set:
     """One data set: what the seed draws, the plain directory, and what every reader sees of it."""
 
@@ -205,7 +225,7 @@ class Set:
 
     def make_plan(self, rng):
         length = self.data["dims"]["time"] if self.data["kind"] == "cf" else 2
-        plan = {"order": rng.choice(self.writer.orders), "cut": rng.randrange(1, length), "consolidated": rng.random() < 0.5, "chunks": rng.random() < 0.5,
+        plan = {"order": rng.choice(self.writer.orders), "cut": rng.randrange(1, length), "consolidated": rng.random() < 0.5, "chunks": rng.random() < 0.5, "compress": rng.random() < 0.5,
                 "drop": rng.random() < 0.5, "zlib": rng.random() < 0.4, "fill": rng.choice([0, 0, 7, None]), "mode": "zarr,file", "formats": {}, "changes": [],
                 "unlimited": True, "strings": rng.random() < 0.5}
         if rng.random() < 0.3:
@@ -230,21 +250,6 @@ class Set:
         self.rng.shuffle(files)
         return self.world.ask(DEBIAN, {"call": "write", "program": "copy", "data": None, "path": path, "plan": {"files": files, "source": self.plain}})
 
-    def reading_plan(self):
-        document = "zarr.json" if self.format == 3 else ".zarray"
-        arrays, rasters = [], []
-        for folder, _, names in os.walk(self.plain):
-            if document in names:
-                with open(os.path.join(folder, document)) as text:
-                    described = json.load(text)
-                if "shape" in described:
-                    arrays.append(os.path.relpath(folder, self.plain))
-                    if len(described["shape"]) >= 2 and os.sep not in arrays[-1]:
-                        rasters.append(arrays[-1])
-        calendars = [v["attributes"]["calendar"][1] for v in self.data.get("variables", []) if v["kind"] == "times"]
-        return {"arrays": sorted(arrays), "rasters": sorted(rasters), "groups": sorted(self.data.get("groups", {})), "mode": self.plan["mode"],
-                "driver": "zarr3" if self.format == 3 else "zarr", "dates": all(one in ("standard", "proleptic_gregorian") for one in calendars)}
-
     def read(self, readers, path, form):
         plan = {**self.reads, "driver": "zarr3" if form == 3 else "zarr"}
         asked = [self.world.threads.submit(self.world.ask, reader.environment, {"call": "read", "program": reader.program, "path": path, "plan": plan})
@@ -257,16 +262,23 @@ class Set:
         if form != self.format:  # to other readers the formats themselves differ
             readers = [reader for reader in readers if reader.program == "xarray"]
         for reader, found in zip(readers, self.read(readers, path, form)):
-            wanted = self.seen[reader.label]
             counts = self.world.compared[self.writer.label, reader.label]
             counts["comparisons"] += 1
             if "error" in found:
                 detail = [f"refused: {found['error']}"]
             else:
-                detail = differences(wanted["answer"], found["answer"])
+                detail = self.different(reader, found["answer"])
             if detail:
                 counts["differences"] += 1
                 self.find(place, reader.label, detail)
+
+    def different(self, reader, found):
+        """What is neither as in the plain directory nor as in one that has every word."""
+        lines = differences(self.seen[reader.label]["answer"], found)
+        if lines and reader.label in self.spelled:
+            still = {line.split(": ")[0] for line in differences(self.spelled[reader.label], found)}
+            lines = [line for line in lines if line.split(": ")[0] in still]
+        return lines
 
     def find(self, place, reader, detail):
         """Differences of one comparison. Those that are of one kind are told together."""
@@ -277,13 +289,19 @@ class Set:
 
     def look_at_plain(self):
         """Readers that read the plain directory, and what they see."""
-        self.reads, self.seen = self.reading_plan(), {}
-        readers = [reader for reader in self.readers if self.format in reader.formats]
+        self.reads, self.seen = reading_plan(self.plain, self.data, self.format, self.plan["mode"]), {}
+        readers = [reader for reader in self.readers if self.format in reader.formats and not (self.reads["encoded"] and reader.program in DECODES_NOTHING)]
         for reader, answer in zip(readers, self.read(readers, self.plain, self.format)):
             if "error" in answer:
                 self.world.compared[self.writer.label, reader.label]["refused of plain"] += 1
             else:
                 self.seen[reader.label] = answer
+        self.spelled = {}
+        if self.format == 2:
+            readers, path = [reader for reader in readers if reader.label in self.seen], os.path.join(self.top, "spelled")
+            spell_out.spell_out(self.plain, path)
+            answers = zip(readers, self.read(readers, path, 2))
+            self.spelled = {reader.label: answer["answer"] for reader, answer in answers if "answer" in answer}
 
     def run(self):
         answer = self.write(self.plain)
@@ -354,6 +372,42 @@ class Set:
 
     def end(self):
         shutil.rmtree(self.top, ignore_errors=True)
+
+
+class Planted:
+    """The check of the comparer before a run: a copy of a store is as the store, and a copy that lost something is not."""
+
+    def __init__(self, world):
+        self.world, self.top = world, tempfile.mkdtemp(dir=world.work, prefix="planted")
+        self.plans, writers = {}, {writer.label: writer for writer in WRITERS}
+        self.readers = {reader.label: reader for reader in READERS}
+        for name, (label, data, more) in plant_losses.stores().items():
+            writer, path = writers[label], os.path.join(self.top, name)
+            plan = {"order": "at once", "cut": 2, "chunks": False, "compress": False, "zlib": False, "changes": [], "formats": {}, "mode": "zarr,file", **writer.plan, **more}
+            answer = world.ask(writer.environment, {"call": "write", "program": writer.program, "data": data, "path": path, "plan": plan})
+            if "error" in answer:
+                raise RuntimeError(f"the store {name} of the planted losses: {answer['error']}")
+            self.plans[name] = reading_plan(path, data, 2, plan["mode"])
+
+    def read(self, reader, path, store):
+        row = self.readers[reader]
+        return self.world.ask(row.environment, {"call": "read", "program": row.program, "path": path, "plan": self.plans[store]})
+
+    def is_told(self, loss, plant):
+        wanted = self.read(loss.reader, os.path.join(self.top, loss.store), loss.store)
+        copy = tempfile.mkdtemp(dir=self.top) + "/copy"
+        shutil.copytree(os.path.join(self.top, loss.store), copy)
+        plant(copy)
+        found = self.read(loss.reader, copy, loss.store)
+        if "error" in wanted:
+            raise RuntimeError(f"{loss.reader} does not read the store {loss.store} of the planted losses: {wanted['error']}")
+        return "error" in found or bool(differences(wanted["answer"], found["answer"]))
+
+    def missed(self):
+        """Losses that the comparer does not find, and readers to which a copy is another store."""
+        wrong = [f"not found: {loss.what}, by {loss.reader}" for loss in plant_losses.LOSSES if not self.is_told(loss, loss.plant)]
+        unchanged = {(loss.store, loss.reader): loss for loss in plant_losses.LOSSES}
+        return wrong + [f"a copy of {store} differs, to {reader}" for (store, reader), loss in unchanged.items() if self.is_told(loss, lambda path: None)]
 
 
 def arguments():
@@ -428,13 +482,15 @@ def main():
             print(f"{environment}: {world.ask(environment, {'call': 'versions'}).get('answer')}", flush=True)
         for kind in ("cf", "image"):
             subprocess.run([matrix.python_of("zarr3"), *matrix.script("make_full.py", kind, os.path.join(work, "full-" + kind))], check=True)
+        missed = Planted(world).missed()
+        print(f"planted losses: {len(plant_losses.LOSSES)}, not found: {len(missed)}", *missed, sep="\n    ", flush=True)
         for number, writer in zip(range(options.sets), itertools.cycle(writers)):
             one = Set(world, options.seed + number, writer, readers)
             try:
                 one.run()
             finally:
                 one.end()
-        return 1 if show(world) else 0
+        return 1 if show(world) + len(missed) else 0
     finally:
         world.end()
         if not options.keep:

@@ -39,6 +39,7 @@ XARRAY_ORDERS = ["at once", "at once", "appended", "appended", "regions", "over"
 NETCDF_ORDERS = ["at once", "at once", "appended", "regions"]
 V2, V3 = {"formats": {"zarr_format": 2}}, {"formats": {"zarr_format": 3}}
 OLD = {"unlimited": False, "strings": False}  # what netCDF-C 4.9.0 does not write as Zarr
+FRESH = {"fresh": True}  # a writer that makes its directory, or removes what is there: a mount's root is in its way
 WRITERS = [
     Writer("xarray 2023.01, zarr-python 2.13", DEBIAN, "xarray", ["cf"], XARRAY_ORDERS),
     Writer("xarray 2025.01, zarr-python 2.18", "zarr2", "xarray", ["cf"], XARRAY_ORDERS),
@@ -52,14 +53,14 @@ WRITERS = [
     Writer("netCDF-C 4.10.1, xarray", "masks", "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "xarray,zarr,file"}),
     Writer("nccopy 4.9.0, zarr", DEBIAN, "nccopy", ["cf"], ["at once"], {"mode": "zarr,file", **OLD}),
     Writer("nccopy 4.9.0, nczarr", DEBIAN, "nccopy", ["cf"], ["at once"], {"mode": "nczarr,file", **OLD}),
-    Writer("GDAL 3.6, mdim", DEBIAN, "gdal", ["cf"], ["at once"]),
-    Writer("gdal_translate 3.6", DEBIAN, "gdal_translate", ["cf"], ["at once"]),
+    Writer("GDAL 3.6, mdim", DEBIAN, "gdal", ["cf"], ["at once"], FRESH),
+    Writer("gdal_translate 3.6", DEBIAN, "gdal_translate", ["cf"], ["at once"], FRESH),
     Writer("zarr-python 2.13", DEBIAN, "zarr", ["cf", "image", "image"], ["at once", "appended"]),
     Writer("zarr-python 2.18", "zarr2", "zarr", ["cf", "image", "image"], ["at once", "appended"]),
     Writer("zarr-python 3.1, v2", "zarr3", "zarr", ["cf", "image", "image"], ["at once", "appended"], V2),
     Writer("zarr-python 3.1, v3", "zarr3", "zarr", ["cf"], ["at once"], V3),
     Writer("ome-zarr 0.8", "ome", "ome_zarr", ["image"], ["at once"]),
-    Writer("ngff-zarr 0.50", "images", "ngff_zarr", ["image"], ["at once"]),
+    Writer("ngff-zarr 0.50", "images", "ngff_zarr", ["image"], ["at once"], FRESH),
 ]
 READERS = [
     Reader("xarray 2023.01", DEBIAN, "xarray"),
@@ -212,7 +213,7 @@ class Set:
         self.plan = self.make_plan(rng)
         if not self.plan["unlimited"]:
             self.data["unlimited"] = []
-        self.inside = "new" if self.full or self.plan["order"] == "over" or rng.random() < 0.5 else "."
+        self.inside = "new" if self.full or self.plan["order"] == "over" or self.plan.get("fresh") or rng.random() < 0.5 else "."
         drawn = rng.sample(READERS, len(READERS))
         self.readers = [reader for reader in drawn if reader.program == writer.program and reader.environment == writer.environment]
         self.readers += [STORE_READER] * (STORE_READER not in self.readers)

@@ -1,0 +1,502 @@
+#!/usr/bin/python3
+"""The matrix of writing: random data sets, written by each program into a plain directory and through a mount, converted, and read by others.
+
+    tests/readers/writing.py [--seed N] [--sets M] [--writers NAME,...] [--readers NAME,...] [--short] DAEMON
+
+What a reader sees through the mount, through the next default mount, in the store itself, and after `shard`, `reshard` and `unshard`, has to be what it
+sees of the plain directory: values, masks, types, dimensions and attributes. What it refuses of the plain directory is not compared.
+Status 1 where something differs. First planted losses are shown to the comparer, which has to find each.
+"""
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+import make_sets
+import matrix
+import plant_losses
+import spell_out
+from compare_sets import differences
+from matrix import DEBIAN
+
+# Of a writer: what it is called, where it runs, the program of write_sets.py, kinds of data sets, orders, and what its plan has besides.
+Writer = collections.namedtuple("Writer", "label environment program kinds orders plan", defaults=[{}])
+# Of a reader: likewise; which formats it reads.
+Reader = collections.namedtuple("Reader", "label environment program formats", defaults=[(2,)])
+Finding = collections.namedtuple("Finding", "writer reader told command lines")
+
+XARRAY_ORDERS = ["at once", "at once", "appended", "appended", "regions", "over", "by variable"]
+NETCDF_ORDERS = ["at once", "at once", "appended", "regions"]
+V2, V3 = {"formats": {"zarr_format": 2}}, {"formats": {"zarr_format": 3}}
+OLD = {"unlimited": False, "strings": False}  # what netCDF-C 4.9.0 does not write as Zarr
+FRESH = {"fresh": True}  # a writer that makes its directory, or removes what is there: a mount's root is in its way
+WRITERS = [
+    Writer("xarray 2023.01, zarr-python 2.13", DEBIAN, "xarray", ["cf"], XARRAY_ORDERS),
+    Writer("xarray 2025.01, zarr-python 2.18", "zarr2", "xarray", ["cf"], XARRAY_ORDERS),
+    Writer("xarray 2025.06, zarr-python 3, v2", "zarr3", "xarray", ["cf"], XARRAY_ORDERS, V2),
+    Writer("xarray 2025.06, zarr-python 3, v3", "zarr3", "xarray", ["cf"], XARRAY_ORDERS, V3),
+    Writer("netCDF-C 4.9.0, zarr", DEBIAN, "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "zarr,file", **OLD}),
+    Writer("netCDF-C 4.9.0, nczarr", DEBIAN, "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "nczarr,file", **OLD}),
+    Writer("netCDF-C 4.9.0, xarray", DEBIAN, "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "xarray,zarr,file", **OLD}),
+    Writer("netCDF-C 4.10.1, zarr", "masks", "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "zarr,file"}),
+    Writer("netCDF-C 4.10.1, nczarr", "masks", "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "nczarr,file"}),
+    Writer("netCDF-C 4.10.1, xarray", "masks", "netcdf", ["cf"], NETCDF_ORDERS, {"mode": "xarray,zarr,file"}),
+    Writer("nccopy 4.9.0, zarr", DEBIAN, "nccopy", ["cf"], ["at once"], {"mode": "zarr,file", **OLD}),
+    Writer("nccopy 4.9.0, nczarr", DEBIAN, "nccopy", ["cf"], ["at once"], {"mode": "nczarr,file", **OLD}),
+    Writer("GDAL 3.6, mdim", DEBIAN, "gdal", ["cf"], ["at once"], FRESH),
+    Writer("gdal_translate 3.6", DEBIAN, "gdal_translate", ["cf"], ["at once"], FRESH),
+    Writer("zarr-python 2.13", DEBIAN, "zarr", ["cf", "image", "image"], ["at once", "appended"]),
+    Writer("zarr-python 2.18", "zarr2", "zarr", ["cf", "image", "image"], ["at once", "appended"]),
+    Writer("zarr-python 3.1, v2", "zarr3", "zarr", ["cf", "image", "image"], ["at once", "appended"], V2),
+    Writer("zarr-python 3.1, v3", "zarr3", "zarr", ["cf"], ["at once"], V3),
+    Writer("ome-zarr 0.8", "ome", "ome_zarr", ["image"], ["at once"]),
+    Writer("ngff-zarr 0.50", "images", "ngff_zarr", ["image"], ["at once"], FRESH),
+]
+READERS = [
+    Reader("xarray 2023.01", DEBIAN, "xarray"),
+    Reader("xarray 2025.01", "zarr2", "xarray"),
+    Reader("xarray 2025.06", "zarr3", "xarray", (2, 3)),
+    Reader("zarr-python 2.13", DEBIAN, "zarr"),
+    Reader("zarr-python 2.18", "zarr2", "zarr"),
+    Reader("zarr-python 3.1", "zarr3", "zarr", (2, 3)),
+    Reader("netCDF-C 4.9.0", DEBIAN, "netcdf"),
+    Reader("netCDF-C 4.10.1", "masks", "netcdf"),
+    Reader("ncdump 4.9.0", DEBIAN, "ncdump"),
+    Reader("cdo 2.1.1", DEBIAN, "cdo"),
+    Reader("nco 5.1.4", DEBIAN, "nco"),
+    Reader("GDAL 3.6", DEBIAN, "gdal"),
+    Reader("GDAL 3.6, mdim", DEBIAN, "gdal_mdim"),
+    Reader("rasterio 1.4", "masks", "rasterio"),
+    Reader("TensorStore", "zarr3", "tensorstore", (2, 3)),
+    Reader("zarrita.js 0.5", "zarrita", "zarrita"),
+    Reader("zarrita.js 0.5, v3", "zarrita", "zarrita3", (3,)),
+    Reader("zarr.js 0.6", "zarrjs", "zarrjs"),
+    Reader("jzarr 0.4", "jzarr", "jzarr"),
+    Reader("ome-zarr 0.8", "ome", "ome_zarr"),
+    Reader("ngff-zarr 0.50", "images", "ngff_zarr"),
+]
+DECODES_NOTHING = ("netcdf", "ncdump", "cdo", "nco")  # netCDF-C without its filters gives the bytes as they are, without an error
+STORE_READER = next(reader for reader in READERS if reader.label == "xarray 2025.06")
+PROFILES = ["", "", "generic", "xarray", "ome", "gdal", "netcdf"]
+# What a mount with an explicit profile may refuse (docs/semantics.md); any other refusal is a difference.
+REFUSALS = ["it would be shown as", "cannot be made in this mount"]
+EXAMPLES = 2  # of a kind of difference
+NOT_PUBLISHED = 3  # status of umount
+PATIENCE = 120  # seconds for one answer
+READERS_OF_A_SET = 12
+
+
+class Worker:
+    """A process in one environment that answers requests (serve_sets.py); begun anew when it dies or hangs."""
+
+    def __init__(self, environment):
+        self.environment, self.process, self.lock = environment, None, threading.Lock()
+
+    def start(self):
+        command = [matrix.python_of(self.environment), *matrix.script("serve_sets.py")]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def ask(self, request):
+        with self.lock:
+            if self.process is None:
+                self.start()
+            alarm = threading.Timer(PATIENCE, self.process.kill)
+            alarm.start()
+            try:
+                self.process.stdin.write(json.dumps(request) + "\n")
+                self.process.stdin.flush()
+                answer = self.process.stdout.readline()
+            except BrokenPipeError:
+                answer = ""
+            finally:
+                alarm.cancel()
+            if answer:
+                return json.loads(answer)
+            status, self.process = self.process.wait(), None
+            return {"error": f"the program ended with status {status}"}
+
+    def end(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
+def kind_of(line, names):
+    """What a difference is about: its line without the names of variables and without values."""
+    where, _, what = line.partition(": ")
+    if not where.startswith("/"):
+        return line[:60]
+    where = "/".join("*" if part in names else "0" if part.isdigit() else part for part in where.split("/"))
+    return f"{where.replace('//', '/')} {what.split(',')[0] if what.startswith(('gone', 'came')) else 'differs'}" if "/lines/" not in where else "/lines"
+
+
+class World:
+    """What a run has: the daemon, a directory, the workers, and the figures."""
+
+    def __init__(self, daemon, work):
+        self.daemon, self.work, self.log = daemon, work, os.path.join(work, "log")
+        self.workers, self.threads = {}, concurrent.futures.ThreadPoolExecutor(8)
+        self.compared, self.written = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+        self.findings, self.notes = collections.defaultdict(list), collections.Counter()
+
+    def has(self, row):
+        return matrix.python_of(row.environment) is not None and matrix.missing_of(matrix.Row(row.label, row.environment, row.program, "")) is None
+
+    def ask(self, environment, request):
+        place = matrix.python_of(environment)
+        return self.workers.setdefault(place, Worker(environment)).ask(request)
+
+    def run(self, *command):
+        done = subprocess.run([self.daemon, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"zarrfs {' '.join(command)}: status {done.returncode}: {done.stderr.strip()[:300]}")
+        return done
+
+    @contextlib.contextmanager
+    def mounted(self, store, options, lost=None):
+        """A mount of `store`; lost(text) is told what could not be published when it ends."""
+        mountpoint = tempfile.mkdtemp(dir=self.work, prefix="mnt")
+        given = ",".join(filter(None, [options, f"log={self.log}"]))
+        self.run("mount", store, mountpoint, "-o", given)
+        try:
+            yield mountpoint
+        finally:
+            done = subprocess.run([self.daemon, "umount", mountpoint], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode == NOT_PUBLISHED and lost:
+            lost(done.stderr.strip())
+        elif done.returncode:
+            raise RuntimeError(f"zarrfs umount: status {done.returncode}: {done.stderr.strip()[:300]}")
+
+    def end(self):
+        for worker in self.workers.values():
+            worker.end()
+        self.threads.shutdown()
+
+
+def reading_plan(plain, data, form, mode):
+    """What readers are told of a data set besides its place: its arrays, those that are rasters, its groups."""
+    document, arrays, rasters, encoded = "zarr.json" if form == 3 else ".zarray", [], [], False
+    for folder, _, names in os.walk(plain):
+        if document in names:
+            with open(os.path.join(folder, document)) as text:
+                described = json.load(text)
+            if "shape" in described:
+                arrays.append(os.path.relpath(folder, plain))
+                encoded = encoded or bool(described.get("compressor") or described.get("filters"))
+                if len(described["shape"]) >= 2 and os.sep not in arrays[-1]:
+                    rasters.append(arrays[-1])
+    calendars = [v["attributes"]["calendar"][1] for v in data.get("variables", []) if v["kind"] == "times"]
+    return {"arrays": sorted(arrays), "rasters": sorted(rasters), "groups": sorted(data.get("groups", {})), "mode": mode, "encoded": encoded,
+            "dates": all(one in ("standard", "proleptic_gregorian") for one in calendars)}
+
+
+class Set:
+    """One data set: what the seed draws, the plain directory, and what every reader sees of it."""
+
+    def __init__(self, world, seed, writer, readers):
+        self.world, self.seed, self.writer = world, seed, writer
+        rng = random.Random(f"{seed} {writer.label}")
+        self.data = {"cf": make_sets.cf, "image": make_sets.image}[rng.choice(writer.kinds)](rng)
+        self.format = 3 if writer.plan.get("formats") == V3["formats"] else 2
+        self.profile = rng.choice(PROFILES) if self.format == 2 else ""
+        self.full, self.copied = rng.choice([None, None, "cf", "image"]), rng.random() < 0.2
+        self.plan = self.make_plan(rng)
+        if not self.plan["unlimited"]:
+            self.data["unlimited"] = []
+        self.inside = "new" if self.full or self.plan["order"] == "over" or self.plan.get("fresh") or rng.random() < 0.5 else "."
+        drawn = rng.sample(READERS, len(READERS))
+        self.readers = [reader for reader in drawn if reader.program == writer.program and reader.environment == writer.environment]
+        self.readers += [STORE_READER] * (STORE_READER not in self.readers)
+        self.readers += [reader for reader in drawn if reader not in self.readers][:READERS_OF_A_SET]
+        self.readers = [reader for reader in self.readers if reader in readers]
+        self.converted = rng.random() < 0.5
+        self.rng = rng
+        self.top = tempfile.mkdtemp(dir=world.work, prefix="set")
+        self.plain = os.path.join(self.top, "plain")
+
+    def make_plan(self, rng):
+        length = self.data["dims"]["time"] if self.data["kind"] == "cf" else 2
+        plan = {"order": rng.choice(self.writer.orders), "cut": rng.randrange(1, length), "consolidated": rng.random() < 0.5, "chunks": rng.random() < 0.5, "compress": rng.random() < 0.5,
+                "drop": rng.random() < 0.5, "zlib": rng.random() < 0.4, "fill": rng.choice([0, 0, 7, None]), "mode": "zarr,file", "formats": {}, "changes": [],
+                "unlimited": True, "strings": rng.random() < 0.5}
+        if rng.random() < 0.3:
+            nodes = [""] + [v["name"] for v in self.data.get("variables", []) if v["kind"] not in ("times", "words", "letters")]
+            for _ in range(rng.randrange(1, 4)):
+                plan["changes"].append({"do": rng.choice(["set", "set", "remove"]), "node": rng.choice(nodes), "name": rng.choice(["units", "comment", "neu"]),
+                                        "value": ["text", rng.choice(make_sets.TEXTS)]})
+        return {**plan, **self.writer.plan}
+
+    def told(self):
+        return (f"{self.writer.label}, profile={self.profile or '(none)'}, {'full store of ' + self.full if self.full else 'empty store'}{'' if self.inside == '.' else ', in a directory'}, "
+                f"{'copied' if self.copied else self.plan['order']}{', attributes changed' if self.plan['changes'] else ''}")
+
+    def repeat(self, reader):
+        return f"tests/readers/writing.py --seed {self.seed} --sets 1 --writers '{self.writer.label}' --readers '{reader}' DAEMON"
+
+    def write(self, path):
+        return self.world.ask(self.writer.environment, {"call": "write", "program": self.writer.program, "data": self.data, "path": path, "plan": self.plan})
+
+    def copy(self, path):
+        files = sorted(os.path.relpath(os.path.join(folder, name), self.plain) for folder, _, names in os.walk(self.plain) for name in names)
+        self.rng.shuffle(files)
+        return self.world.ask(DEBIAN, {"call": "write", "program": "copy", "data": None, "path": path, "plan": {"files": files, "source": self.plain}})
+
+    def read(self, readers, path, form):
+        plan = {**self.reads, "driver": "zarr3" if form == 3 else "zarr"}
+        asked = [self.world.threads.submit(self.world.ask, reader.environment, {"call": "read", "program": reader.program, "path": path, "plan": plan})
+                 for reader in readers]
+        return [one.result() for one in asked]
+
+    def compare(self, place, path, form, only=None):
+        """What the readers see at `path`, which holds Zarr of version `form`."""
+        readers = [reader for reader in self.readers if form in reader.formats and reader.label in self.seen and (only is None or reader in only)]
+        if form != self.format:  # to other readers the formats themselves differ
+            readers = [reader for reader in readers if reader.program == "xarray"]
+        for reader, found in zip(readers, self.read(readers, path, form)):
+            counts = self.world.compared[self.writer.label, reader.label]
+            counts["comparisons"] += 1
+            if "error" in found:
+                detail = [f"refused: {found['error']}"]
+            else:
+                detail = self.different(reader, found["answer"])
+            if detail:
+                counts["differences"] += 1
+                self.find(place, reader.label, detail)
+
+    def different(self, reader, found):
+        """What is neither as in the plain directory nor as in one that has every word."""
+        lines = differences(self.seen[reader.label]["answer"], found)
+        if lines and reader.label in self.spelled:
+            still = {line.split(": ")[0] for line in differences(self.spelled[reader.label], found)}
+            lines = [line for line in lines if line.split(": ")[0] in still]
+        return lines
+
+    def find(self, place, reader, detail):
+        """Differences of one comparison. Those that are of one kind are told together."""
+        names = {part for array in self.reads["arrays"] for part in array.split("/")}
+        for kind in sorted({kind_of(line, names) for line in detail}):
+            lines = [line for line in detail if kind_of(line, names) == kind]
+            self.world.findings[place, kind].append(Finding(self.writer.label, reader, self.told(), self.repeat(reader), lines))
+
+    def look_at_plain(self):
+        """Readers that read the plain directory, and what they see."""
+        self.reads, self.seen = reading_plan(self.plain, self.data, self.format, self.plan["mode"]), {}
+        readers = [reader for reader in self.readers if self.format in reader.formats and not (self.reads["encoded"] and reader.program in DECODES_NOTHING)]
+        for reader, answer in zip(readers, self.read(readers, self.plain, self.format)):
+            if "error" in answer:
+                self.world.compared[self.writer.label, reader.label]["refused of plain"] += 1
+            else:
+                self.seen[reader.label] = answer
+        self.spelled = {}
+        if self.format == 2:
+            readers, path = [reader for reader in readers if reader.label in self.seen], os.path.join(self.top, "spelled")
+            spell_out.spell_out(self.plain, path)
+            answers = zip(readers, self.read(readers, path, 2))
+            self.spelled = {reader.label: answer["answer"] for reader, answer in answers if "answer" in answer}
+
+    def run(self):
+        answer = self.write(self.plain)
+        counts = self.world.written[self.writer.label]
+        counts["sets"] += 1
+        if "error" in answer:
+            counts["refused of plain"] += 1
+            self.world.notes[f"{self.writer.label}: not written into a plain directory: {re.sub(r'/[^ ]*set[^ ]*', 'PATH', answer['error'])[:150]}"] += 1
+            return
+        self.look_at_plain()
+        self.through_mount(counts)
+        if self.converted:
+            self.convert()
+
+    def through_mount(self, counts):
+        store = os.path.join(self.top, "store")
+        if self.full:
+            shutil.copytree(os.path.join(self.world.work, "full-" + self.full), store)
+        else:
+            os.mkdir(store)
+        options = "view=v3" if self.format == 3 else f"profile={self.profile}" if self.profile else ""
+        begins = os.path.getsize(self.world.log) if os.path.exists(self.world.log) else 0
+        with self.world.mounted(store, ",".join(filter(None, ["rw", options])), self.lost) as mountpoint:
+            path = os.path.normpath(os.path.join(mountpoint, self.inside))
+            answer = self.copy(path) if self.copied else self.write(path)
+            if "error" in answer:
+                self.refused(counts, answer["error"], begins)
+                return
+            self.compare(f"same mount ({options or 'default'})", path, self.format)
+        counts["written"] += 1
+        with self.world.mounted(store, "ro") as mountpoint:
+            self.compare("next default mount", os.path.normpath(os.path.join(mountpoint, self.inside)), 2)
+        self.compare("store itself", os.path.normpath(os.path.join(store, self.inside)), 3, [STORE_READER])
+
+    def lost(self, text):
+        self.failed("writing", "(umount)", text.splitlines())
+
+    def failed(self, place, who, detail):
+        self.world.written[self.writer.label]["differences"] += 1
+        self.find(place, who, detail)
+
+    def refused(self, counts, error, begins):
+        with open(self.world.log) as log:
+            log.seek(begins)
+            lines = log.read()
+        reason = next((line for line in lines.splitlines() if self.profile and any(known in line for known in REFUSALS)), None)
+        if reason is None:
+            self.failed("writing", "(the writer)", ["refused, though not of a plain directory", error, *lines.splitlines()[-2:]])
+        else:
+            counts["refused by the mount"] += 1
+            self.world.notes[f"{self.writer.label}, profile={self.profile or '(none)'}: refused by the mount: {reason[-160:]}"] += 1
+
+    def convert(self):
+        sharded, other, back = (os.path.join(self.top, name) for name in ("sharded", "resharded", "unsharded"))
+        for place, command in (("shard", ["shard", self.plain, sharded]), ("reshard", ["reshard", "--shard-chunks", "2", sharded, other])):
+            done = self.world.run(*command)
+            if done.returncode:
+                self.failed(place, "(zarrfs)", [done.stdout.strip()[-300:] + done.stderr.strip()[-300:]])
+                return
+            self.compare(f"{place}, store itself", command[-1], 3, [STORE_READER])
+            with self.world.mounted(command[-1], "ro") as mountpoint:
+                self.compare(f"{place}, default mount", mountpoint, 2)
+        done = self.world.run("unshard", "--format", f"v{self.format}", other, back)
+        if done.returncode:
+            self.failed("unshard", "(zarrfs)", [done.stdout.strip()[-300:] + done.stderr.strip()[-300:]])
+            return
+        self.compare("unshard", back, self.format)
+
+    def end(self):
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+class Planted:
+    """The check of the comparer before a run: a copy of a store is as the store, and a copy that lost something is not."""
+
+    def __init__(self, world):
+        self.world, self.top = world, tempfile.mkdtemp(dir=world.work, prefix="planted")
+        self.plans, writers = {}, {writer.label: writer for writer in WRITERS}
+        self.readers = {reader.label: reader for reader in READERS}
+        for name, (label, data, more) in plant_losses.stores().items():
+            writer, path = writers[label], os.path.join(self.top, name)
+            plan = {"order": "at once", "cut": 2, "chunks": False, "compress": False, "zlib": False, "changes": [], "formats": {}, "mode": "zarr,file", **writer.plan, **more}
+            answer = world.ask(writer.environment, {"call": "write", "program": writer.program, "data": data, "path": path, "plan": plan})
+            if "error" in answer:
+                raise RuntimeError(f"the store {name} of the planted losses: {answer['error']}")
+            self.plans[name] = reading_plan(path, data, 2, plan["mode"])
+
+    def read(self, reader, path, store):
+        row = self.readers[reader]
+        return self.world.ask(row.environment, {"call": "read", "program": row.program, "path": path, "plan": self.plans[store]})
+
+    def is_told(self, loss, plant):
+        wanted = self.read(loss.reader, os.path.join(self.top, loss.store), loss.store)
+        copy = tempfile.mkdtemp(dir=self.top) + "/copy"
+        shutil.copytree(os.path.join(self.top, loss.store), copy)
+        plant(copy)
+        found = self.read(loss.reader, copy, loss.store)
+        if "error" in wanted:
+            raise RuntimeError(f"{loss.reader} does not read the store {loss.store} of the planted losses: {wanted['error']}")
+        return "error" in found or bool(differences(wanted["answer"], found["answer"]))
+
+    def missed(self):
+        """Losses that the comparer does not find, and readers to which a copy is another store."""
+        wrong = [f"not found: {loss.what}, by {loss.reader}" for loss in plant_losses.LOSSES if not self.is_told(loss, loss.plant)]
+        unchanged = {(loss.store, loss.reader): loss for loss in plant_losses.LOSSES}
+        return wrong + [f"a copy of {store} differs, to {reader}" for (store, reader), loss in unchanged.items() if self.is_told(loss, lambda path: None)]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--sets", type=int, default=40)
+    parser.add_argument("--writers", default="", help="parts of writers' names, with commas")
+    parser.add_argument("--readers", default="", help="parts of readers' names, with commas")
+    parser.add_argument("--short", action="store_true", help="only environments that packaging/install-test-readers makes without `all`")
+    parser.add_argument("--keep", help="where the data is made and left")
+    parser.add_argument("daemon")
+    return parser.parse_args()
+
+
+def chosen(world, rows, asked, short):
+    """The rows asked for that are installed. A name that is asked for is all of its row, or a part between no commas."""
+    found = []
+    for row in rows:
+        if asked and row.label != asked and not any(part in row.label for part in asked.split(",")):
+            continue
+        if short and row.environment not in matrix.ALWAYS:
+            continue
+        if world.has(row):
+            found.append(row)
+        else:
+            print(f"not installed: {row.label}", flush=True)
+    exact = [row for row in found if row.label == asked]
+    return exact or found
+
+
+def show(world):
+    print(f"\n{'writer':{matrix.WIDTH}} {'sets':>5} {'written':>8} {'refused of plain':>17} {'refused by mount':>17} {'comparisons':>12} {'differences':>12}")
+    for label, counts in world.written.items():
+        rows = [row for (writer, _), row in world.compared.items() if writer == label]
+        different = sum(row["differences"] for row in rows) + counts["differences"]
+        print(f"{label:{matrix.WIDTH}} {counts['sets']:5} {counts['written']:8} {counts['refused of plain']:17} {counts['refused by the mount']:17} "
+              f"{sum(row['comparisons'] for row in rows):12} {different:12}")
+    print(f"\n{'reader':{matrix.WIDTH}} {'comparisons':>12} {'differences':>12} {'refused of plain':>17}")
+    for label in [reader.label for reader in READERS]:
+        rows = [row for (_, reader), row in world.compared.items() if reader == label]
+        if rows:
+            print(f"{label:{matrix.WIDTH}} {sum(row['comparisons'] for row in rows):12} {sum(row['differences'] for row in rows):12} {sum(row['refused of plain'] for row in rows):17}")
+    for note, times in sorted(world.notes.items()):
+        print(f"note: {times} x {note}")
+    for (place, kind), found in sorted(world.findings.items(), key=lambda item: -len(item[1])):
+        writers, readers = ({getattr(one, name) for one in found} for name in ("writer", "reader"))
+        print(f"\nDIFFERS {len(found)} x {place} | {kind}\n    written by: {'; '.join(sorted(writers))}\n    read by: {'; '.join(sorted(readers))}")
+        for one in found[:EXAMPLES]:
+            print(f"    {one.told}\n    {one.command}")
+            for line in one.lines[:3]:
+                print(f"        {line[:300]}")
+    failures = sum(row["differences"] for row in [*world.compared.values(), *world.written.values()])
+    comparisons = sum(row["comparisons"] for row in world.compared.values())
+    print(f"\nsets {sum(counts['sets'] for counts in world.written.values())}, comparisons {comparisons}, differences {failures}")
+    return failures
+
+
+def main():
+    options = arguments()
+    lacking = "run packaging/install-test-readers" if matrix.python_of("zarr3") is None or matrix.python_of("zarr2") is None else \
+        "/dev/fuse may not be opened" if not os.access("/dev/fuse", os.W_OK) else None
+    if lacking:
+        print("skipped: " + lacking)
+        return 1 if matrix.NO_SKIPS else 77
+    print(f"seed {options.seed}", flush=True)
+    work = options.keep or tempfile.mkdtemp(prefix="zarrfs-writing-")
+    os.makedirs(work, exist_ok=True)
+    world = World(os.path.realpath(options.daemon), work)
+    try:
+        writers, readers = chosen(world, WRITERS, options.writers, options.short), chosen(world, READERS, options.readers, options.short)
+        for environment in dict.fromkeys(row.environment for row in writers + readers):
+            print(f"{environment}: {world.ask(environment, {'call': 'versions'}).get('answer')}", flush=True)
+        for kind in ("cf", "image"):
+            subprocess.run([matrix.python_of("zarr3"), *matrix.script("make_full.py", kind, os.path.join(work, "full-" + kind))], check=True)
+        missed = Planted(world).missed()
+        print(f"planted losses: {len(plant_losses.LOSSES)}, not found: {len(missed)}", *missed, sep="\n    ", flush=True)
+        for number, writer in zip(range(options.sets), itertools.cycle(writers)):
+            one = Set(world, options.seed + number, writer, readers)
+            try:
+                one.run()
+            finally:
+                one.end()
+        return 1 if show(world) + len(missed) else 0
+    finally:
+        world.end()
+        if not options.keep:
+            shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,9 +19,9 @@ Result<std::set<std::string>> missing_values(const Source& source, const SourceA
 std::string missing_text(const std::set<std::string>& values);
 
 /// Whether the fill value of a v3 array may mark missing cells although nothing says so, as earlier
-/// versions of zarrfs stored arrays of Zarr v2: the axes have names, the fill value is a number that is
-/// neither 0 nor NaN, there is neither `_FillValue` nor `missing_value`, and the array is no level
-/// of an image. A guess: a program may have meant a value as any other.
+/// versions of zarrfs stored arrays of Zarr v2: the axes have names, the fill value is a number
+/// that is neither 0 nor NaN, there is neither `_FillValue` nor `missing_value`, and the array is
+/// no level of an image. A guess: a program may have meant a value as any other.
 Result<bool> may_lack_mark(const Source& source, const SourceArray& array);
 
 }  // namespace zarrfs::tools

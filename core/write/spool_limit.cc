@@ -4,6 +4,8 @@
 #include <chrono>
 #include <vector>
 
+#include "core/store/conditional_writer.h"
+
 namespace zarrfs {
 namespace {
 
@@ -92,6 +94,11 @@ std::vector<DirtyPointer> SpoolLimit::oldest_first() const {
 /// Commits until `bytes` have room.
 SpoolLimit::Round SpoolLimit::commit_some(std::uint64_t bytes, std::string& why) {
   Round round = Round::kNothing;
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (server != nullptr && server->away()) {
+    why = "the server does not answer";
+    return round;
+  }
   for (const DirtyPointer& shard : oldest_first()) {
     files_.limit();
     const std::lock_guard lock(shard->commit_mutex);

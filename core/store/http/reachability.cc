@@ -16,7 +16,7 @@ constexpr milliseconds kSuspectPatience{3000};
 constexpr milliseconds kMoment{250};
 constexpr milliseconds kLeastPause{100};
 constexpr milliseconds kBetweenLooks{250};  // that programs wait for
-constexpr milliseconds kLongestPause{5000};
+constexpr milliseconds kLongestProbePause{5000};
 constexpr milliseconds kBetweenInterrupts{100};
 
 std::string in_seconds(Reachability::Clock::duration time) {
@@ -164,7 +164,7 @@ void Reachability::watch() {
     if (state.ends) return;
     if (state.sent == Sent::kFailed) fails();
     state.last_probe = Clock::now();
-    state.pause = std::min(state.pause * 2, kLongestPause);
+    state.pause = std::min(state.pause * 2, kLongestProbePause);
     if (state.sent == Sent::kAnswered) {
       const bool was_away = std::exchange(state.kind, Kind::kAnswers) == Kind::kAway;
       state.changed.notify_all();

@@ -10,7 +10,7 @@ constexpr std::size_t kMostObjects = std::size_t{1} << 18U;
 constexpr std::size_t kMostListed = std::size_t{1} << 20U;
 constexpr std::size_t kMostChanges = 1000;  // of a listing
 
-std::string parent_of(const std::string& key) {
+std::string prefix_above(const std::string& key) {
   const std::size_t slash = key.rfind('/');
   return slash == std::string::npos ? std::string() : key.substr(0, slash);
 }
@@ -40,7 +40,7 @@ void ObjectTable::keep(const std::string& key, std::optional<ObjectInfo> info) {
 void ObjectTable::keep_prefixes_of(const std::string& key) {
   if (prefixes_.size() >= kMostObjects) prefixes_.clear();
   const auto now = Clock::now();
-  for (std::string at = parent_of(key); !at.empty(); at = parent_of(at)) prefixes_[at] = now;
+  for (std::string at = prefix_above(key); !at.empty(); at = prefix_above(at)) prefixes_[at] = now;
 }
 
 void ObjectTable::confirm(const std::string& key, const ObjectInfo& info) {
@@ -61,7 +61,7 @@ void ObjectTable::changed(const std::string& key) {
     known->second.asked_again = true;
   }
   for (std::string below = key; !below.empty();) {
-    const std::string prefix = parent_of(below);
+    const std::string prefix = prefix_above(below);
     if (const auto found = listings_.find(prefix); found != listings_.end()) {
       StampedListing& stamped = found->second;
       stamped.asked_again = true;

@@ -15,7 +15,7 @@ constexpr milliseconds kProbePatience{2000};  // then it counts as not answered
 constexpr milliseconds kSuspectPatience{3000};
 constexpr milliseconds kMoment{250};
 constexpr milliseconds kLeastPause{100};
-constexpr milliseconds kBetweenLooks{250};  // that programs wait for
+constexpr milliseconds kBetweenProbes{100};  // that programs wait for
 constexpr milliseconds kLongestProbePause{5000};
 constexpr milliseconds kBetweenInterrupts{100};
 
@@ -44,7 +44,7 @@ struct Reachability::State {
   std::uint64_t outages = 0;
 
   [[nodiscard]] Clock::time_point next_probe() const {
-    return last_probe + (wanted ? std::min(pause, kBetweenLooks) : pause);
+    return last_probe + (wanted ? std::min(pause, kBetweenProbes) : pause);
   }
   /// Until `done`, for `time` at most, and no longer than somebody waits for the answer.
   template <class Done>
@@ -93,8 +93,7 @@ bool Reachability::away() {
   std::unique_lock lock(state.mutex);
   if (state.kind != State::Kind::kAway) return false;
   const Clock::time_point before = state.last_probe;
-  const bool looked = Clock::now() < before + kBetweenLooks;
-  if (looked || state.sent == State::Sent::kOnItsWay || state.ends) return true;
+  if (state.sent == State::Sent::kOnItsWay || state.ends) return true;
   state.wanted = true;
   state.changed.notify_all();
   state.changed.wait_for(lock, kMoment, [&] {
@@ -107,6 +106,11 @@ std::optional<Reachability::Clock::duration> Reachability::away_for() const {
   const std::lock_guard lock(state_->mutex);
   if (state_->kind != State::Kind::kAway) return std::nullopt;
   return Clock::now() - state_->since;
+}
+
+std::string Reachability::why() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->why;
 }
 
 bool Reachability::pause(milliseconds time) {

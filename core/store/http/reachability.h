@@ -36,6 +36,8 @@ class Reachability {
   bool away();
   /// For how long it has been away, without a look; nothing where it is not known to be.
   [[nodiscard]] std::optional<Clock::duration> away_for() const;
+  /// The reason that it was suspected for last.
+  [[nodiscard]] std::string why() const;
   /// Waits so long, or until the server is away: false then, or nobody waits for the answer
   /// (core/base/request.h).
   bool pause(std::chrono::milliseconds time);

@@ -126,7 +126,7 @@ RequestError Requester::away_error(const ObjectRequest& request) const {
   const auto since = reachability_.away_for().value_or(Clock::duration{});
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
   return {{Fault::kIo, describe(request) + ": the server has not answered for " +
-                           std::to_string(seconds) + " s"},
+                           std::to_string(seconds) + " s: " + reachability_.why()},
           true};
 }
 

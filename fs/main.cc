@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/cli/arguments.h"
 #include "core/cli/exit_code.h"
 #include "fs/commands.h"
 #include "fs/program.h"
@@ -32,7 +34,12 @@ int main(int argc, char** argv) {
     zarrfs::Commands commands = zarrfs::mount_commands();
     zarrfs::Commands tools = zarrfs::tools::tool_commands();
     std::move(tools.begin(), tools.end(), std::back_inserter(commands));
-    const int status = zarrfs::run_program({argv, argv + argc}, commands, streams);
+    const auto words = zarrfs::take_arguments(argc, argv);
+    if (!words) {
+      std::cerr << "zarrfs: " << zarrfs::printable(words.error().message) << "\n";
+      return zarrfs::kUsage;
+    }
+    const int status = zarrfs::run_program(*words, commands, streams);
     if (std::cout.flush()) return status;
     std::cerr << "zarrfs: standard output cannot be written\n";
     return zarrfs::kCouldNot;

@@ -13,6 +13,7 @@
 #include "core/nodes/survey.h"
 #include "core/present/cf_mask.h"
 #include "core/present/ome.h"
+#include "core/store/object_store.h"
 
 namespace zarrfs {
 
@@ -66,8 +67,10 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   if (auto state = valid(path)) return state;
   const std::uint64_t epoch = epoch_.load();
   if (auto state = stale(path)) {
-    ZARRFS_TRY(const bool same, unchanged(*state));
-    if (same) {
+    const auto same = unchanged(*state);
+    if (!same && shows_what_was_seen()) return state;
+    if (!same) return fail(same.error());
+    if (*same) {
       touch(path);
       return state;
     }
@@ -96,8 +99,14 @@ std::shared_ptr<const NodeState> NodeCache::stale(const std::string& path) {
   if (found == entries_.end()) return nullptr;
   const Kept& entry = found->second;
   const bool without_document = !entry.state->has_document();
+  if (shows_what_was_seen()) return entry.state;
   if (without_document && Clock::now() - entry.loaded >= kPassThroughValidity) return nullptr;
   return entry.state;
+}
+
+bool NodeCache::shows_what_was_seen() const {
+  const auto* const objects = dynamic_cast<const ObjectStore*>(shared_.store.get());
+  return objects != nullptr && objects->shows_what_was_seen();
 }
 
 Result<bool> NodeCache::unchanged(const NodeState& state) {

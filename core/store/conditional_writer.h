@@ -31,6 +31,9 @@ class ConditionalWriter {
   virtual Result<std::optional<Standing>> look(const std::string& path) = 0;
   /// The version that is shown to readers, "" where there is none. May be some seconds old.
   virtual Result<std::string> shown_version(const std::string& path) = 0;
+  /// Whether the storage does not answer, so that nothing can be put now. Looks again, for a
+  /// moment.
+  virtual bool away() = 0;
 
   /// Puts the bytes of the new file `from`, with `note`, in place of the object `expected` (zeros:
   /// there is none). kStale where another one stands there. After any other error it is not known

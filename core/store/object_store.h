@@ -32,9 +32,20 @@ struct OpenHint {
   std::uint64_t bytes = 0;  ///< At the start or end.
 };
 
+/// A file of a store that can go away.
+class ObjectFile : public File {
+ public:
+  /// Whether it was opened as it was seen before, since the server did not answer: what is absent
+  /// in it may be there now.
+  [[nodiscard]] virtual bool may_be_outdated() const = 0;
+};
+
 class ObjectStore : public Store {
  public:
   [[nodiscard]] virtual StoreTraits traits() const = 0;
+  /// Whether the server does not answer, and what was seen of it before is shown. What is known to
+  /// be absent is an Error of kIo then.
+  [[nodiscard]] virtual bool shows_what_was_seen() const { return false; }
   /// As open(), where it is known how the object is going to be read.
   virtual Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) = 0;
   /// Advice: these objects are going to be opened so. Asks for many at once, and waits for them.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/store/conditional_writer.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
 
@@ -157,18 +158,23 @@ void Committer::forget(const DirtyPointer& shard) {
 
 /// A commit failed: it is tried again, after a longer pause each time.
 tl::unexpected<Error> Committer::report_failure(DirtyShard& shard, const Error& error) {
-  shard.failures = std::min(shard.failures + 1, 10);
+  // A server that is away is not asked for this shard before it answers: then at once.
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  const bool away = server != nullptr && server->away();
+  if (!away) shard.failures = std::min(shard.failures + 1, 10);
   const auto wait =
-      std::min<std::chrono::seconds>(kFirstRetry * (1 << (shard.failures - 1)), kLastRetry);
+      away ? std::chrono::seconds(0)
+           : std::min<std::chrono::seconds>(kFirstRetry * (1 << (shard.failures - 1)), kLastRetry);
   {
     const std::lock_guard state(shard.state_mutex);
     shard.failure = error;
     shard.retry_at = Clock::now() + wait;
   }
-  parts_.options.log(true,
-                     "shard " + shard.shard_path +
-                         " could not be written, its chunks are kept and it is tried again in " +
-                         std::to_string(wait.count()) + " s: " + error.message);
+  parts_.options.log(
+      true, "shard " + shard.shard_path +
+                " could not be written, its chunks are kept and it is tried again " +
+                (away ? "when the server answers" : "in " + std::to_string(wait.count()) + " s") +
+                ": " + error.message);
   const std::lock_guard guard(parts_.statistics_mutex);
   ++parts_.statistics.failed_commits;
   return fail(error);

@@ -4,9 +4,14 @@
 #include <chrono>
 #include <vector>
 
+#include "core/store/conditional_writer.h"
+
 namespace zarrfs {
 namespace {
 
+/// For how long a server that has not answered is not asked for room again: a program is told at
+/// once, before it makes room itself.
+constexpr std::chrono::seconds kBetweenCalls{1};
 /// How long is waited for what others write, before it can be committed.
 constexpr std::chrono::seconds kWaitForOthers{10};
 
@@ -89,9 +94,21 @@ std::vector<DirtyPointer> SpoolLimit::oldest_first() const {
   return sorted;
 }
 
+bool SpoolLimit::server_is_away() {
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (server == nullptr || Clock::now() < next_call_.load()) return server != nullptr;
+  const bool away = server->away();
+  if (away) next_call_ = Clock::now() + kBetweenCalls;
+  return away;
+}
+
 /// Commits until `bytes` have room.
 SpoolLimit::Round SpoolLimit::commit_some(std::uint64_t bytes, std::string& why) {
   Round round = Round::kNothing;
+  if (server_is_away()) {
+    why = "the server does not answer";
+    return round;
+  }
   for (const DirtyPointer& shard : oldest_first()) {
     files_.limit();
     const std::lock_guard lock(shard->commit_mutex);
@@ -107,7 +124,10 @@ SpoolLimit::Round SpoolLimit::commit_some(std::uint64_t bytes, std::string& why)
     }
     if (shard->stage == ShardStage::kClosed) round = Round::kFreed;
     if (take(bytes)) return Round::kTaken;
-    if (!committed && committed.error().fault == Fault::kIo) break;  // the next would wait as long
+    if (!committed && committed.error().fault == Fault::kIo) {  // the next would wait as long
+      next_call_ = Clock::now() + kBetweenCalls;
+      break;
+    }
   }
   return round;
 }

@@ -1,6 +1,7 @@
 // How much may be written and not committed (WriteOptions::most_unpublished). Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -46,6 +47,7 @@ class SpoolLimit {
   bool take(std::uint64_t bytes);
   void written(std::uint64_t bytes);
   Result<void> make_room(std::uint64_t bytes);
+  bool server_is_away();
   Round commit_some(std::uint64_t bytes, std::string& why);
   Round drop_waste(std::uint64_t bytes, std::string& why);
   std::uint64_t puts();
@@ -54,6 +56,7 @@ class SpoolLimit {
   WriteParts& parts_;
   SuccessorFiles& files_;
   Committer& committer_;
+  std::atomic<Clock::time_point> next_call_{Clock::time_point()};  ///< Of the server.
   RankedMutex<LockRank::kSpool> mutex_;
   RankedCondition written_;
   // Under mutex_:

@@ -241,6 +241,8 @@ Result<void> WriteBuffer::commit_below(const std::string& prefix) {
 }
 
 void WriteBuffer::commit_due(Clock::time_point now) {
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (server != nullptr && server->away()) return;
   std::vector<DirtyPointer> pointers = parts_.table.below("");
   const bool over = statistics().drafts * kDraftMemory > parts_.options.write_buffer;
   for (DirtyPointer& next : pointers) {

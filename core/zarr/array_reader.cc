@@ -55,6 +55,15 @@ Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& p
   return hand->file;
 }
 
+/// What is not in a shard as it was seen before may be in it now.
+Result<void> check_absent_in(const File& shard, const std::string& path) {
+  const auto* const object = dynamic_cast<const ObjectFile*>(&shard);
+  if (object == nullptr || !object->may_be_outdated()) return {};
+  return fail(Fault::kIo, "shard " + path +
+                              ": the chunk was absent before; the server does not "
+                              "answer now");
+}
+
 /// Elements that all are `fill`, in memory form.
 Result<Bytes> filled(const Elements& elements, const Bytes& fill, const std::string& name) {
   const bool variable = elements.type.variable_length();
@@ -151,7 +160,10 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_at(const ChunkPlace& place, 
     if (!layout_->sharded()) return bytes;
     ShardReader shard(file, path, *layout_, place.cell, *cache_, *counters_);
     ZARRFS_TRY(auto extent, shard.locate(place.entries));
-    if (!extent) return std::nullopt;
+    if (!extent) {
+      ZARRFS_CHECK(check_absent_in(*file, path));
+      return std::nullopt;
+    }
     if (extent->memory) bytes.file = nullptr;
     bytes.memory = std::move(extent->memory);
     bytes.range = extent->range;

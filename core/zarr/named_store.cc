@@ -104,6 +104,7 @@ class NamedStore final : public ObjectStore {
 
   [[nodiscard]] const std::string& name() const override { return inner_->name(); }
   [[nodiscard]] StoreTraits traits() const override { return {false, true, false}; }
+  [[nodiscard]] bool shows_what_was_seen() const override { return inner_->shows_what_was_seen(); }
   Result<std::shared_ptr<File>> open(const std::string& path) override {
     return inner_->open(path);
   }

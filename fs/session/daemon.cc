@@ -177,6 +177,9 @@ class Daemon {
                           settings.remote};
     of_store.remote.immutable = settings.view.immutable;
     of_store.remote.write = settings.access == MountSettings::Access::kReadWrite;
+    of_store.remote.tell = [log = log_](const std::string& line) {
+      log->write(LogLevel::kWarning, line);
+    };
     ZARRFS_CHECK(check_spool());
     ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
     near_ = traits_of(*opened).near;

@@ -63,6 +63,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if server.away:  # as one that is not there: no answer, and nothing is done
+            with server.lock:
+                server.missed.append({"method": self.command, "path": urllib.parse.unquote(self.path.partition("?")[0])})
+            self.close_connection = True
+            return
         path, _, query = self.path.partition("?")
         with server.lock:
             number = len(server.seen)
@@ -249,7 +254,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
             self.socket = context.wrap_socket(self.socket, server_side=True)
         self.root, self.bucket, self.region, self.anonymous = str(root), bucket, REGION, False
         self.ranges, self.page, self.delay = True, 1000, 0
-        self.fault = None
+        self.fault, self.away, self.missed = None, False, []
         self.careless, self.notes, self.changing = (), {}, threading.Lock()
         self.google, self.kind, self.generations, self.token = False, "x-amz", {}, ""
         self.lock, self.seen, self.sent = threading.Lock(), [], 0

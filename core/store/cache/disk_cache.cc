@@ -50,8 +50,34 @@ bool read_exactly(int fd, MutableByteView bytes, std::uint64_t offset) {
   return true;
 }
 
+/// A regular file of this user with one name; no link is followed, no pipe waited for. Not valid
+/// where it is none.
+Fd open_own(const std::string& path, int flags) {
+  Fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  struct stat status {};
+  const bool own = fd.valid() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                   status.st_uid == ::geteuid() && status.st_nlink == 1;
+  return own ? std::move(fd) : Fd();
+}
+
+/// `path` is a directory of this user's alone, no link.
+Result<void> check_own(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0)
+    return fail(system_error(errno, "option cache: " + path));
+  if (!S_ISDIR(status.st_mode)) {
+    return fail(Fault::kDenied, "option cache: " + path + " is not a directory");
+  }
+  if (status.st_uid != ::geteuid()) {
+    return fail(Fault::kDenied, "option cache: " + path + " is another user's");
+  }
+  if ((status.st_mode & 077U) == 0) return {};
+  return fail(Fault::kDenied,
+              "option cache: " + path + " is not for its owner alone: chmod 700 " + path);
+}
+
 std::optional<std::string> read_text(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd = open_own(path, O_RDONLY);
   struct stat status {};
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0) return std::nullopt;
   if (status.st_size < 0 || static_cast<std::size_t>(status.st_size) > kMostInfo) {
@@ -176,6 +202,7 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& directory,
   if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail(system_error(errno, "option cache: making " + own));
   }
+  ZARRFS_CHECK(check_own(own));
   if (::access(own.c_str(), R_OK | W_OK | X_OK) != 0) {
     return fail(system_error(errno, "option cache: using " + own));
   }
@@ -197,9 +224,8 @@ std::shared_ptr<DiskCache::Entry> DiskCache::entry_of(const std::string& object)
   const std::string index_path = path_of(object, ".index");
   const std::string folder = index_path.substr(0, directory_.size() + 3);
   static_cast<void>(::mkdir(folder.c_str(), 0700));
-  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-  Fd index(::open(index_path.c_str(), kFlags, 0600));
-  Fd data(::open(path_of(object, ".data").c_str(), kFlags, 0600));
+  Fd index = open_own(index_path, O_RDWR | O_CREAT);
+  Fd data = open_own(path_of(object, ".data"), O_RDWR | O_CREAT);
   if (!data.valid() || !index.valid()) return nullptr;
   auto entry = std::make_shared<Entry>(std::move(data), std::move(index));
   entries_.keep(object, entry);

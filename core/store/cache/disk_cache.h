@@ -24,7 +24,8 @@ namespace zarrfs {
 
 class DiskCache {
  public:
-  /// Makes the directory, for its owner alone. kInvalid or kDenied where that fails.
+  /// Makes the directory, for its owner alone. kDenied where DIR/zarrfs-1 is another user's, or
+  /// open to others, or a link: who can write to it chooses what is read.
   static Result<std::unique_ptr<DiskCache>> open(const std::string& directory,
                                                  std::uint64_t max_bytes);
 

@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <deque>
@@ -29,6 +30,7 @@ std::string_view last_name(std::string_view url) {
 
 constexpr int kPollMilliseconds = 1000;
 constexpr int kPartialContent = 206;
+constexpr std::uint64_t kFreshSeconds = 3;
 constexpr std::uint64_t kSlowestSending = 100'000;  // bytes a second
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 20U;
 constexpr std::chrono::milliseconds kBetweenLooks{100};
@@ -259,6 +261,11 @@ struct HttpClient::State {
     set(CURLOPT_BUFFERSIZE, 256L << 10U);
     set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(settings.connect_seconds));
     set(CURLOPT_TIMEOUT, static_cast<long>(settings.seconds));
+    if (request.fresh) {
+      set(CURLOPT_FRESH_CONNECT, 1L);
+      set(CURLOPT_CONNECTTIMEOUT,
+          static_cast<long>(std::min(settings.connect_seconds, kFreshSeconds)));
+    }
     set(CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings.quiet_seconds));
     set(CURLOPT_ERRORBUFFER, transfer.message.data());
@@ -346,13 +353,17 @@ Result<std::unique_ptr<HttpClient>> HttpClient::make(const HttpSettings& setting
 HttpClient::HttpClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 HttpClient::~HttpClient() {
+  close();
+  ::curl_multi_cleanup(state_->multi);
+}
+
+void HttpClient::close() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->ends = true;
   }
   ::curl_multi_wakeup(state_->multi);
-  state_->thread.join();
-  ::curl_multi_cleanup(state_->multi);
+  if (state_->thread.joinable()) state_->thread.join();
 }
 
 void HttpClient::submit(HttpRequest request, Done done) {
@@ -361,8 +372,9 @@ void HttpClient::submit(HttpRequest request, Done done) {
   transfer->done = std::move(done);
   {
     const std::lock_guard lock(state_->mutex);
-    state_->waiting.push_back(std::move(transfer));
+    if (!state_->ends) state_->waiting.push_back(std::move(transfer));
   }
+  if (transfer != nullptr) return State::give_up(*transfer);
   ::curl_multi_wakeup(state_->multi);
 }
 

@@ -38,6 +38,8 @@ struct HttpRequest {
   bool follow = false;
   /// Passwords for the host from ~/.netrc.
   bool netrc = false;
+  /// By a connection of its own, which is waited for 3 seconds only.
+  bool fresh = false;
 };
 
 struct HttpResponse {
@@ -79,7 +81,10 @@ struct HttpCounters {
 class HttpClient {
  public:
   static Result<std::unique_ptr<HttpClient>> make(const HttpSettings& settings);
+  /// Closes it.
   ~HttpClient();
+  /// Gives up what is on its way, and from now on each request at once.
+  void close();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 

@@ -131,6 +131,9 @@ std::vector<RemoteOption> make_table() {
        set_time<&Options::deadline>},
       {"revalidate", "SECONDS", "10", "for how long what a server said is not asked again",
        set_time<&Options::revalidate>},
+      {"stale_if_error", "SECONDS", "3600",
+       "for how long after that it is shown while the server does not answer; 0: not at all",
+       set_time<&Options::stale_if_error>},
   };
 }
 

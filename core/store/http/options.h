@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,11 +27,14 @@ struct RemoteOptions {
   std::uint64_t connections = 24;
   double deadline = 60;    ///< Seconds until a request that fails again and again is an error.
   double revalidate = 10;  ///< Seconds for which what was seen is taken for what is.
+  /// Seconds for which it is shown after that, while the server does not answer.
+  double stale_if_error = 3600;
   // Not in the table: mounts have them.
   bool immutable = false;        ///< Nothing in the store changes.
   bool write = false;            ///< Buckets are written to.
   std::string spool;             ///< Directory for what is not at the server yet; empty: the usual.
   bool spool_in_memory = false;  ///< It may lie in memory.
+  std::function<void(const std::string& line)> tell;  ///< What a user should know; may be empty.
 };
 
 struct RemoteOption {

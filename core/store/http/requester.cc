@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "core/base/request.h"
@@ -11,22 +10,15 @@
 namespace zarrfs {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr std::chrono::milliseconds kLongestPause{15000};
-constexpr int kLessons = 3;  // Region, clock and keys may all be wrong.
+constexpr int kLessons = 3;                      // Region, clock and keys may all be wrong.
+constexpr const char* kProbedKey = "zarr.json";  // whether it is there does not matter
 
 /// Between half of `pause` and all of it, so that many who failed together do not come together.
 std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
   thread_local std::minstd_rand random(std::random_device{}());
   return pause / 2 + std::chrono::milliseconds(random() % (pause.count() / 2 + 1));
-}
-
-/// Until `pause` is over, or nobody waits for the work.
-void rest(std::chrono::milliseconds pause) {
-  for (const auto end = Clock::now() + pause; Clock::now() < end && !request_ended();) {
-    std::this_thread::sleep_for(std::min(pause, kFirstPause));
-  }
 }
 
 bool may_be_better_later(int status) {
@@ -121,69 +113,129 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
   return {Verdict::Kind::kError, {}, {refused ? Fault::kDenied : request.refused, what}};
 }
 
-struct Requester::Round {
-  std::vector<std::size_t> wanted;  // which of the requests
-  std::vector<HttpRequest> written;
-};
+Requester::Requester(HttpClient& http, std::unique_ptr<Endpoint> endpoint,
+                     std::chrono::milliseconds deadline, bool absent_403, Reachability::Tell tell)
+    : http_(http),
+      endpoint_(std::move(endpoint)),
+      deadline_(deadline),
+      absent_403_(absent_403),
+      reachability_([this](Reachability::Answered answered) { probe(std::move(answered)); },
+                    std::move(tell)) {}
 
-std::vector<Result<HttpResponse>> Requester::ask_all(std::vector<ObjectRequest> requests) {
-  std::vector<Result<HttpResponse>> results(requests.size());
-  std::vector<int> lessons(requests.size(), 0);
-  std::vector<std::size_t> open(requests.size());
-  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  const auto until = Clock::now() + deadline_;
-  for (auto pause = kFirstPause; !open.empty(); pause = std::min(pause * 2, kLongestPause)) {
-    Round round;
-    for (const std::size_t i : open) {
-      auto written = endpoint_->write(requests[i]);
-      if (!written) {
-        results[i] = fail(std::move(written.error()));
-        continue;
-      }
-      round.wanted.push_back(i);
-      round.written.push_back(std::move(*written));
-    }
-    open.clear();
-    bool wait = false;
-    auto answers = http_.perform(std::move(round.written));
-    for (std::size_t k = 0; k < answers.size(); ++k) {
-      const std::size_t i = round.wanted[k];
-      Verdict verdict = judge(requests[i], std::move(answers[k]), lessons[i] < kLessons);
-      const bool again = verdict.kind == Verdict::Kind::kAnew ||
-                         (verdict.kind == Verdict::Kind::kLater && Clock::now() + pause < until);
-      if (verdict.kind == Verdict::Kind::kAnswer) {
-        results[i] = std::move(*verdict.answer);
-      } else if (again) {
-        if (verdict.kind == Verdict::Kind::kAnew) ++lessons[i];
-        wait = wait || verdict.kind == Verdict::Kind::kLater;
-        open.push_back(i);
-        ++retries_;
-      } else {
-        results[i] = fail(std::move(verdict.error));
-      }
-    }
-    if (wait) rest(jittered(pause));
-    if (request_ended()) {
-      for (const std::size_t i : std::exchange(open, {})) {
-        results[i] = fail(Fault::kBusy, describe(requests[i]) + ": nobody waits for it");
-      }
-    }
-  }
-  return results;
+RequestError Requester::away_error(const ObjectRequest& request) const {
+  const auto since = reachability_.away_for().value_or(Clock::duration{});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+  return {{Fault::kIo, describe(request) + ": the server has not answered for " +
+                           std::to_string(seconds) + " s: " + reachability_.why()},
+          true};
 }
 
-Result<HttpResponse> Requester::ask(const ObjectRequest& request) {
+RequestError Requester::given_up(const ObjectRequest& request) const {
+  return {{Fault::kBusy, describe(request) + ": nobody waits for it"}, false};
+}
+
+/// Any answer but that it may be better later will do.
+void Requester::probe(Reachability::Answered answered) {
+  ObjectRequest request;
+  request.method = "HEAD";
+  request.key = kProbedKey;
+  auto written = endpoint_->write(request);
+  if (!written) return answered(true);  // what is wrong is not the server
+  written->fresh = true;
+  http_.submit(std::move(*written),
+               [this, request, answered = std::move(answered)](HttpAnswer answer) {
+                 const Verdict verdict = judge(request, std::move(answer), true);
+                 answered(verdict.kind != Verdict::Kind::kLater);
+               });
+}
+
+/// Requests that are asked together, and what has become of them so far.
+struct Requester::Batch {
+  std::vector<ObjectRequest> requests;
+  std::vector<RequestAnswer> answers;
+  std::vector<int> lessons;
+  std::vector<std::size_t> open;     // those without an answer
+  std::optional<std::string> ended;  // why one got none until the deadline
+  bool waits = false;                // one may be better later
+};
+
+/// Asks for all that is open. What may be asked again by `until` stays open.
+void Requester::ask_once(Batch& batch, Clock::time_point until) {
+  std::vector<std::size_t> wanted;
+  std::vector<HttpRequest> written;
+  for (const std::size_t i : batch.open) {
+    auto request = endpoint_->write(batch.requests[i]);
+    if (!request) {
+      batch.answers[i] = tl::unexpected(RequestError{std::move(request.error()), false});
+      continue;
+    }
+    wanted.push_back(i);
+    written.push_back(std::move(*request));
+  }
+  batch.open.clear();
+  batch.waits = false;
+  auto answers = http_.perform(std::move(written));
+  for (std::size_t k = 0; k < answers.size(); ++k) {
+    const std::size_t i = wanted[k];
+    Verdict verdict = judge(batch.requests[i], std::move(answers[k]), batch.lessons[i] < kLessons);
+    if (verdict.kind == Verdict::Kind::kAnswer) {
+      batch.answers[i] = std::move(*verdict.answer);
+      continue;
+    }
+    const bool later = verdict.kind == Verdict::Kind::kLater;
+    batch.answers[i] = tl::unexpected(RequestError{std::move(verdict.error), later});
+    if (verdict.kind == Verdict::Kind::kAnew) ++batch.lessons[i];
+    if (verdict.kind == Verdict::Kind::kAnew || (later && Clock::now() < until)) {
+      batch.waits = batch.waits || later;
+      batch.open.push_back(i);
+      ++retries_;
+    } else if (later) {
+      batch.ended = batch.answers[i].error().message;
+    }
+  }
+}
+
+std::vector<RequestAnswer> Requester::ask_all(std::vector<ObjectRequest> requests) {
+  Batch batch;
+  batch.answers.resize(requests.size());
+  batch.lessons.resize(requests.size(), 0);
+  batch.requests = std::move(requests);
+  const bool away = !batch.requests.empty() && reachability_.away();
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    if (away) {
+      batch.answers[i] = tl::unexpected(away_error(batch.requests[i]));
+    } else {
+      batch.open.push_back(i);
+    }
+  }
+  const auto until = Clock::now() + deadline_;
+  for (auto pause = kFirstPause; !batch.open.empty(); pause = std::min(pause * 2, kLongestPause)) {
+    ask_once(batch, until - pause);
+    if (batch.ended) reachability_.suspect(*std::exchange(batch.ended, std::nullopt));
+    const bool away_now = batch.waits && !reachability_.pause(jittered(pause));
+    if (!away_now && !request_ended()) continue;
+    for (const std::size_t i : batch.open) {
+      const ObjectRequest& request = batch.requests[i];
+      batch.answers[i] = tl::unexpected(away_now ? away_error(request) : given_up(request));
+    }
+    break;
+  }
+  return std::move(batch.answers);
+}
+
+RequestAnswer Requester::ask(const ObjectRequest& request) {
   return std::move(ask_all({request}).front());
 }
 
-void Requester::ask_later(const ObjectRequest& request,
-                          std::function<void(Result<HttpResponse>)> done) {
+void Requester::ask_later(const ObjectRequest& request, std::function<void(RequestAnswer)> done) {
+  if (reachability_.away_for()) return done(tl::unexpected(away_error(request)));
   auto written = endpoint_->write(request);
-  if (!written) return done(fail(std::move(written.error())));
+  if (!written) return done(tl::unexpected(RequestError{std::move(written.error()), false}));
   http_.submit(std::move(*written), [this, request, done = std::move(done)](HttpAnswer answer) {
     Verdict verdict = judge(request, std::move(answer), false);
     if (verdict.kind == Verdict::Kind::kAnswer) return done(std::move(*verdict.answer));
-    done(fail(std::move(verdict.error)));
+    const bool later = verdict.kind == Verdict::Kind::kLater;
+    done(tl::unexpected(RequestError{std::move(verdict.error), later}));
   });
 }
 

@@ -1,5 +1,6 @@
 #include "core/store/remote/object_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace zarrfs {
@@ -7,6 +8,16 @@ namespace {
 
 constexpr std::size_t kMostObjects = std::size_t{1} << 18U;
 constexpr std::size_t kMostListed = std::size_t{1} << 20U;
+constexpr std::size_t kMostChanges = 1000;  // of a listing
+
+std::string prefix_above(const std::string& key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string::npos ? std::string() : key.substr(0, slash);
+}
+
+std::string joined(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "/" + name;
+}
 
 }  // namespace
 
@@ -14,13 +25,22 @@ std::optional<ObjectTable::Known> ObjectTable::find(const std::string& key) cons
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(key);
   if (found == objects_.end()) return std::nullopt;
-  return Known{found->second.info, fresh(found->second.at)};
+  const Stamped& stamped = found->second;
+  return Known{stamped.info, !stamped.asked_again && fresh(stamped.at), usable(stamped.at)};
 }
 
 void ObjectTable::keep(const std::string& key, std::optional<ObjectInfo> info) {
   const std::lock_guard lock(mutex_);
   if (objects_.size() >= kMostObjects) objects_.clear();
+  if (info) keep_prefixes_of(key);
   objects_[key] = {std::move(info), Clock::now()};
+}
+
+/// The caller holds the lock.
+void ObjectTable::keep_prefixes_of(const std::string& key) {
+  if (prefixes_.size() >= kMostObjects) prefixes_.clear();
+  const auto now = Clock::now();
+  for (std::string at = prefix_above(key); !at.empty(); at = prefix_above(at)) prefixes_[at] = now;
 }
 
 void ObjectTable::confirm(const std::string& key, const ObjectInfo& info) {
@@ -37,21 +57,34 @@ void ObjectTable::forget(const std::string& key) {
 
 void ObjectTable::changed(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  objects_.erase(key);
-  for (std::string at = key; !at.empty();) {
-    const std::size_t slash = at.rfind('/');
-    at.resize(slash == std::string::npos ? 0 : slash);
-    const auto found = listings_.find(at);
-    if (found == listings_.end()) continue;
-    if (*found->second.listing) listed_ -= (*found->second.listing)->size();
-    listings_.erase(found);
+  if (const auto known = objects_.find(key); known != objects_.end()) {
+    known->second.asked_again = true;
   }
+  for (std::string below = key; !below.empty();) {
+    const std::string prefix = prefix_above(below);
+    if (const auto found = listings_.find(prefix); found != listings_.end()) {
+      StampedListing& stamped = found->second;
+      stamped.asked_again = true;
+      stamped.changes.insert(below.substr(prefix.empty() ? 0 : prefix.size() + 1));
+      if (stamped.changes.size() > kMostChanges) drop_listing(prefix);
+    }
+    below = prefix;
+  }
+}
+
+/// The caller holds the lock.
+void ObjectTable::drop_listing(const std::string& prefix) {
+  const auto found = listings_.find(prefix);
+  if (found == listings_.end()) return;
+  if (*found->second.listing) listed_ -= (*found->second.listing)->size();
+  listings_.erase(found);
 }
 
 ObjectTable::Listing ObjectTable::find_listing(const std::string& prefix) const {
   const std::lock_guard lock(mutex_);
   const auto found = listings_.find(prefix);
-  return found != listings_.end() && fresh(found->second.at) ? found->second.listing : nullptr;
+  if (found == listings_.end() || found->second.asked_again) return nullptr;
+  return fresh(found->second.at) ? found->second.listing : nullptr;
 }
 
 void ObjectTable::keep_listing(const std::string& prefix, Listing listing) {
@@ -61,12 +94,46 @@ void ObjectTable::keep_listing(const std::string& prefix, Listing listing) {
     listings_.clear();
     listed_ = 0;
   }
-  const auto before = listings_.find(prefix);
-  if (before != listings_.end() && *before->second.listing) {
-    listed_ -= (*before->second.listing)->size();
-  }
+  drop_listing(prefix);
   listed_ += count;
+  if (count > 0) keep_prefixes_of(joined(prefix, "any"));
   listings_[prefix] = {std::move(listing), Clock::now()};
+}
+
+ObjectTable::Listing ObjectTable::usable_listing(const std::string& prefix) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = listings_.find(prefix);
+  if (found == listings_.end() || !usable(found->second.at)) return nullptr;
+  const StampedListing& stamped = found->second;
+  std::vector<Entry> entries = (*stamped.listing).value_or(std::vector<Entry>());
+  for (const std::string& name : stamped.changes) {
+    const std::string key = joined(prefix, name);
+    const auto object = objects_.find(key);
+    const bool is_directory = prefixes_.contains(key);
+    const bool gone = object != objects_.end() && !object->second.info && !is_directory;
+    std::erase_if(entries, [&](const Entry& entry) { return gone && entry.name == name; });
+    const auto add = [&](EntryKind kind) {
+      const bool listed = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+        return entry.name == name && entry.kind == kind;
+      });
+      if (!listed) entries.push_back({name, kind});
+    };
+    if (object != objects_.end() && object->second.info) add(EntryKind::kFile);
+    if (is_directory) add(EntryKind::kDirectory);
+  }
+  if (entries.empty()) return nullptr;
+  return std::make_shared<const std::optional<std::vector<Entry>>>(std::move(entries));
+}
+
+bool ObjectTable::usable_prefix(const std::string& prefix) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = prefixes_.find(prefix);
+  return found != prefixes_.end() && usable(found->second);
+}
+
+void ObjectTable::keep_prefix(const std::string& prefix) {
+  const std::lock_guard lock(mutex_);
+  keep_prefixes_of(joined(prefix, "any"));
 }
 
 bool ObjectTable::has_many_below(const std::string& prefix) const {

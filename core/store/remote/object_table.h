@@ -21,12 +21,15 @@ class ObjectTable {
   using Clock = std::chrono::steady_clock;
   using Listing = std::shared_ptr<const std::optional<std::vector<Entry>>>;
 
-  /// What is older than `validity` has to be asked again.
-  explicit ObjectTable(Clock::duration validity) : validity_(validity) {}
+  /// What is older than `validity` has to be asked again; where it cannot be, it is of use for
+  /// `grace` more.
+  ObjectTable(Clock::duration validity, Clock::duration grace)
+      : validity_(validity), grace_(grace) {}
 
   struct Known {
     std::optional<ObjectInfo> info;  ///< Nothing: there is no such object.
     bool fresh = false;
+    bool usable = false;  ///< Where the server cannot be asked.
   };
   [[nodiscard]] std::optional<Known> find(const std::string& key) const;
   void keep(const std::string& key, std::optional<ObjectInfo> info);
@@ -34,12 +37,19 @@ class ObjectTable {
   void confirm(const std::string& key, const ObjectInfo& info);
   /// Another version may have come.
   void forget(const std::string& key);
-  /// We have put it or removed it: what was listed above it may be another now.
+  /// We have put it or removed it, or tried to: it and what is listed above it has to be asked
+  /// again.
   void changed(const std::string& key);
 
   /// Null where it has to be asked for.
   [[nodiscard]] Listing find_listing(const std::string& prefix) const;
   void keep_listing(const std::string& prefix, Listing listing);
+  /// For when the server cannot be asked: the names that are known below `prefix`; null where none
+  /// are.
+  [[nodiscard]] Listing usable_listing(const std::string& prefix) const;
+  /// The same of whether there is anything below `prefix`.
+  [[nodiscard]] bool usable_prefix(const std::string& prefix) const;
+  void keep_prefix(const std::string& prefix);
 
   /// Prefixes with too many keys below them to list all of those; noted for good.
   [[nodiscard]] bool has_many_below(const std::string& prefix) const;
@@ -66,17 +76,27 @@ class ObjectTable {
   struct Stamped {
     std::optional<ObjectInfo> info;
     Clock::time_point at;
+    bool asked_again = false;  ///< It has to be: see changed().
   };
   struct StampedListing {
     Listing listing;
     Clock::time_point at;
+    bool asked_again = false;         ///< It has to be: see changed().
+    std::set<std::string> changes{};  ///< Names directly below that may have come or gone.
   };
   [[nodiscard]] bool fresh(Clock::time_point at) const { return Clock::now() - at < validity_; }
+  [[nodiscard]] bool usable(Clock::time_point at) const {
+    return grace_ > Clock::duration::zero() && Clock::now() - at - validity_ < grace_;
+  }
+  void keep_prefixes_of(const std::string& key);
+  void drop_listing(const std::string& prefix);
 
   const Clock::duration validity_;
+  const Clock::duration grace_;
   mutable TableMutex mutex_;
   std::unordered_map<std::string, Stamped> objects_;
   std::unordered_map<std::string, StampedListing> listings_;
+  std::unordered_map<std::string, Clock::time_point> prefixes_;  // when there was something below
   std::size_t listed_ = 0;
   std::set<std::string> many_below_;
   std::set<std::string> asked_;

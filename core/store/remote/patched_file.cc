@@ -54,7 +54,7 @@ Result<void> Patch::truncate(std::uint64_t size) {
 }
 
 Result<void> Patch::bring(ByteRange range) {
-  const RemoteFile base(objects_, key_, base_);
+  const RemoteFile base(objects_, key_, {base_, false});
   const auto piece_at = [&](std::uint64_t at) {
     return ByteRange{range.offset + at, std::min(kBrought, range.length - at)};
   };

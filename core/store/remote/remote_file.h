@@ -8,12 +8,13 @@
 
 namespace zarrfs {
 
-class RemoteFile final : public File {
+class RemoteFile final : public ObjectFile {
  public:
-  RemoteFile(std::shared_ptr<RemoteObjects> objects, std::string key, ObjectInfo info)
+  RemoteFile(std::shared_ptr<RemoteObjects> objects, std::string key, RemoteObjects::Seen seen)
       : objects_(std::move(objects)),
         key_(std::move(key)),
-        info_(std::move(info)),
+        info_(std::move(seen.info)),
+        outdated_(seen.before),
         status_(objects_->status_of(key_, info_)) {}
 
   [[nodiscard]] std::string name() const override { return objects_->url_of(key_); }
@@ -25,6 +26,7 @@ class RemoteFile final : public File {
     ZARRFS_CHECK(objects_->read(key_, info_, begin, out.first(static_cast<std::size_t>(length))));
     return static_cast<std::size_t>(length);
   }
+  [[nodiscard]] bool may_be_outdated() const override { return outdated_; }
   void fetch(ByteRange range) const override { objects_->fetch(key_, info_, range); }
 
   [[nodiscard]] const std::string& key() const { return key_; }
@@ -34,6 +36,7 @@ class RemoteFile final : public File {
   const std::shared_ptr<RemoteObjects> objects_;
   const std::string key_;
   const ObjectInfo info_;
+  const bool outdated_;
   const struct stat status_;
 };
 

@@ -109,14 +109,27 @@ RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<E
                              std::unique_ptr<DiskCache> disk, const RemoteOptions& options)
     : options_(options),
       opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kPerSecond),
-      table_(validity_of(options)),
+      table_(validity_of(options), milliseconds(options.stale_if_error)),
       segments_(std::max(options.memory_cache, kLeastMemory)),
       disk_(std::move(disk)),
       http_(std::move(http)),
-      requester_(*http_, std::move(endpoint), milliseconds(options.deadline), options.absent_403) {}
+      requester_(*http_, std::move(endpoint), milliseconds(options.deadline), options.absent_403,
+                 [this](bool away, const std::string& text) { tell(away, text); }) {}
 
 // What is on its way tells the caches that it does not come: they must be there still.
-RemoteObjects::~RemoteObjects() { http_.reset(); }
+RemoteObjects::~RemoteObjects() {
+  requester_.stop();
+  http_->close();
+}
+
+void RemoteObjects::tell(bool away, const std::string& text) const {
+  if (!options_.tell) return;
+  const std::string shown = options_.stale_if_error > 0 ? "what was seen of it before is shown"
+                                                        : "nothing of it is shown";
+  options_.tell(away ? "the server of " + url_of("") + " does not answer; " + shown +
+                           " until it does: " + text
+                     : "the server of " + url_of("") + " answers again, " + text);
+}
 
 struct stat RemoteObjects::status_of(const std::string& key, const ObjectInfo& info) const {
   struct stat status = object_status(key, info.version.tag + " " + std::to_string(info.size),
@@ -146,16 +159,45 @@ void RemoteObjects::keep_bytes(const std::string& key, const ObjectInfo& info, s
   segments_.put(name, offset, std::move(bytes));
 }
 
+/// What is known of `key`, where `error` says only that the server does not answer; an object or
+/// that there is none.
+std::optional<std::optional<ObjectInfo>> RemoteObjects::seen_before(const std::string& key,
+                                                                    const RequestError& error) {
+  const auto known = error.may_pass ? table_.find(key) : std::nullopt;
+  if (!known || !known->usable) return std::nullopt;
+  if (known->info) ++shown_stale_;
+  return known->info;
+}
+
+bool RemoteObjects::shows_what_was_seen() const {
+  const auto away = requester_.reachability().away_for();
+  return away && *away < milliseconds(options_.stale_if_error);
+}
+
 Result<std::optional<ObjectInfo>> RemoteObjects::status(const std::string& key) {
+  return status_of_key(key, false);
+}
+
+Result<std::optional<ObjectInfo>> RemoteObjects::status_to_write(const std::string& key) {
+  return status_of_key(key, true);
+}
+
+Result<std::optional<ObjectInfo>> RemoteObjects::status_of_key(const std::string& key,
+                                                               bool absence_will_do) {
   const ObjectTable::Turn turn(table_, key);
   if (const auto known = table_.find(key); known && known->fresh) return known->info;
   ObjectRequest request;
   request.method = "HEAD";
   request.key = key;
-  ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
+  const auto answer = requester_.ask(request);
+  if (!answer) {
+    const auto seen = seen_before(key, answer.error());
+    if (seen && (*seen || absence_will_do)) return *seen;
+    return fail(answer.error());
+  }
   std::optional<ObjectInfo> info;
-  if (answer.status != 404) {
-    ZARRFS_TRY(info, read_head(answer, url_of(key)));
+  if (answer->status != 404) {
+    ZARRFS_TRY(info, read_head(*answer, url_of(key)));
   }
   table_.keep(key, info);
   return info;
@@ -178,7 +220,7 @@ RemoteObjects::Opening RemoteObjects::opening_of(const std::string& key,
 }
 
 Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
-                                                      Result<HttpResponse> answer) {
+                                                      RequestAnswer answer) {
   const std::string& key = opening.key;
   if (!answer) return fail(std::move(answer.error()));
   if (answer->status == 404) {
@@ -214,19 +256,28 @@ Result<std::optional<ObjectInfo>> RemoteObjects::open_empty(const std::string& k
   return part.info;
 }
 
-Result<std::optional<ObjectInfo>> RemoteObjects::open_object(const std::string& key,
-                                                             const OpenHint& hint) {
-  if (const auto known = table_.find(key); known && known->fresh) return known->info;
+Result<std::optional<RemoteObjects::Seen>> RemoteObjects::open_object(const std::string& key,
+                                                                      const OpenHint& hint) {
+  const auto seen_now = [](std::optional<ObjectInfo> info) -> std::optional<Seen> {
+    return info ? std::optional(Seen{std::move(*info), false}) : std::nullopt;
+  };
+  if (auto known = table_.find(key); known && known->fresh) return seen_now(std::move(known->info));
   const ObjectTable::Turn turn(table_, key);
-  if (const auto known = table_.find(key); known && known->fresh) return known->info;
+  if (auto known = table_.find(key); known && known->fresh) return seen_now(std::move(known->info));
   if (options_.immutable && disk_ != nullptr) {
     if (auto info = disk_->find_info(url_of(key))) {
       table_.keep(key, info);
-      return info;
+      return seen_now(std::move(info));
     }
   }
   const Opening opening = opening_of(key, hint);
-  return take(opening, requester_.ask(opening.request));
+  auto answer = requester_.ask(opening.request);
+  if (!answer) {
+    const auto seen = seen_before(key, answer.error());
+    if (seen && *seen) return Seen{**seen, true};
+  }
+  ZARRFS_TRY(auto info, take(opening, std::move(answer)));
+  return seen_now(std::move(info));
 }
 
 void RemoteObjects::expect(std::span<const std::string> keys, const OpenHint& hint) {
@@ -251,7 +302,7 @@ void RemoteObjects::open_later(const std::string& key, const OpenHint& hint) {
   const auto opening = std::make_shared<const Opening>(opening_of(key, hint));
   if (options_.immutable && opening->known) return;  // the cache on disk has it
   ++fetching_;
-  requester_.ask_later(opening->request, [this, opening, turn](Result<HttpResponse> answer) {
+  requester_.ask_later(opening->request, [this, opening, turn](RequestAnswer answer) {
     // What fails, and what takes another request, is asked for when it is needed.
     const bool serves = answer && answer->status != 416;
     if (serves) static_cast<void>(take(*opening, std::move(answer)));
@@ -272,7 +323,7 @@ ObjectRequest RemoteObjects::range_request(const std::string& key, const ObjectI
 }
 
 Result<void> RemoteObjects::take_range(const std::string& key, const ObjectInfo& info,
-                                       ByteRange range, Result<HttpResponse> answer) {
+                                       ByteRange range, RequestAnswer answer) {
   if (!answer) return fail(std::move(answer.error()));
   const int status = answer->status;
   if (status == 404 || status == 412 || status == 416) {
@@ -362,7 +413,7 @@ void RemoteObjects::fetch_together(const std::string& key, const ObjectInfo& inf
   const ByteRange all{begin, parts.back().offset + parts.back().length - begin};
   ++fetching_;
   requester_.ask_later(range_request(key, info, all),
-                       [this, key, info, all, parts](Result<HttpResponse> answer) {
+                       [this, key, info, all, parts](RequestAnswer answer) {
                          static_cast<void>(take_range(key, info, all, std::move(answer)));
                          const std::string name = object_name(key, info);
                          for (const ByteRange& part : parts) segments_.give_up(name, part);
@@ -379,6 +430,9 @@ std::string RemoteObjects::statistics() const {
                {"bytes_copied", copied_.load()},
                {"failures", counters.failures.load()},
                {"retries", requester_.retries()},
+               {"away", requester_.reachability().away_for().has_value()},
+               {"outages", requester_.reachability().outages()},
+               {"shown_stale", shown_stale_.load()},
                {"reads", reads_.load()},
                {"memory_hits", hits_.load()},
                {"memory_bytes", segments_.bytes()}};

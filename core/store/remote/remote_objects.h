@@ -28,10 +28,20 @@ class RemoteObjects {
   RemoteObjects(const RemoteObjects&) = delete;
   RemoteObjects& operator=(const RemoteObjects&) = delete;
 
+  // Where the server does not answer, what was seen of it before is given, for so long as
+  // stale_if_error says; but no absence, which readers take for the fill value.
+
   /// Nothing where the server says that there is no such object. Asks with HEAD.
   Result<std::optional<ObjectInfo>> status(const std::string& key);
-  /// The same, and brings the bytes that are going to be read first.
-  Result<std::optional<ObjectInfo>> open_object(const std::string& key, const OpenHint& hint);
+  /// The same, for who is going to put it on the condition that this is so still: absence that was
+  /// seen before will do.
+  Result<std::optional<ObjectInfo>> status_to_write(const std::string& key);
+  struct Seen {
+    ObjectInfo info;
+    bool before = false;  ///< And not now: the server does not answer.
+  };
+  /// As status(), and brings the bytes that are going to be read first.
+  Result<std::optional<Seen>> open_object(const std::string& key, const OpenHint& hint);
   /// Those of `keys` that are not known, many at once. What fails is asked for again when it is
   /// needed.
   void expect(std::span<const std::string> keys, const OpenHint& hint);
@@ -86,6 +96,12 @@ class RemoteObjects {
   Result<void> list_below(const std::string& prefix, const std::string& needed);
   /// Whether a listing that is still good names `prefix` as one, and as no object.
   [[nodiscard]] bool listed_as_prefix(const std::string& prefix) const;
+  /// Whether the server does not answer, and has had objects below `prefix` before.
+  [[nodiscard]] bool seen_as_prefix(const std::string& prefix) const;
+  /// Whether the server does not answer; looks again, for a moment.
+  bool away() { return requester_.reachability().away(); }
+  /// See ObjectStore.
+  [[nodiscard]] bool shows_what_was_seen() const;
   /// Whether a key begins with `prefix` and a slash. Only where lists().
   Result<bool> has_prefix(const std::string& prefix);
 
@@ -107,6 +123,7 @@ class RemoteObjects {
   Result<ObjectRequest> conditional(const std::string& method, const std::string& key,
                                     const std::optional<ObjectInfo>& expected) const;
   [[nodiscard]] Error replaced(const std::string& key) const;
+  void keep_put(const std::string& key, const ObjectInfo& info, const RequestBody& body);
   Result<ObjectInfo> settle(const std::string& key, const std::string& note,
                             const Result<std::optional<ObjectInfo>>& answered);
   struct Pieces;
@@ -119,12 +136,16 @@ class RemoteObjects {
 
   struct Opening;
   [[nodiscard]] Opening opening_of(const std::string& key, const OpenHint& hint) const;
-  Result<std::optional<ObjectInfo>> take(const Opening& opening, Result<HttpResponse> answer);
+  Result<std::optional<ObjectInfo>> take(const Opening& opening, RequestAnswer answer);
+  void tell(bool away, const std::string& text) const;
+  Result<std::optional<ObjectInfo>> status_of_key(const std::string& key, bool absence_will_do);
+  [[nodiscard]] std::optional<std::optional<ObjectInfo>> seen_before(const std::string& key,
+                                                                     const RequestError& error);
   Result<std::optional<ObjectInfo>> open_empty(const std::string& key);
   [[nodiscard]] ObjectRequest range_request(const std::string& key, const ObjectInfo& info,
                                             ByteRange range) const;
   Result<void> take_range(const std::string& key, const ObjectInfo& info, ByteRange range,
-                          Result<HttpResponse> answer);
+                          RequestAnswer answer);
   Result<void> bring(const std::string& key, const ObjectInfo& info,
                      const std::vector<ByteRange>& missing);
   void fetch_together(const std::string& key, const ObjectInfo& info,
@@ -133,8 +154,9 @@ class RemoteObjects {
                   Bytes bytes);
   [[nodiscard]] Error stale(const std::string& key) const;
   [[nodiscard]] std::string object_name(const std::string& key, const ObjectInfo& info) const;
-  Result<ListingPage> list_page(const std::string& prefix, const std::string& continuation,
-                                std::size_t most, ListingDepth depth);
+  using PageAnswer = tl::expected<ListingPage, RequestError>;
+  PageAnswer list_page(const std::string& prefix, const std::string& continuation, std::size_t most,
+                       ListingDepth depth);
   void add_page(const std::string& prefix, ListingPage page, std::vector<Entry>& entries);
 
   const RemoteOptions options_;
@@ -146,6 +168,7 @@ class RemoteObjects {
   std::atomic<std::uint64_t> hits_{0};
   std::atomic<std::uint64_t> puts_{0};
   std::atomic<std::uint64_t> copied_{0};
+  std::atomic<std::uint64_t> shown_stale_{0};
   std::atomic<std::int64_t> fetching_{0};
   std::unique_ptr<HttpClient> http_;
   Requester requester_;

@@ -89,19 +89,21 @@ void add_key(const std::string& prefix, const std::string& key, Directories& dir
 
 }  // namespace
 
-Result<ListingPage> RemoteObjects::list_page(const std::string& prefix,
-                                             const std::string& continuation, std::size_t most,
-                                             ListingDepth depth) {
+RemoteObjects::PageAnswer RemoteObjects::list_page(const std::string& prefix,
+                                                   const std::string& continuation,
+                                                   std::size_t most, ListingDepth depth) {
   ObjectRequest request = requester_.endpoint().listing(prefix, continuation, most, depth);
   request.whole_limit = kPageLimit;
-  ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
-  const std::string what = url_of(prefix) + ": listing it";
-  if (answer.status != 200) {
-    return fail(Fault::kIo, what + ": status " + std::to_string(answer.status));
-  }
-  auto page = parse_listing(answer.text());
-  if (!page) return fail(Fault::kIo, what + ": " + page.error().message);
-  return page;
+  const auto answer = requester_.ask(request);
+  if (!answer) return tl::unexpected(answer.error());
+  const std::string what = url_of(prefix) + ": listing it: ";
+  const auto wrong = [&](const std::string& why) {
+    return tl::unexpected(RequestError{{Fault::kIo, what + why}, false});
+  };
+  if (answer->status != 200) return wrong("status " + std::to_string(answer->status));
+  auto page = parse_listing(answer->text());
+  if (!page) return wrong(page.error().message);
+  return std::move(*page);
 }
 
 void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
@@ -134,7 +136,12 @@ Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
   bool any = false;
   Pages pages(url_of(prefix) + ": listing it");
   do {
-    ZARRFS_TRY(ListingPage page, list_page(prefix, continuation, kPage, ListingDepth::kNext));
+    auto asked = list_page(prefix, continuation, kPage, ListingDepth::kNext);
+    if (!asked) {
+      if (auto seen = asked.error().may_pass ? table_.usable_listing(prefix) : nullptr) return seen;
+      return fail(std::move(asked.error()));
+    }
+    ListingPage page = std::move(*asked);
     ZARRFS_CHECK(pages.take(page));
     continuation = page.truncated ? page.continuation : "";
     any = any || !page.objects.empty() || !page.prefixes.empty();
@@ -166,7 +173,17 @@ bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
 Result<bool> RemoteObjects::has_prefix(const std::string& prefix) {
   if (const auto listing = table_.find_listing(prefix)) return listing->has_value();
   ZARRFS_TRY(const ListingPage page, list_page(prefix, "", 1, ListingDepth::kNext));
-  return !page.objects.empty() || !page.prefixes.empty();
+  const bool any = !page.objects.empty() || !page.prefixes.empty();
+  if (any) {
+    table_.keep_prefix(prefix);
+  } else {
+    table_.keep_listing(prefix, std::make_shared<const std::optional<std::vector<Entry>>>());
+  }
+  return any;
+}
+
+bool RemoteObjects::seen_as_prefix(const std::string& prefix) const {
+  return requester_.reachability().away_for() && table_.usable_prefix(prefix);
 }
 
 Result<void> RemoteObjects::list_below(const std::string& prefix, const std::string& needed) {
@@ -179,6 +196,7 @@ Result<void> RemoteObjects::list_below(const std::string& prefix, const std::str
   if (known()) return {};
   const auto page = list_page(prefix, "", kPage, ListingDepth::kAll);
   const bool denied = !page && page.error().fault == Fault::kDenied;
+  if (!page && page.error().may_pass) return {};  // list() tells, or shows what was seen
   if (!page && !denied) return fail(page.error());
   if (denied || page->truncated || !page->prefixes.empty()) {
     table_.note_many_below(prefix);

@@ -1,5 +1,6 @@
 // RemoteObjects: what is put and removed at the server, always on the condition that the version
 // stands there which was seen.
+#include <algorithm>
 #include <utility>
 
 #include "core/base/random_name.h"
@@ -10,6 +11,8 @@ namespace {
 
 constexpr std::size_t kAnswerText = std::size_t{64} << 10U;
 constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30U;  // of S3, in one request
+constexpr std::uint64_t kLargestKept = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kKeptEnd = std::uint64_t{1} << 20U;
 
 }  // namespace
 
@@ -101,7 +104,26 @@ Result<ObjectInfo> RemoteObjects::put(const std::string& key,
     made.generation = generation_of(answer.headers);
     return made;
   };
-  return settle(key, note, answered());
+  auto settled = settle(key, note, answered());
+  if (settled) keep_put(key, *settled, *body);
+  return settled;
+}
+
+/// What was put is known: it is read without asking for it, and while the server is away.
+void RemoteObjects::keep_put(const std::string& key, const ObjectInfo& info,
+                             const RequestBody& body) {
+  if (info.version.tag.empty() || info.size != body.size() || body.size() == 0) return;
+  const auto keep = [&](std::uint64_t offset, std::uint64_t length) {
+    Bytes bytes(static_cast<std::size_t>(length));
+    const auto got = body.read_at(offset, bytes);
+    if (got && *got == length) keep_bytes(key, info, offset, std::move(bytes));
+  };
+  if (body.size() <= std::min(kLargestKept, segments_.max_bytes() / 16)) {
+    return keep(0, body.size());
+  }
+  const std::uint64_t end = std::min(kKeptEnd, body.size() / 2);  // an index stands at either
+  keep(0, end);
+  keep(body.size() - end, end);
 }
 
 Result<void> RemoteObjects::remove(const std::string& key, const ObjectInfo& expected) {

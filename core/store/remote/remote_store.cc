@@ -24,12 +24,17 @@ class RemoteStore final : public ObjectStore {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] StoreTraits traits() const override { return {false, objects_->lists(), false}; }
+  [[nodiscard]] bool shows_what_was_seen() const override {
+    return objects_->shows_what_was_seen();
+  }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
     if (path.empty() || objects_->listed_as_prefix(path)) return objects_->status_of_prefix(path);
-    ZARRFS_TRY(const auto info, objects_->status(path));
-    if (info) return objects_->status_of(path, *info);
+    const auto info = objects_->status(path);
+    if (!info && objects_->seen_as_prefix(path)) return objects_->status_of_prefix(path);
+    if (!info) return fail(info.error());
+    if (*info) return objects_->status_of(path, **info);
     if (!objects_->lists() || is_document(path)) return std::nullopt;
     ZARRFS_TRY(const bool any, objects_->has_prefix(path));
     if (!any) return std::nullopt;
@@ -43,9 +48,9 @@ class RemoteStore final : public ObjectStore {
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
     ZARRFS_CHECK(check_path(path));
     if (path.empty()) return fail(Fault::kInvalid, name_ + ": a directory");
-    ZARRFS_TRY(auto info, objects_->open_object(path, hint));
-    if (!info) return nullptr;
-    return std::make_shared<RemoteFile>(objects_, path, std::move(*info));
+    ZARRFS_TRY(auto seen, objects_->open_object(path, hint));
+    if (!seen) return nullptr;
+    return std::make_shared<RemoteFile>(objects_, path, std::move(*seen));
   }
 
   void expect(std::span<const std::string> paths, const OpenHint& hint) override {

@@ -28,7 +28,13 @@ Result<void> make_private(const std::string& directory) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) return fail(system_error(errno, directory));
   if (status.st_uid == ::geteuid() && (status.st_mode & 077U) == 0) return {};
-  return fail(Fault::kDenied, directory + " is to be a spool, and is not for its owner alone");
+  if (status.st_uid != ::geteuid()) {
+    return fail(Fault::kDenied, directory + " is to be a spool, and is another user's");
+  }
+  return fail(Fault::kDenied, directory +
+                                  " is to be a spool, and is not for its owner alone: "
+                                  "chmod 700 " +
+                                  directory);
 }
 
 Result<void> check_durable(const RemoteOptions& options, const std::string& directory) {

@@ -47,16 +47,18 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
 
   [[nodiscard]] const std::string& name() const override { return server_->name(); }
   [[nodiscard]] StoreTraits traits() const override { return server_->traits(); }
+  [[nodiscard]] bool shows_what_was_seen() const override { return server_->shows_what_was_seen(); }
   [[nodiscard]] std::string statistics() const override { return server_->statistics(); }
   Result<struct statvfs> space() override { return spool_->space(); }
   std::optional<std::string> why_read_only() override { return std::nullopt; }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (is_kept_here(path)) return spool_->status(path);
-    ZARRFS_TRY(const auto there, server_->status(path));
-    if (there) return there;
+    auto there = server_->status(path);
+    if (there && *there) return there;
+    if (!there && !shows_what_was_seen()) return there;
     ZARRFS_TRY(const auto made, spool_->status(path));
-    if (!made || !S_ISDIR(made->st_mode)) return std::nullopt;
+    if (!made || !S_ISDIR(made->st_mode)) return there;
     return server_->status("");  // as of every directory
   }
   Result<std::shared_ptr<File>> open(const std::string& path) override {
@@ -193,9 +195,10 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
     return Standing{identity(path, standing->info), standing->info.version.tag, standing->note};
   }
   Result<std::string> shown_version(const std::string& path) override {
-    ZARRFS_TRY(const auto info, objects_->status(path));
+    ZARRFS_TRY(const auto info, objects_->status_to_write(path));
     return info ? info->version.tag : "";
   }
+  bool away() override { return objects_->away(); }
   Result<FileIdentity> put(const std::string& from, const std::string& path,
                            const FileIdentity& expected, const std::string& note) override {
     ZARRFS_TRY(const auto info, expected_object(path, expected));

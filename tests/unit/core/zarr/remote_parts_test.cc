@@ -1,6 +1,7 @@
 // The parts of remote stores that need no server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <random>
@@ -294,6 +295,43 @@ TEST(DiskCache, KeepsBytesForTheNextRunAndNeverWrongOnes) {
   }
   const auto found = open(1U << 20U)->find("a", {15, 30});
   EXPECT_TRUE(!found || *found == numbers(15, 30));
+}
+
+TEST(DiskCache, BelievesOnlyWhatIsThisUsersAlone) {
+  const TempDir directory;
+  const std::string own = directory.path() + "/zarrfs-1";
+  const ObjectInfo info{9, {"\"t\"", false}, 5, {}};
+  {
+    const auto cache = std::move(*DiskCache::open(directory.path(), 1U << 20U));
+    cache->keep("a", 0, numbers(0, 9));
+    cache->keep_info("http://x/a", info);
+  }
+  // A pipe, a link and a second name in place of its files are not waited for, and not read.
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(own)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  ASSERT_EQ(files.size(), 3U);
+  for (const auto& file : files) {
+    std::filesystem::create_hard_link(file, directory.path() + "/other");
+    const auto cache = std::move(*DiskCache::open(directory.path(), 1U << 20U));
+    EXPECT_FALSE(cache->find("a", {0, 9}) && cache->find_info("http://x/a")) << file;
+    std::filesystem::remove(directory.path() + "/other");
+    std::filesystem::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_FALSE(cache->find("a", {0, 9}) && cache->find_info("http://x/a")) << file;
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink("/dev/zero", file);
+    EXPECT_FALSE(cache->find("a", {0, 9}) && cache->find_info("http://x/a")) << file;
+  }
+  std::filesystem::permissions(own, std::filesystem::perms::group_write,
+                               std::filesystem::perm_options::add);
+  const auto open_to_others = DiskCache::open(directory.path(), 1U << 20U);
+  ASSERT_FALSE(open_to_others);
+  EXPECT_THAT(open_to_others.error().message, HasSubstr("chmod 700 " + own));
+  std::filesystem::remove_all(own);
+  std::filesystem::create_directory_symlink("/tmp", own);
+  EXPECT_EQ(DiskCache::open(directory.path(), 1U << 20U).error().fault, Fault::kDenied);
 }
 
 TEST(DiskCache, StaysWithinItsSize) {

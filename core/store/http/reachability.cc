@@ -48,7 +48,7 @@ struct Reachability::State {
   }
   /// Until `done`, for `time` at most, and no longer than somebody waits for the answer.
   template <class Done>
-  void wait(std::unique_lock<std::mutex>& lock, milliseconds time, Done done) {
+  void wait(std::unique_lock<TableMutex>& lock, milliseconds time, Done done) {
     const auto until = Clock::now() + time;
     while (!ends && !done() && Clock::now() < until && !request_ended()) {
       changed.wait_until(lock, std::min(until, Clock::now() + kBetweenInterrupts));

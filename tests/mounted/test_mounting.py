@@ -133,7 +133,7 @@ def test_a_busy_umount_names_who_holds_it(mount, store):
 def test_mounts_are_listed(mount, store):
     mounted = mount(store.path)
     listed = json.loads(subprocess.run([DAEMON, "mounts", "--json"], capture_output=True, check=True).stdout)["mounts"]
-    assert {"source": store.path, "mountpoint": mounted.path, "read_only": True} in listed
+    assert {"source": store.path, "mountpoint": mounted.path, "read_only": True, "refused": []} in listed
     assert f"{store.path} on {mounted.path} (read-only)\n" in subprocess.run([DAEMON, "mounts"], capture_output=True, text=True, check=True).stdout
 
 

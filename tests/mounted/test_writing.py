@@ -246,7 +246,8 @@ def test_attributes_are_replaced_and_bad_documents_refused(mounted, store):
     assert json.loads(read(mounted / "a/.zattrs")) == {"unit": "m", "_ARRAY_DIMENSIONS": ["y", "x"]}
     with open(store.file("a/zarr.json")) as text:
         document = json.load(text)
-    assert document["attributes"] == {"unit": "m"} and document["dimension_names"] == ["y", "x"]
+    # who names the axes takes the fill value, 7, for missing cells
+    assert document["attributes"] == {"unit": "m", "_FillValue": 7} and document["dimension_names"] == ["y", "x"]
     write(mounted / "a/bad.partial", b"{not json")
     assert error_of(os.replace, mounted / "a/bad.partial", mounted / "a/.zattrs") == errno.EINVAL
     assert json.loads(read(mounted / "a/.zattrs"))["unit"] == "m"

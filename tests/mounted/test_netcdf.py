@@ -85,7 +85,8 @@ print(json.dumps(group(netCDF4.Dataset(sys.argv[1]))))
 
 def python_with(version):
     python = PYTHONS[version]
-    need(os.path.exists(python), f"netCDF-C {version} is missing: run packaging/install-test-readers all")
+    if not os.path.exists(python):
+        pytest.skip(f"netCDF-C {version} is missing: run packaging/install-test-readers all")
     return python
 
 

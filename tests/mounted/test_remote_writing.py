@@ -235,6 +235,7 @@ def test_a_server_that_is_gone_keeps_nothing_from_being_kept(bucket):
     with open(mounted / "a/0.0", "rb") as file:
         assert file.read() == data(41)
     bucket.server.fault = None
+    within(60, lambda: not mounted.statistics()["remote"]["away"])  # until then syncing fails at once (docs/remote.md)
     publish(mounted)
     stored = bucket.stored()
     assert (stored["0.0"], stored["2.0"]) == (data(41), data(42))

@@ -95,7 +95,7 @@ class LongIntegers final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-std::string quote_bare_numbers(std::string_view text) {
+std::string quote_bare_numbers(std::string_view text, std::string_view mark) {
   std::string quoted;
   quoted.reserve(text.size() + 64);
   char before = '\0';  // the last character that is not white space
@@ -111,7 +111,7 @@ std::string quote_bare_numbers(std::string_view text) {
     const std::string_view token =
         c == 'N' || c == 'I' || c == '-' ? bare_token(text, at, before) : std::string_view{};
     if (!token.empty()) {
-      quoted.append("\"").append(token).append("\"");
+      quoted.append("\"").append(mark).append(token).append("\"");
       at += token.size() - 1;
       before = '"';
       continue;

@@ -8,8 +8,9 @@
 
 namespace zarrfs {
 
-/// `text` with each bare NaN, Infinity and -Infinity outside strings put into quotes.
-std::string quote_bare_numbers(std::string_view text);
+/// `text` with each bare NaN, Infinity and -Infinity outside strings put into quotes, behind
+/// `mark`.
+std::string quote_bare_numbers(std::string_view text, std::string_view mark = {});
 
 /// kInvalid where the first value of `text` holds an integer beyond 64 bits, of which `Json` keeps
 /// the nearest double only. Where `member` is not empty, only that member of the outermost object

@@ -11,9 +11,6 @@ namespace {
 
 constexpr const char* kProperties = "_NCProperties";
 constexpr std::string_view kPrefix = "_nczarr_";
-constexpr const char* kFillValue = "_FillValue";
-/// Ours, in netCDF-C's form: see note_declared_fill().
-constexpr const char* kDeclared = "_nczarr_attr_declared";
 
 std::string in_small_letters(std::string_view text) {
   std::string small(text);
@@ -97,27 +94,28 @@ Json without_nczarr_members(Json attributes) {
   if (!attributes.is_object()) return attributes;
   Json others = Json::object();
   for (auto& [name, value] : attributes.items()) {
-    if (!was_member(attributes, name) && name != kDeclared) others[name] = value;
+    if (!was_member(attributes, name)) others[name] = value;
   }
   return others;
 }
 
-void note_declared_fill(const Json& zattrs, Json& document) {
-  Json attributes = document.value("attributes", Json());
-  if (!attributes.is_object()) return;
-  attributes.erase(kDeclared);
-  if (zattrs.contains(kFillValue)) {
-    attributes[kDeclared] = Json::object({{kFillValue, zattrs[kFillValue]}});
-  }
-  document["attributes"] = std::move(attributes);
-}
-
-std::optional<Json> declared_fill(const Json& attributes) {
+std::optional<std::vector<std::string>> nczarr_dimensions(const Json& attributes,
+                                                          std::size_t rank) {
   if (!attributes.is_object()) return std::nullopt;
-  const auto note = attributes.find(kDeclared);
-  if (note == attributes.end() || !note->is_object()) return std::nullopt;
-  const auto value = note->find(kFillValue);
-  return value == note->end() ? std::nullopt : std::optional<Json>(*value);
+  for (const char* member : {"_NCZARR_ARRAY", "_nczarr_array"}) {
+    const Json array = attributes.value(member, Json());
+    const Json paths = array.is_object() ? array.value("dimrefs", Json()) : Json();
+    if (!paths.is_array() || paths.size() != rank || rank == 0) continue;
+    std::vector<std::string> names;
+    for (const Json& path : paths) {
+      if (!path.is_string()) return std::nullopt;
+      const auto& text = path.get_ref<const std::string&>();
+      names.push_back(text.substr(text.rfind('/') + 1));
+      if (names.back().empty()) return std::nullopt;
+    }
+    return names;
+  }
+  return std::nullopt;
 }
 
 Json common_words(Json zarray) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/types/data_type.h"
@@ -32,12 +33,9 @@ void show_nczarr_members(const Json& attributes, Json& document);
 /// The attributes that are stored without what show_nczarr_members() shows.
 Json without_nczarr_members(Json attributes);
 
-/// Notes in the attributes of `document`, an array's `zarr.json`, what `zattrs` as netCDF-C wrote
-/// it declares as `_FillValue`, in its spelling, by which netCDF-C knows its type. Only so can that
-/// be told from an array for which nothing was declared. What is noted is in no document of v2.
-void note_declared_fill(const Json& zattrs, Json& document);
-/// What was noted; nothing where nothing was declared.
-std::optional<Json> declared_fill(const Json& attributes);
+/// The names of the dimensions of an array of `rank` that netCDF-C's own documents tell; nothing
+/// where they tell none.
+std::optional<std::vector<std::string>> nczarr_dimensions(const Json& attributes, std::size_t rank);
 
 /// `.zarray` as netCDF-C wrote it, in words that every reader takes as netCDF-C means them: numbers
 /// of codecs that it writes as text become numbers, and the element size 0 of `shuffle`, which

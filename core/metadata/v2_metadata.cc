@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/metadata/nczarr.h"
+#include "core/metadata/v2_note.h"
 #include "core/types/data_type.h"
 
 namespace zarrfs {
@@ -240,6 +241,17 @@ void take_dimension_names(Json& attributes, std::size_t rank, Json& document) {
 
 }  // namespace
 
+void take_dimensions_of_netcdf(Json& document) {
+  Json attributes = document.value("attributes", Json::object());
+  const bool of_netcdf = noted(attributes, kNotedDimensions) == Json(kDimensionsOfNetcdf);
+  if (document.contains("dimension_names") && !of_netcdf) return;
+  auto names = nczarr_dimensions(attributes, document["shape"].size());
+  if (!names) return;
+  document["dimension_names"] = std::move(*names);
+  note(kNotedDimensions, kDimensionsOfNetcdf, attributes);
+  document["attributes"] = std::move(attributes);
+}
+
 Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std::string& path) {
   V2Reader reader{.zarray = zarray, .path = path, .type = {}, .array_steps = {}, .byte_steps = {}};
   if (!zarray.is_object() || reader.member("zarr_format") != 2) {
@@ -279,6 +291,7 @@ Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std
   take_dimension_names(attributes, shape.size(), document);
   take_nczarr_members(zarray, attributes);
   document["attributes"] = std::move(attributes);
+  take_dimensions_of_netcdf(document);
   return document;
 }
 

@@ -13,4 +13,8 @@ namespace zarrfs {
 /// kUnsupported, by name, for what v3 has no word for; kDamaged for malformed documents.
 Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std::string& path);
 
+/// Gives an array's `zarr.json` the names of dimensions that only netCDF-C's own documents, among
+/// its attributes, tell, and a note that says so (v2_note.h).
+void take_dimensions_of_netcdf(Json& document);
+
 }  // namespace zarrfs

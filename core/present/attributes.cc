@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/metadata/nczarr.h"
+#include "core/metadata/v2_note.h"
 #include "core/present/ome.h"
 
 namespace zarrfs {
@@ -164,8 +165,10 @@ Json names_in_store(const ArrayMetadata& array, const DimensionNames& dimensions
 }
 
 Json shown_attributes(Json attributes, const Profile& profile) {
-  attributes = without_nczarr_members(std::move(attributes));
-  return profile.nested_attributes ? attributes : plain_attributes(std::move(attributes));
+  const bool as_noted = profile.as_noted && noted(attributes, kNotedNesting);
+  attributes = without_note(without_nczarr_members(std::move(attributes)));
+  return profile.nested_attributes || as_noted ? attributes
+                                               : plain_attributes(std::move(attributes));
 }
 
 }  // namespace
@@ -214,7 +217,9 @@ Json array_attributes(const ArrayMetadata& array, const Profile& profile,
     return attributes;
   }
   if (attributes.contains(kDimensionsAttribute)) return attributes;
-  const bool conflict = circumstances.omit_dimension_names;
+  const Json noted_names = noted(array.attributes, kNotedDimensions).value_or(Json());
+  if (noted_names == kDimensionsOfNetcdf && profile.as_noted) return attributes;
+  const bool conflict = circumstances.omit_dimension_names && noted_names != true;
   const bool scalar = array.shape.empty() && array.document.contains("dimension_names");
   const bool named = scalar || (!array.dimension_names.empty() && all_named(array));
   const bool known = named && !conflict;
@@ -242,6 +247,7 @@ Json group_document(const GroupMetadata* group, ViewFormat format) {
   for (const auto& [name, value] : group->document.items()) {
     if (name != "consolidated_metadata") document[name] = value;
   }
+  document["attributes"] = without_note(std::move(document["attributes"]));
   return document;
 }
 

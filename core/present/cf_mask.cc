@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/metadata/v2_note.h"
 #include "core/present/v2_types.h"
 #include "core/zarr/tree.h"
 
@@ -121,6 +122,7 @@ bool mark_repeats_fill(const ArrayMetadata& array) {
 
 bool is_written_mark(const Json& attributes) {
   if (!attributes.is_object()) return false;
+  if (noted(attributes, kNotedMark)) return true;
   return std::any_of(attributes.items().begin(), attributes.items().end(),
                      [](const auto& attribute) {
                        const std::string& name = attribute.key();

@@ -30,8 +30,8 @@ bool same_mark(const DataType& type, ByteView a, ByteView b);
 /// Whether the attribute `_FillValue` marks what `array` has as its fill value, and nothing else.
 bool mark_repeats_fill(const ArrayMetadata& array);
 
-/// Whether netCDF's own documents list `_FillValue` as an attribute that a program wrote: then it
-/// is shown as one, too.
+/// Whether a note, or netCDF's own documents, list `_FillValue` as an attribute that a program
+/// wrote: then it is shown as one, too.
 bool is_written_mark(const Json& attributes);
 
 /// Adds `_FillValue` to a document of v3, which marks its fill value. False, and nothing is

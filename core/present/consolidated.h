@@ -16,17 +16,16 @@ namespace zarrfs {
 /// One thread at a time.
 class ConsolidatedText {
  public:
-  /// `ascii`: see dump_document().
+  /// `ascii`: of the keys; see dump_document().
   explicit ConsolidatedText(bool ascii = true);
   /// Adds the document with the key `path`/`name` relative to the group consolidated: "a/b" and
   /// ".zarray" make "a/b/.zarray"; an empty path is the group itself. Each key is added once.
-  void add(std::string_view path, std::string_view name, const Json& document);
+  /// `text` is the document, which is taken as it is spelled.
+  void add(std::string_view path, std::string_view name, std::string_view text);
   /// The whole text, with a final newline. Nothing may be added after.
   std::string finish() &&;
 
  private:
-  [[nodiscard]] std::string dump(const Json& value) const;
-
   bool ascii_;
   std::string text_;
   bool first_ = true;
@@ -35,5 +34,7 @@ class ConsolidatedText {
 /// The member `consolidated_metadata` of a v3 group: nodes by their path relative to the group, in
 /// the order given.
 Json inline_consolidated(std::vector<std::pair<std::string, Json>> nodes);
+/// Where the attributes of the node at `path` are in the group's document, as a JSON pointer.
+std::string consolidated_attributes(const std::string& path);
 
 }  // namespace zarrfs

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/metadata/nczarr.h"
+#include "core/metadata/v2_note.h"
 #include "core/present/attributes.h"
 #include "core/present/cf_mask.h"
 #include "core/present/presentation_fill.h"
@@ -78,6 +79,24 @@ bool materialise(Presentation& p, Materialise wanted) {
   return true;
 }
 
+/// `_FillValue` as the program that wrote it into `.zattrs` spelled it, where that is still what is
+/// stored.
+std::optional<Json> written_mark(const ArrayMetadata& array) {
+  const auto written = noted(array.attributes, kNotedMark);
+  if (!written || !array.attributes.contains(kFillAttribute)) return std::nullopt;
+  const auto stored = fill_attribute(array.type, array.attributes);
+  const auto spelled = fill_attribute(array.type, Json{{kFillAttribute, *written}});
+  const bool same = stored && spelled ? same_mark(array.type, *stored, *spelled)
+                                      : same_json(array.attributes[kFillAttribute], *written);
+  return same ? written : std::nullopt;
+}
+
+/// Whether a program of Zarr v2 wrote `_FillValue` and another `fill_value`: both mean what they
+/// say.
+bool was_written_beside_fill(const ArrayMetadata& array) {
+  return written_mark(array) && !mark_repeats_fill(array) && !is_noted_null(array.attributes);
+}
+
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
 /// the profile, and takes it for missing data. The pixels of an image it is none of.
 FillStyle fill_style(const Given& given) {
@@ -87,17 +106,31 @@ FillStyle fill_style(const Given& given) {
                                      [](const auto& column) { return column.first == "fill"; });
   const bool cf = has_dimension_names(given.array) && !given.circumstances.image_level &&
                   spell_mark(given.array.type, given.array.fill).has_value();
-  if (!cf || asked_for) return style;
+  if (asked_for) return style;
+  const bool as_missing =
+      style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
+  if (as_missing && was_written_beside_fill(given.array)) return FillStyle::kVerbatim;
+  if (!cf) return style;
   const bool masked = style == FillStyle::kVerbatim ||
                       (style == FillStyle::kNumeric && !given.circumstances.in_ome_image);
-  return masked ? FillStyle::kMask : style;
+  return masked && !was_written_beside_fill(given.array) ? FillStyle::kMask : style;
+}
+
+/// Whether a program of Zarr v2 wrote null as the fill value. What absent chunks hold is zeros
+/// then.
+bool was_written_as_null(const Given& given) {
+  const bool zeros = std::all_of(given.array.fill.begin(), given.array.fill.end(),
+                                 [](std::uint8_t byte) { return byte == 0; });
+  return given.profile.as_noted && zeros && is_noted_null(given.array.attributes);
 }
 
 /// `fill_value` of `.zarray`, and with it whether missing chunks are made up.
 Json choose_v2_fill(const Given& given, Presentation& p, const ShownType& shown, bool big_endian) {
   const Bytes element = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
   const V2Fill fill =
-      v2_fill(shown.type, element, big_endian, fill_style(given), given.array.attributes);
+      was_written_as_null(given)
+          ? V2Fill{nullptr, "its fill value was written as null"}
+          : v2_fill(shown.type, element, big_endian, fill_style(given), given.array.attributes);
   const bool needed = !fill.materialise_because.empty();
   const Materialise wanted =
       given.options.materialise.value_or(needed ? Materialise::kLookup : Materialise::kOff);
@@ -214,9 +247,7 @@ Json v2_attributes(const Given& given, const ShownType& shown) {
   Json attributes =
       fill_attributes(array_attributes(given.array, given.profile, given.circumstances), shown.type,
                       fill, fill_style(given));
-  if (!given.circumstances.netcdf_wrote) return attributes;
-  const auto declared = declared_fill(given.array.attributes);
-  if (declared) attributes["_FillValue"] = *declared;
+  if (const auto written = written_mark(given.array)) attributes[kFillAttribute] = *written;
   return attributes;
 }
 
@@ -306,6 +337,9 @@ Json regular_grid(const std::vector<std::uint64_t>& chunk_shape) {
 void present_v3(const Given& given, Presentation& p) {
   p.keys = given.array.key_encoding;
   p.document = render_unsharded(given.array, given.layout);
+  if (p.document.contains("attributes")) {
+    p.document["attributes"] = without_note(std::move(p.document["attributes"]));
+  }
   p.kept_steps = given.layout.chunk_chain().steps().size();
   if (!given.layout.regular() && given.options.rechunk.empty()) {
     p.chunk_counts = given.layout.grid().counts();

@@ -22,6 +22,7 @@ std::vector<Profile> make_profiles() {
   generic.compressors = kNumcodecs;
   generic.filters = kNumcodecsFilters;
   generic.types = kAll;
+  generic.as_noted = true;
 
   Profile xarray = generic;
   xarray.name = "xarray";
@@ -29,6 +30,7 @@ std::vector<Profile> make_profiles() {
   xarray.separator = '.';
   xarray.fill = FillStyle::kMask;
   xarray.always_dimension_names = true;
+  xarray.as_noted = false;
 
   Profile ome = generic;
   ome.name = "ome";
@@ -41,6 +43,7 @@ std::vector<Profile> make_profiles() {
   ome.fortran = false;
   ome.fill = FillStyle::kNumeric;
   ome.numbered_levels = true;
+  ome.as_noted = false;
 
   Profile gdal = generic;
   gdal.name = "gdal";
@@ -51,6 +54,7 @@ std::vector<Profile> make_profiles() {
                 "f2", "f4", "f8", "c8", "c16", "S",  "U",  "struct"};
   gdal.zero_dimensions = false;
   gdal.fill = FillStyle::kScalar;
+  gdal.as_noted = false;
 
   Profile netcdf = generic;
   netcdf.name = "netcdf";
@@ -70,6 +74,7 @@ std::vector<Profile> make_profiles() {
   netcdf.unique_dimensions = true;
   netcdf.nested_attributes = false;  // one nested list, and netCDF-C 4.9.0 opens nothing
   netcdf.ascii = false;
+  netcdf.as_noted = false;
 
   return {generic, xarray, ome, gdal, netcdf};
 }
@@ -249,6 +254,7 @@ Profile as_netcdf_wrote(Profile profile) {
   profile.ome04 = false;
   profile.nested_attributes = true;
   profile.ascii = false;
+  profile.as_noted = true;
   return profile;
 }
 

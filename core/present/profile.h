@@ -52,6 +52,10 @@ struct Profile {
   bool ascii = true;  ///< Documents are shown in ASCII, other characters escaped (zarr-python 2.13
                       ///< reads nothing else); otherwise in UTF-8 (netCDF-C knows no escapes).
 
+  bool as_noted = false;  ///< What programs of Zarr v2 wrote, and this reader would not read, is
+                          ///< shown as they wrote it (v2_note.h): fill values of null, nested
+                          ///< attributes.
+
   [[nodiscard]] bool reads_compressor(std::string_view id) const;
   [[nodiscard]] bool reads_filter(std::string_view id) const;
   [[nodiscard]] bool reads_type(std::string_view token) const;

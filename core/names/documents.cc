@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/metadata/v2_note.h"
+
 namespace zarrfs {
 
 namespace {
@@ -12,6 +14,12 @@ constexpr const char* kV3Document = "zarr.json";
 constexpr const char* kGroupDocument = ".zgroup";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
+/// Whether a group is shown with `.zmetadata`. netCDF-C writes none, and by those that are there
+/// other readers (GDAL, xarray) do not look for its own documents.
+bool is_consolidated(const NodeState& group) {
+  return !group.as_netcdf_wrote || group.node.group == nullptr || group.node.group->consolidated ||
+         noted(group.node.group->attributes, kNotedConsolidated).has_value();
+}
 }  // namespace
 
 bool is_v2_document(std::string_view name) {
@@ -31,7 +39,9 @@ std::vector<std::string> Documents::names(const NodeState& state) const {
         v2 ? std::vector<std::string>{".zarray", ".zattrs"} : std::vector<std::string>{kV3Document};
   }
   for (const ShownDocument& document : state.documents) names.push_back(document.name);
-  if (v2 && state.kind == NodeState::Kind::kGroup) names.emplace_back(kConsolidated);
+  if (v2 && state.kind == NodeState::Kind::kGroup && is_consolidated(state)) {
+    names.emplace_back(kConsolidated);
+  }
   if (parts_.writable()) {
     std::erase_if(names, [&](const std::string& name) {
       return parts_.overlay.hides(state.path, name, is_synthesized(state, name));

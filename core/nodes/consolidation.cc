@@ -16,9 +16,17 @@ constexpr const char* kStoredDocument = "zarr.json";
 constexpr mode_t kReadable = 0444;
 constexpr int kRestPerWork = 10;  // a text is kept this many times as long as it took to render
 
+std::string_view characters_of(const ShownDocument& document) {
+  return {reinterpret_cast<const char*>(document.text->data()), document.text->size()};
+}
+
+Json attributes_of(const NodeState& state) {
+  if (state.node.array != nullptr) return state.node.array->attributes;
+  return state.node.group == nullptr ? Json() : state.node.group->attributes;
+}
+
 Json parsed(const ShownDocument& document) {
-  const auto* text = reinterpret_cast<const char*>(document.text->data());
-  auto json = parse_json(std::string_view(text, document.text->size()), document.name);
+  auto json = parse_json(characters_of(document), document.name);
   return json ? std::move(*json) : Json::object();
 }
 
@@ -107,7 +115,7 @@ Result<std::string> Consolidation::render_v2(const NodeState& group) {
   ConsolidatedText text(!group.as_netcdf_wrote && shared_.profile.ascii);
   ZARRFS_CHECK(visit_shown(group, [&](const NodeState& node) {
     for (const ShownDocument& document : node.documents) {
-      text.add(relative(node, group.path), document.name, parsed(document));
+      text.add(relative(node, group.path), document.name, characters_of(document));
     }
   }));
   return std::move(text).finish();
@@ -115,13 +123,17 @@ Result<std::string> Consolidation::render_v2(const NodeState& group) {
 
 Result<std::string> Consolidation::render_v3(const NodeState& group) {
   std::vector<std::pair<std::string, Json>> nodes;
+  TextStyle style{.ascii = shared_.profile.ascii, .bare = {}};
+  add_bare(attributes_of(group), kAttributesPointer, style);
   ZARRFS_CHECK(visit_shown(group, [&](const NodeState& node) {
     if (node.path == group.path || node.documents.empty()) return;
-    nodes.emplace_back(relative(node, group.path), parsed(node.documents.front()));
+    std::string path = relative(node, group.path);
+    add_bare(attributes_of(node), consolidated_attributes(path), style);
+    nodes.emplace_back(std::move(path), parsed(node.documents.front()));
   }));
   Json document = group_document(group.node.group.get(), ViewFormat::kV3);
   document["consolidated_metadata"] = inline_consolidated(std::move(nodes));
-  return document_text(document, shared_.profile.ascii);
+  return styled_text(std::move(document), style);
 }
 
 }  // namespace zarrfs

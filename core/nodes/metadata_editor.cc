@@ -10,6 +10,7 @@
 #include "core/log/whole_file.h"
 #include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
+#include "core/metadata/v2_note.h"
 #include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
 #include "core/zarr/zvf.h"
@@ -20,10 +21,37 @@ namespace {
 constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
+constexpr const char* kAttributeMember = "attributes";
 
 tl::unexpected<Error> invalid(const std::string& path, const std::string& name,
                               const std::string& what) {
   return fail(Fault::kInvalid, "/" + join_path(path, name) + ": " + what);
+}
+
+/// The attributes as `document` of the node shows them, with the note of how they are spelled.
+Json spelled_attributes(const NodeState& state, const std::string& name) {
+  const ShownDocument* const document = state.document(name);
+  if (document == nullptr) return Json::object();
+  const std::string_view text(reinterpret_cast<const char*>(document->text->data()),
+                              document->text->size());
+  auto json = parse_first_json(text, name);
+  if (!json) return Json::object();
+  const bool v3 = name == kDocument;
+  Json attributes = v3 ? json->value(kAttributeMember, Json::object()) : std::move(*json);
+  note_spelling(text, attributes, v3 ? kAttributesPointer : "");
+  return attributes;
+}
+
+/// Gives `document`, a `zarr.json` as a program wrote it in place of one with the attributes
+/// `stored`, shown as `shown`, the note of those.
+void keep_note(const Json& shown, const Json& stored, Json& document) {
+  const Json written = document.value(kAttributeMember, Json::object());
+  Json attributes = without_note(written);
+  copy_note(stored, attributes);
+  take_spelling(shown, written, attributes);
+  if (!attributes.empty() || document.contains(kAttributeMember)) {
+    document[kAttributeMember] = std::move(attributes);
+  }
 }
 
 Json group_of(Json attributes) {
@@ -52,6 +80,7 @@ Result<void> MetadataEditor::take(const std::string& path, const std::string& na
                                   ExclusiveCreation alone) {
   const std::lock_guard lock(change_mutex_);
   if (name == kConsolidated) {  // made anew from the tree at each read
+    ZARRFS_CHECK(note_consolidated(path));
     overlay_.wrote_document(path, name);
     return {};
   }
@@ -60,12 +89,30 @@ Result<void> MetadataEditor::take(const std::string& path, const std::string& na
   if (!json) return fail(Fault::kInvalid, json.error().message);
   if (!json->is_object()) return invalid(path, name, "is not a JSON object");
   ZARRFS_CHECK(check_attributes(path, name, characters));
+  if (name == kAttributes) note_spelling(characters, *json);
+  if (name == kDocument && json->contains(kAttributeMember)) {
+    note_spelling(characters, (*json)[kAttributeMember], kAttributesPointer);
+  }
   auto written = again_where_stale([&] { return write_json(path, name, *json); });
   if (alone.owns_lock()) alone.unlock();
   auto placed = orphan_chunks_.place(path);
   if (!written) return written;
   overlay_.wrote_document(path, name);
   return placed;
+}
+
+Result<void> MetadataEditor::note_consolidated(const std::string& path) {
+  ZARRFS_TRY(const auto state, nodes_.get(path));
+  if (!state->as_netcdf_wrote || state->kind != NodeState::Kind::kGroup) return {};
+  Json document = state->node.group->document;
+  Json attributes = state->node.group->attributes;
+  note(kNotedConsolidated, true, attributes);
+  if (same_json(attributes, state->node.group->attributes)) return {};
+  document.erase("consolidated_metadata");
+  document["attributes"] = std::move(attributes);
+  auto written = write_group(*state, document);
+  forget();
+  return written;
 }
 
 Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::string& name,
@@ -157,7 +204,7 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
   ZARRFS_CHECK(write_array(state, plain, array.shown));
   if (known && same_but_shape(plain, array.shown)) {
     ZARRFS_CHECK(marks_.store(state, plain));
-    ZARRFS_CHECK(store_nczarr_members(state, array.zarray));
+    ZARRFS_CHECK(store_unsaid(state, array.zarray));
   }
   shared_.spellings.set(state.path, array.zarray);
   return {};
@@ -191,15 +238,25 @@ Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState&
   auto plain = v3_document_of_v2(array.zarray, attributes, state.path);
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
   array.plain = std::move(*plain);
+  note_fill(array.zarray, array.plain["attributes"]);
   return array;
 }
 
-Result<void> MetadataEditor::store_nczarr_members(const NodeState& state, const Json& zarray) {
-  Json attributes = state.node.array->attributes;
+/// What `zarray` says to attributes of the array that is stored.
+void MetadataEditor::take_unsaid(const NodeState& state, const Json& zarray, Json& attributes) {
   take_nczarr_members(zarray, attributes);
+  const Json& shown = state.shown.presentation.document;
+  const bool as_shown =
+      same_json(zarray.value("fill_value", Json()), shown.value("fill_value", Json()));
+  if (!as_shown) note_fill(zarray, attributes);
+}
+
+Result<void> MetadataEditor::store_unsaid(const NodeState& state, const Json& zarray) {
+  Json attributes = state.node.array->attributes;
+  take_unsaid(state, zarray, attributes);
   if (same_json(attributes, state.node.array->attributes)) return {};
   return documents_.edit_array(
-      state.path, [&](Json& document) { take_nczarr_members(zarray, document["attributes"]); });
+      state.path, [&](Json& document) { take_unsaid(state, zarray, document["attributes"]); });
 }
 
 Result<void> MetadataEditor::write_zgroup(const NodeState& state, const Json& written) {
@@ -220,7 +277,7 @@ Result<void> MetadataEditor::write_zgroup(const NodeState& state, const Json& wr
 /// What `.zarray` has no words for stays as it is stored.
 void MetadataEditor::keep_unsaid(const NodeState& state, const Json& zarray, Json& plain) const {
   plain["attributes"] = state.node.array->attributes;
-  take_nczarr_members(zarray, plain["attributes"]);
+  take_unsaid(state, zarray, plain["attributes"]);
   for (const auto& [name, value] : state.node.array->document.items()) {
     if (plain.contains(name)) continue;
     if (name == "dimension_names" && value.size() != plain["shape"].size()) {
@@ -239,6 +296,9 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   if (type == "group") {
     Json document = written;
     document.erase("consolidated_metadata");  // it is of the view, not of the store
+    if (state.node.group != nullptr) {
+      keep_note(spelled_attributes(state, kDocument), state.node.group->attributes, document);
+    }
     return write_group(state, document);
   }
   if (type != "array") return invalid(state.path, kDocument, "node_type is " + dump_json(type));
@@ -247,11 +307,14 @@ Result<void> MetadataEditor::write_v3(const NodeState& state, const Json& writte
   if (!finds_chunks_as_named(written, shown)) return make_array(state, written);
   ZARRFS_CHECK(write_array(state, written, shown));
   if (!same_but_shape(written, shown)) return {};  // replaced as a whole
+  const Json shown_attributes = spelled_attributes(state, kDocument);
   return documents_.edit_array(state.path, [&](Json& document) {
-    for (const char* member : {"attributes", "dimension_names"}) {
+    const Json before = document.value(kAttributeMember, Json::object());
+    for (const char* member : {kAttributeMember, "dimension_names"}) {
       document.erase(member);
       if (written.contains(member)) document[member] = written[member];
     }
+    keep_note(shown_attributes, before, document);
   });
 }
 
@@ -337,17 +400,27 @@ Result<void> MetadataEditor::resize(const NodeState& state,
 }
 
 Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json& written) {
+  // What a program never saw it does not write back.
+  const bool unseen = overlay_.hides(state.path, kAttributes, true);
+  const Json shown = unseen ? Json::object() : spelled_attributes(state, kAttributes);
   if (state.kind == NodeState::Kind::kArray) {
     return marks_.take_zattrs(state, written, [&](Json& document) {
-      take_array_attributes(state.shown.presentation.attributes, written,
-                            shared_.profile_for(state.path), document);
-      if (state.netcdf_wrote) note_declared_fill(written, document);
+      take_array_attributes(unseen ? shown : state.shown.presentation.attributes,
+                            without_note(written), shared_.profile_for(state.path), document);
+      Json attributes = document.value("attributes", Json::object());
+      take_spelling(shown, written, attributes);
+      if (!attributes.empty() || document.contains("attributes")) {
+        document["attributes"] = std::move(attributes);
+      }
+      take_dimensions_of_netcdf(document);
     });
   }
   if (state.node.group == nullptr) return write_group(state, group_of(written));
   Json document = state.node.group->document;
   document.erase("consolidated_metadata");
-  Json attributes = ungroup_attributes(written, *state.node.group, shared_.profile, state.levels);
+  Json attributes =
+      ungroup_attributes(without_note(written), *state.node.group, shared_.profile, state.levels);
+  take_spelling(shown, written, attributes);
   if (!attributes.empty() || document.contains("attributes")) {
     document["attributes"] = std::move(attributes);
   }
@@ -410,6 +483,7 @@ Result<Json> MetadataEditor::early_attributes(const NodeState& state) {
   if (!file) return Json::object();
   auto attributes = parse_first_json(file->text, "/" + path);
   if (!attributes) return fail(Fault::kInvalid, attributes.error().message);
+  note_spelling(file->text, *attributes);
   return attributes;
 }
 

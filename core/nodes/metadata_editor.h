@@ -86,7 +86,10 @@ class MetadataEditor {
   };
   Result<bool> is_written_by_netcdf(const NodeState& state);
   Result<WrittenArray> understand(const NodeState& state, const Json& written);
-  Result<void> store_nczarr_members(const NodeState& state, const Json& zarray);
+  /// Of a data set of netCDF-C, which has no `.zmetadata` by itself.
+  Result<void> note_consolidated(const std::string& path);
+  static void take_unsaid(const NodeState& state, const Json& zarray, Json& attributes);
+  Result<void> store_unsaid(const NodeState& state, const Json& zarray);
   Result<void> resize(const NodeState& state, const std::vector<std::uint64_t>& shape);
 
   Result<bool> has_chunks(const NodeState& state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
 
@@ -20,6 +21,16 @@ void set_mark(Json& document, const Json& mark) {
     document["attributes"].erase(kFillAttribute);
   } else {
     document["attributes"][kFillAttribute] = mark;
+  }
+}
+
+/// Notes that a level of an image has `_ARRAY_DIMENSIONS`, though its names have other lengths in
+/// other levels.
+void note_dimensions(Json& document, bool written) {
+  Json attributes = document.value("attributes", Json::object());
+  note(kNotedDimensions, written ? Json(true) : Json(), attributes);
+  if (!attributes.empty() || document.contains("attributes")) {
+    document["attributes"] = std::move(attributes);
   }
 }
 
@@ -96,9 +107,10 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
   }
   respell_mark(plain);
   bool marks = !fill.is_null() && (profile_masks() || named);
-  if (marks) {
+  if (marks || named) {
     ZARRFS_TRY(const bool pixels, is_pixels(state.path));
-    marks = !pixels && add_mark(plain);
+    if (pixels && named) note_dimensions(plain, true);
+    marks = marks && !pixels && add_mark(plain);
   }
   shared_.spellings.marked(state.path, marks);
   return {};
@@ -114,17 +126,18 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
                                        const std::function<void(Json& document)>& edit) {
   const bool named = written.contains(kDimensionsAttribute);
   const bool mark_is_left_out = named && !written.contains(kFillAttribute);
-  bool marks = mark_is_left_out && was_written_as_fill(state);
-  if (marks) {
-    ZARRFS_TRY(const bool pixels, is_pixels(state.path));
-    marks = !pixels;
+  bool pixels = false;
+  if (named) {
+    ZARRFS_TRY(pixels, is_pixels(state.path));
   }
+  const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
   const bool own = shared_.spellings.is_marked(state.path);
   return documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
     const Json mark = mark_of(document.value("attributes", Json()));
     edit(document);
+    if (named) note_dimensions(document, pixels);
     respell_mark(document);
     if (mark_is_left_out && is_shown_as_fill(state)) {
       set_mark(document, mark);  // xarray writes no `_FillValue`: .zarray says it
@@ -132,7 +145,8 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
     if (marks && newly_named && add_mark(document)) shared_.spellings.marked(state.path, true);
     // After a remount names that are missing prove nothing: they stay in the store, too.
-    const bool unnamed = own && !named && !profile_masks();
+    const bool unmarked = !named && !written.contains(kFillAttribute);
+    const bool unnamed = own && unmarked && !profile_masks();
     if (unnamed && remove_mark(document)) shared_.spellings.marked(state.path, false);
   });
 }
@@ -142,9 +156,15 @@ Result<void> MissingMarks::take_group(const std::string& path, const Json& attri
     const std::string array_path = join_path(path, level);
     const auto node = load_node(*shared_.store, array_path);
     if (!node && node.error().fault == Fault::kIo) return fail(node.error());
-    if (!node || node->array == nullptr || !is_one_with_fill(*node->array)) continue;
-    ZARRFS_CHECK(documents_.edit_array(array_path, [](Json& document) { remove_mark(document); }));
-    shared_.spellings.marked(array_path, false);
+    if (!node || node->array == nullptr) continue;
+    const bool marked = is_one_with_fill(*node->array);
+    const bool named = shared_.spellings.is_made(array_path) && has_dimension_names(*node->array);
+    if (!marked && !named) continue;
+    ZARRFS_CHECK(documents_.edit_array(array_path, [&](Json& document) {
+      if (marked) remove_mark(document);
+      if (named) note_dimensions(document, true);
+    }));
+    if (marked) shared_.spellings.marked(array_path, false);
   }
   return {};
 }

@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "core/base/document_text.h"
 #include "core/base/hash.h"
 #include "core/base/request.h"
 #include "core/chunks/zstd_frames.h"
@@ -27,23 +26,25 @@ constexpr const char* kMarked =
     "the fill value that a program wrote marks missing cells: it is stored as _FillValue, too";
 constexpr int kRestPerScan = 10;  // names of dimensions are kept this many times as long
 
-std::shared_ptr<const Bytes> text_of(const Json& document, bool ascii) {
-  const std::string text = document_text(document, ascii);
+std::shared_ptr<const Bytes> text_of(const Json& document, const TextStyle& style,
+                                     const char* below = "") {
+  const std::string text = styled_text(document, style, below);
   return std::make_shared<const Bytes>(text.begin(), text.end());
 }
 
-void add_group_documents(NodeState& state, const ViewOptions& options, const Profile& profile) {
-  const bool ascii = profile.ascii;
+void add_group_documents(NodeState& state, const ViewShared& shared, const Profile& profile) {
   const GroupMetadata* group = state.node.group.get();
-  const Json document = group_document(group, options.format);
-  if (options.format == ViewFormat::kV3) {
-    state.documents.push_back({"zarr.json", text_of(document, ascii)});
+  const TextStyle style =
+      shared.style_for(group == nullptr ? Json() : group->attributes, profile.ascii);
+  const Json document = group_document(group, shared.options.format);
+  if (shared.options.format == ViewFormat::kV3) {
+    state.documents.push_back({"zarr.json", text_of(document, style, kAttributesPointer)});
     return;
   }
-  state.documents.push_back({".zgroup", text_of(document, ascii)});
+  state.documents.push_back({".zgroup", text_of(document, {.ascii = style.ascii, .bare = {}})});
   const Json attributes =
       group == nullptr ? Json::object() : group_attributes(*group, profile, state.levels);
-  state.documents.push_back({".zattrs", text_of(attributes, ascii)});
+  state.documents.push_back({".zattrs", text_of(attributes, style)});
 }
 
 void hide(NodeState& state, Error error) {
@@ -155,7 +156,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
         state->levels = family->levels;
       }
       add_group_documents(
-          *state, shared_.options,
+          *state, shared_,
           state->as_netcdf_wrote ? as_netcdf_wrote(shared_.profile) : shared_.profile);
       break;
     case Node::Kind::kArray: ZARRFS_CHECK(build_array(*state)); break;
@@ -167,7 +168,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
     case Node::Kind::kPlain: {
       ZARRFS_TRY(const bool leads, leads_to_node(*shared_.store, path));
       state->kind = leads ? NodeState::Kind::kImplicitGroup : NodeState::Kind::kPassThrough;
-      if (leads) add_group_documents(*state, shared_.options, shared_.profile);
+      if (leads) add_group_documents(*state, shared_, shared_.profile);
       break;
     }
     case Node::Kind::kFile:
@@ -244,14 +245,16 @@ Result<bool> NodeCache::netcdf_wrote(const std::string& path, const GroupMetadat
 
 void NodeCache::present(NodeState& state) {
   const Presentation& shown = state.shown.presentation;
-  const bool ascii = !state.as_netcdf_wrote && shared_.profile_for(state.path).ascii;
+  const TextStyle style =
+      shared_.style_for(shown.array == nullptr ? Json() : shown.array->attributes,
+                        !state.as_netcdf_wrote && shared_.profile_for(state.path).ascii);
   if (shown.hidden) return hide(state, {Fault::kUnsupported, shown.reason});
   const auto chunks = checked_product(shown.chunk_counts);
   if (!chunks || *chunks > kMaxChunks) {
     return hide(state, {Fault::kUnsupported, "more than 2^48 chunks would be shown"});
   }
   if (shared_.options.format == ViewFormat::kV3) {
-    state.documents.push_back({"zarr.json", text_of(shown.document, ascii)});
+    state.documents.push_back({"zarr.json", text_of(shown.document, style, kAttributesPointer)});
     return;
   }
   if (!shared_.options.separator) {
@@ -260,8 +263,9 @@ void NodeCache::present(NodeState& state) {
     state.shown.presentation.keys.separator =
         spelled.value("dimension_separator", "") == "/" ? '/' : '.';
   }
-  state.documents.push_back({".zarray", text_of(shown.document, ascii)});
-  state.documents.push_back({".zattrs", text_of(shown.attributes, ascii)});
+  state.documents.push_back(
+      {".zarray", text_of(shown.document, {.ascii = style.ascii, .bare = {}})});
+  state.documents.push_back({".zattrs", text_of(shown.attributes, style)});
 }
 
 Result<void> NodeCache::number(NodeState& state) {

@@ -1,6 +1,7 @@
 // What the parts of one view share.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "core/chunks/chunk_context.h"
 #include "core/chunks/shard_directory.h"
+#include "core/metadata/v2_note.h"
 #include "core/nodes/path_changes.h"
 #include "core/nodes/refusals.h"
 #include "core/nodes/reporter.h"
@@ -41,6 +43,15 @@ struct ViewShared : ChunkContext {
   /// Whether data sets of netCDF-C are shown as it wrote them: to it, or to whoever comes.
   [[nodiscard]] bool shows_as_netcdf_wrote() const {
     return profile.name == "netcdf" || !profile_because.empty();
+  }
+  /// How documents with these attributes are spelled, where `ascii` is what the profile asks for.
+  [[nodiscard]] TextStyle style_for(const Json& attributes, bool ascii) const {
+    TextStyle style = style_of(attributes, ascii);
+    const auto& columns = options.columns;
+    const bool asked_for = std::any_of(columns.begin(), columns.end(),
+                                       [](const auto& column) { return column.first == "ascii"; });
+    if (asked_for) style.ascii = ascii;
+    return style;
   }
   [[nodiscard]] const Profile& profile_for(const std::string& array_path) const {
     return profile_of_made && spellings.is_made(array_path) ? *profile_of_made : profile;

@@ -118,6 +118,7 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
   if (!choice.because.empty()) {
     parts_.shared.profile_because = choice.because;
     parts_.shared.profile.ascii = true;  // zarr-python 2.13 is to read what it was chosen for, too
+    parts_.shared.profile.as_noted = true;
     ViewOptions made;
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));

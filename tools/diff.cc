@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/metadata/grid.h"
+#include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/present/dimension_names.h"
 #include "core/present/v2_types.h"
@@ -164,7 +165,7 @@ class Diff final : public Command {
 
   static Description description_of(const ArrayMetadata& array) {
     Description said;
-    if (array.attributes.is_object()) said.attributes = array.attributes;
+    if (array.attributes.is_object()) said.attributes = without_note(array.attributes);
     for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
       const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
       said.dimensions.push_back(named ? Json(*array.dimension_names[axis]) : Json());
@@ -219,7 +220,7 @@ class Diff final : public Command {
       return walk_source(*source.store, "", [&](const auto& path, const SourceNode& found) {
         if (found.node.group == nullptr) return true;
         const Json& attributes = found.node.group->attributes;
-        groups[path].*side = attributes.is_object() ? attributes : Json::object();
+        groups[path].*side = attributes.is_object() ? without_note(attributes) : Json::object();
         return true;
       });
     };

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <mutex>
 
 #include "core/base/request.h"
+#include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
-#include "core/present/consolidated.h"
 #include "core/store/open_store.h"
 #include "core/zarr/ways.h"
 #include "core/zarr/zvf.h"
 #include "tools/convert/convert_array.h"
+#include "tools/convert/convert_documents.h"
 #include "tools/convert/convert_place.h"
 #include "tools/convert/convert_upload.h"
 #include "tools/shared/alone.h"
@@ -23,22 +23,14 @@
 namespace zarrfs::tools {
 namespace {
 
-// A document of the result that is not copied from the source.
-struct NewDocument {
-  std::string path;
-  Json contents;
-};
-
-struct ConsolidatedGroup {
-  std::string path;
-  Json document;  // of the group, without consolidated metadata
-};
-
 // One run: collects what is to be done, does it, checks it.
 class StoreConverter {
  public:
   StoreConverter(const Console& console, const ConversionOptions& options, Source source)
-      : console_(console), options_(options), source_(std::move(source)) {}
+      : console_(console),
+        options_(options),
+        source_(std::move(source)),
+        documents_(options.form) {}
 
   Result<void> plan() {
     if (v2()) {
@@ -64,7 +56,7 @@ class StoreConverter {
     for (const bool of_root : {false, true}) {
       ZARRFS_CHECK(
           copy_documents(of_root ? Files{at_root, files_.end()} : Files{rest, at_root}, target));
-      ZARRFS_CHECK(write_documents(target, of_root));
+      ZARRFS_CHECK(documents_.write(target, of_root));
       if (!of_root) ZARRFS_CHECK(check_pieces());
     }
     return target.sync();
@@ -128,11 +120,24 @@ class StoreConverter {
     Json document = node.array->document;
     ZARRFS_TRY(const bool marks, fill_marks(array));
     marked = marks && add_mark(document);
-    if (array.node.zarr_format == 2) respell_mark(document);
+    if (array.node.zarr_format == 2) {
+      respell_mark(document);
+      ZARRFS_CHECK(note_level(array, document));
+    } else if (document.contains("attributes")) {
+      ZARRFS_CHECK(note_stored_spelling(*source_.store, array.path, document["attributes"]));
+    }
     if (same_json(document, node.array->document)) return array;
     ZARRFS_TRY(ArrayMetadata metadata, parse_array(document, array.path));
     node.array = std::make_shared<const ArrayMetadata>(std::move(metadata));
     return array;
+  }
+
+  // Levels of an image keep `_ARRAY_DIMENSIONS`, though their names have several lengths.
+  Result<void> note_level(const SourceArray& array, Json& document) const {
+    if (!has_dimension_names(document)) return {};
+    ZARRFS_TRY(const bool pixels, is_image_level(*source_.store, array.path));
+    if (pixels) note(kNotedDimensions, true, document["attributes"]);
+    return {};
   }
 
   void tell_mark(const SourceArray& array) const {
@@ -168,33 +173,36 @@ class StoreConverter {
     const GroupMetadata& group = *node.node.group;
     if (v2()) {
       if (node.zarr_format == 2) return plan_children(path, false);
-      new_documents_.push_back(
-          {join_path(path, ".zgroup"), group_document(&group, ViewFormat::kV2)});
-      new_documents_.push_back({join_path(path, ".zattrs"), group_attributes(group, as_.profile)});
-      if (group.consolidated) consolidated_groups_.push_back({path, Json()});
+      documents_.add_v2(join_path(path, ".zgroup"), group_document(&group, ViewFormat::kV2));
+      documents_.add_v2(join_path(path, ".zattrs"), group_attributes(group, as_.profile),
+                        style_of(group.attributes, true));
+      if (group.consolidated) documents_.add_zmetadata(path);
       ++changed_groups_;
       return plan_children(path, true);
     }
     Json document = group.document;
     document.erase("consolidated_metadata");
     bool consolidated = group.consolidated;
+    if (node.zarr_format == 3 && document.contains("attributes")) {
+      ZARRFS_CHECK(note_stored_spelling(*source_.store, path, document["attributes"]));
+    }
     if (node.zarr_format == 2) {
       ++changed_groups_;
       if (ome_v04(group.attributes)) {
         GroupMetadata newer;
         newer.attributes = Json{{"ome", {{"version", "0.5"}}}};
-        document["attributes"] = ungroup_attributes(group.attributes, newer);
+        document["attributes"] = ungroup_attributes(without_note(group.attributes), newer);
+        take_spelling(Json(), group.attributes, document["attributes"]);
       }
       ZARRFS_TRY(const auto zmetadata, source_.store->status(join_path(path, ".zmetadata")));
       consolidated = zmetadata.has_value();
     }
-    if (consolidated) {
-      consolidated_groups_.push_back({path, document});
-    } else if (node.zarr_format == 2) {
-      new_documents_.push_back({join_path(path, "zarr.json"), document});
-    }
-    nodes_[path] = std::move(document);
-    return plan_children(path, consolidated || node.zarr_format == 2);
+    const auto origin = consolidated ? NewDocuments::Origin::kConsolidated : origin_of(node);
+    return plan_children(path, documents_.add_v3(path, std::move(document), origin));
+  }
+
+  static NewDocuments::Origin origin_of(const SourceNode& node) {
+    return node.zarr_format == 2 ? NewDocuments::Origin::kMade : NewDocuments::Origin::kCopied;
   }
 
   void leave_other_out(const std::string& path) {
@@ -259,7 +267,7 @@ class StoreConverter {
       ZARRFS_CHECK(copy_entry(join_path(array.path, other)));
     }
     ZARRFS_CHECK(make_nonempty_true(array, stored.cells, plan));
-    add_array_documents(array.path, plan);
+    add_array_documents(array, plan);
     add_maker(array, std::move(plan), std::move(stored.cells), std::move(shown));
     return {};
   }
@@ -271,14 +279,11 @@ class StoreConverter {
       return options_.in_place ? copy_tree(array.path, false) : Result<void>();
     }
     tell(array.path, plan.left ? "is left as it is: " + plan.reason : plan.reason + ": copied");
-    if (!plan.document.is_null()) {
-      ++changed_arrays_;
-      new_documents_.push_back({join_path(array.path, "zarr.json"), plan.document});
-      nodes_[array.path] = plan.document;
-      return copy_tree(array.path, true);
-    }
-    nodes_[array.path] = array.node.node.array->document;
-    return copy_tree(array.path, false);
+    const bool changed = !plan.document.is_null();
+    if (changed) ++changed_arrays_;
+    const Json& document = changed ? plan.document : array.node.node.array->document;
+    const auto origin = changed ? NewDocuments::Origin::kMade : NewDocuments::Origin::kCopied;
+    return copy_tree(array.path, documents_.add_v3(array.path, document, origin));
   }
 
   Result<void> make_nonempty_true(const SourceArray& array, const std::vector<std::uint64_t>& cells,
@@ -291,14 +296,15 @@ class StoreConverter {
     return {};
   }
 
-  void add_array_documents(const std::string& path, const ArrayPlan& plan) {
+  void add_array_documents(const SourceArray& array, const ArrayPlan& plan) {
+    const std::string& path = array.path;
     if (v2()) {
-      new_documents_.push_back({join_path(path, ".zarray"), plan.document});
-      new_documents_.push_back({join_path(path, ".zattrs"), plan.attributes});
+      documents_.add_v2(join_path(path, ".zarray"), plan.document);
+      documents_.add_v2(join_path(path, ".zattrs"), plan.attributes,
+                        style_of(array.node.node.array->attributes, true));
       return;
     }
-    new_documents_.push_back({join_path(path, "zarr.json"), plan.document});
-    nodes_[path] = plan.document;
+    documents_.add_v3(path, plan.document, NewDocuments::Origin::kMade);
   }
 
   void add_maker(const SourceArray& array, ArrayPlan plan, std::vector<std::uint64_t> cells,
@@ -385,49 +391,6 @@ class StoreConverter {
         });
   }
 
-  Result<void> write_documents(Target& target, bool of_root) {
-    for (const NewDocument& document : new_documents_) {
-      if (is_below_root(document.path) == of_root) continue;
-      ZARRFS_CHECK(target.write_document(document.path, dump_document(document.contents)));
-    }
-    for (const ConsolidatedGroup& group : consolidated_groups_) {
-      if (group.path.empty() != of_root) continue;
-      ZARRFS_CHECK(v2() ? write_zmetadata(target, group) : write_consolidated(target, group));
-    }
-    return {};
-  }
-
-  static bool lies_below(const std::string& path, const std::string& group) {
-    return group.empty() ? !path.empty()
-                         : path.size() > group.size() + 1 && path.starts_with(group + "/");
-  }
-
-  static std::string relative(const std::string& path, const std::string& group) {
-    return group.empty() ? path : path.substr(group.size() + 1);
-  }
-
-  Result<void> write_consolidated(Target& target, const ConsolidatedGroup& group) {
-    std::vector<std::pair<std::string, Json>> below;
-    for (const auto& [path, document] : nodes_) {
-      if (lies_below(path, group.path)) below.emplace_back(relative(path, group.path), document);
-    }
-    Json document = group.document;
-    document["consolidated_metadata"] = inline_consolidated(std::move(below));
-    return target.write_document(join_path(group.path, "zarr.json"), dump_document(document));
-  }
-
-  Result<void> write_zmetadata(Target& target, const ConsolidatedGroup& group) {
-    ConsolidatedText text;
-    for (const NewDocument& document : new_documents_) {
-      const std::string directory = directory_of(document.path);
-      if (directory != group.path && !lies_below(directory, group.path)) continue;
-      const std::string name = document.path.substr(document.path.rfind('/') + 1);
-      text.add(directory == group.path ? "" : relative(directory, group.path), name,
-               document.contents);
-    }
-    return target.write_document(join_path(group.path, ".zmetadata"), std::move(text).finish());
-  }
-
   const Console& console_;
   const ConversionOptions& options_;
   Source source_;
@@ -436,9 +399,7 @@ class StoreConverter {
   std::vector<std::function<std::unique_ptr<Conversion>(Target&)>> makers_;
   std::vector<std::unique_ptr<Conversion>> conversions_;
   Files files_;
-  std::vector<NewDocument> new_documents_;
-  std::vector<ConsolidatedGroup> consolidated_groups_;
-  std::map<std::string, Json> nodes_;  // v3 documents of the result, for consolidated metadata
+  NewDocuments documents_;
   bool any_node_ = false;
   std::uint64_t changed_groups_ = 0;
   std::uint64_t changed_arrays_ = 0;

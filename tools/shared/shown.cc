@@ -97,6 +97,9 @@ Result<Presentation> presentation_of(const Source& source, const SourceArray& ar
   ZARRFS_TRY(circumstances.image_level, is_image_level(*source.store, array.path));
   ZARRFS_TRY(circumstances.omit_dimension_names, names_conflict(source, array.path));
   ZARRFS_TRY(circumstances.zstd_without_size, sampled_frames_lack_size(source, array));
+  if (as.profile.as_noted) {
+    ZARRFS_TRY(circumstances.netcdf_wrote, is_of_netcdf(*source.store, array.path));
+  }
   return present_array(array.path, array.node.node.array, array.node.node.layout, as.profile,
                        as.options, circumstances);
 }

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <climits>
 
+#include "core/base/json_numbers.h"
 #include "core/base/request.h"
 #include "core/formats/format_store.h"
+#include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
+#include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/store/open_store.h"
 #include "core/zarr/named_store.h"
@@ -26,6 +29,18 @@ Result<std::optional<Json>> read_v2_document(Store& store, const std::string& pa
   return json;
 }
 
+// `.zattrs` below `path`, with the note of how they are written; an empty object where there are
+// none.
+Result<Json> read_v2_attributes(Store& store, const std::string& path) {
+  const std::string name = join_path(path, ".zattrs");
+  ZARRFS_TRY(const auto document, store.read_document(name, kMaxDocument));
+  if (!document) return Json::object();
+  ZARRFS_TRY(Json json, parse_first_json(document->text, name, {.bytes = kMaxDocument}));
+  if (!json.is_object()) return Json::object();
+  note_spelling(document->text, json);
+  return json;
+}
+
 void set_error(Node& node, Error error) {
   node.kind = error.fault == Fault::kUnsupported ? Node::Kind::kUnsupported : Node::Kind::kDamaged;
   node.error = std::move(error);
@@ -33,13 +48,30 @@ void set_error(Node& node, Error error) {
 
 Result<void> fill_array(Node& node, const Json& zarray, const Json& zattrs,
                         const std::string& path) {
-  ZARRFS_TRY(const Json document, v3_document_of_v2(zarray, zattrs, path));
+  ZARRFS_TRY(Json document, v3_document_of_v2(zarray, zattrs, path));
+  note_fill(zarray, document["attributes"]);
   ZARRFS_TRY(ArrayMetadata array, parse_array(document, join_path(path, ".zarray")));
   node.array = std::make_shared<ArrayMetadata>(std::move(array));
   node.kind = Node::Kind::kArray;
   ZARRFS_TRY(Layout layout, Layout::make(*node.array));
   node.layout = std::make_shared<Layout>(std::move(layout));
   return {};
+}
+
+// `.zattrs` of the group at `path`, and what netCDF-C has in its `.zgroup`.
+Result<Json> read_v2_group_attributes(Store& store, const std::string& path) {
+  ZARRFS_TRY(const auto zgroup, read_v2_document(store, join_path(path, ".zgroup")));
+  ZARRFS_TRY(Json attributes, read_v2_attributes(store, path));
+  if (zgroup && zgroup->is_object()) take_nczarr_members(*zgroup, attributes);
+  return attributes;
+}
+
+// `.zarray` as its writer means it.
+Result<Json> meant_words(Store& store, const std::string& path, Json zarray) {
+  Json words = zarray.is_object() ? common_words(zarray) : zarray;
+  if (same_json(words, zarray)) return zarray;
+  ZARRFS_TRY(const bool netcdf, is_of_netcdf(store, path));
+  return netcdf ? std::move(words) : std::move(zarray);
 }
 
 // Looks for .zarray and .zgroup in a directory without zarr.json; leaves `node` as it is where
@@ -51,10 +83,11 @@ Result<bool> load_v2(Store& store, const std::string& path, SourceNode& found) {
     node.status = *array_status;
     const auto loaded = [&]() -> Result<void> {
       ZARRFS_TRY(const auto zarray, read_v2_document(store, join_path(path, ".zarray")));
-      ZARRFS_TRY(const auto zattrs, read_v2_document(store, join_path(path, ".zattrs")));
+      ZARRFS_TRY(const Json zattrs, read_v2_attributes(store, path));
       found.has_v2_fill =
           zarray && zarray->is_object() && !zarray->value("fill_value", Json()).is_null();
-      return fill_array(node, zarray.value_or(Json()), zattrs.value_or(Json()), path);
+      ZARRFS_TRY(const Json words, meant_words(store, path, zarray.value_or(Json())));
+      return fill_array(node, words, zattrs, path);
     }();
     if (!loaded) set_error(node, loaded.error());
     return true;
@@ -62,13 +95,13 @@ Result<bool> load_v2(Store& store, const std::string& path, SourceNode& found) {
   ZARRFS_TRY(const auto group_status, store.status(join_path(path, ".zgroup")));
   if (!group_status) return false;
   node.status = *group_status;
-  auto zattrs = read_v2_document(store, join_path(path, ".zattrs"));
-  if (!zattrs) {
-    set_error(node, zattrs.error());
+  auto group = std::make_shared<GroupMetadata>();
+  auto attributes = read_v2_group_attributes(store, path);
+  if (!attributes) {
+    set_error(node, attributes.error());
     return true;
   }
-  auto group = std::make_shared<GroupMetadata>();
-  if (*zattrs && (*zattrs)->is_object()) group->attributes = **zattrs;
+  group->attributes = std::move(*attributes);
   group->document = {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
   node.group = std::move(group);
   node.kind = Node::Kind::kGroup;
@@ -119,6 +152,14 @@ tl::unexpected<Error> no_node(const std::string& source, const std::string& path
   return fail(Fault::kInvalid, source + ": no Zarr group or array at " + shown_path(path));
 }
 
+Result<void> note_stored_spelling(Store& store, const std::string& path, Json& attributes) {
+  if (!attributes.is_object() || attributes.contains(kNoteAttribute)) return {};
+  ZARRFS_TRY(const auto document, store.read_document(join_path(path, "zarr.json"), kMaxDocument));
+  if (!document || quote_bare_numbers(document->text) == document->text) return {};
+  note_spelling(document->text, attributes, kAttributesPointer);
+  return {};
+}
+
 Result<SourceNode> load_source_node(Store& store, const std::string& path) {
   SourceNode found;
   ZARRFS_TRY(found.node, load_node(store, path));
@@ -127,6 +168,15 @@ Result<SourceNode> load_source_node(Store& store, const std::string& path) {
     if (is_v2) found.zarr_format = 2;
   }
   return found;
+}
+
+Result<bool> is_of_netcdf(Store& store, const std::string& path) {
+  for (std::string at = path; !at.empty();) {
+    at = parent_path(at);
+    ZARRFS_TRY(const SourceNode above, load_source_node(store, at));
+    if (above.node.group && is_netcdf_root(above.node.group->attributes)) return true;
+  }
+  return false;
 }
 
 Result<bool> is_image_level(Store& store, const std::string& path) {

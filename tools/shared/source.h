@@ -31,6 +31,13 @@ bool is_node(Node::Kind kind);
 /// kInvalid: nothing of Zarr is at and below `path` of the store `source`.
 tl::unexpected<Error> no_node(const std::string& source, const std::string& path);
 
+/// Notes in `attributes`, those of the `zarr.json` at `path`, how they are spelled there
+/// (v2_note.h), where that does not survive parsing.
+Result<void> note_stored_spelling(Store& store, const std::string& path, Json& attributes);
+
+/// Whether netCDF-C wrote the data set around the array at `path`.
+Result<bool> is_of_netcdf(Store& store, const std::string& path);
+
 /// The node at `path`, of either format. An Error is one of the storage only.
 Result<SourceNode> load_source_node(Store& store, const std::string& path);
 

@@ -1,8 +1,8 @@
 """What netCDF-C writes through a mount, read again by the same program: as from a plain directory.
 
 Versions: 4.9.0 (Debian), 4.9.3 (netCDF4 1.7.4 of PyPI, the one with the filters for zlib and shuffle) and 4.10.1 (netCDF4 1.7.5, which
-comes without them). 4.9.0 writes no text that is not ASCII, ignores zlib, and does not read
-"NaN", which it writes without quotes, and crashes where it reads a scalar of its own (nczarr mode). 4.9.0 keeps members of its own in .zgroup and .zarray, the
+comes without them). 4.9.0 writes no text that is not ASCII, ignores zlib, reads NaN without
+quotes only, as it writes it, and crashes where it reads a scalar of its own (nczarr mode). 4.9.0 keeps members of its own in .zgroup and .zarray, the
 others in .zattrs.
 """
 import json
@@ -36,8 +36,7 @@ numbers = np.arange(300).reshape(6, 50).astype("i2")
 numbers[numbers % 7 == 0] = -999
 temperature[:] = numbers
 data.createVariable("plain", "f8", ("x",), **packed)[:] = np.linspace(0, 1, 50)
-if not ascii:
-    data.createVariable("holes", "f4", ("x",), fill_value=np.nan)[:] = np.where(np.arange(50) % 3, 1, np.nan)
+data.createVariable("holes", "f4", ("x",), fill_value=np.nan)[:] = np.where(np.arange(50) % 3, 1, np.nan)
 declared = data.createVariable("declared", "f4", ("x",), fill_value=netCDF4.default_fillvals["f4"])
 declared[:10] = 5
 counts = data.createVariable("counts", "i1", ("x",))

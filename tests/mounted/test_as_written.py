@@ -1,0 +1,173 @@
+"""Documents that Zarr v3 has no words for are shown by the next mount, and by `unshard`, as their program wrote them: the rule of the note in docs/semantics.md."""
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import DAEMON, python_of
+from test_netcdf import DefaultMount
+
+CHUNK = bytes(range(8))
+ZARRAY = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i2", "fill_value": 0, "order": "C", "filters": None, "compressor": None}
+IMAGE = {"multiscales": [{"version": "0.4", "axes": [{"name": "x", "type": "space"}],
+                          "datasets": [{"path": "a", "coordinateTransformations": [{"type": "scale", "scale": [1]}]}]}]}
+def of_netcdf(attributes, **members):
+    """Attributes as netCDF-C 4.9.3 writes them: its own are among them, with a list of all types."""
+    types = {name: "|J0" if name in members else "<i2" for name in (*attributes, *members, "_nczarr_attr")}
+    return {**attributes, **members, "_nczarr_attr": {"types": types}}
+
+
+NETCDF_ROOT = of_netcdf({"_NCProperties": "version=2,netcdf=4.9.3,nczarr=2.0.0"}, _nczarr_superblock={"version": "2.0.0"},
+                        _nczarr_group={"dims": [{"name": "x", "size": 4}], "vars": ["a"], "groups": []})
+NETCDF_ARRAY = {"dimrefs": ["/x"], "storage": "chunked"}
+
+
+def text_of(document):
+    return json.dumps(document, indent=1)
+
+
+def documents(zattrs="{}", root="{}", **zarray):
+    return {".zgroup": '{"zarr_format": 2}', ".zattrs": root, "a/.zarray": text_of({**ZARRAY, **zarray}), "a/.zattrs": zattrs}
+
+
+# Each as a program writes them: the text counts where it is a text of attributes, and the value where it is `.zarray`.
+CASES = {
+    "UTF-8": documents('{"units": "°C", "Größe": 1}', '{"title": "日本"}'),
+    "ASCII": documents('{"units": "\\u00b0C"}'),
+    "bare numbers": documents('{"missing_value": NaN, "range": [-Infinity, Infinity], "text": "NaN", "a/b": {"~": NaN}}', '{"x": NaN}'),
+    "bare numbers in UTF-8": documents('{"missing_value": NaN, "units": "°C"}'),
+    "no fill value, no names": documents('{"units": "K"}', fill_value=None),
+    "no fill value, names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', fill_value=None),
+    "a fill value, names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', fill_value=7),
+    "a mark without a fill value": documents('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}', fill_value=None),
+    "a mark beside the fill value": documents('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}', fill_value=7),
+    "a mark as a list": documents('{"_FillValue": [-9]}', fill_value=0),
+    "the level of an image": documents('{}', text_of(IMAGE)),
+    "the level of an image, with names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', text_of(IMAGE)),
+    "netCDF": documents(text_of(of_netcdf({"_FillValue": [-9]}, _nczarr_array=NETCDF_ARRAY)), text_of(NETCDF_ROOT), fill_value=-9),
+    "netCDF, with names": documents(text_of(of_netcdf({"_ARRAY_DIMENSIONS": ["x"]}, _nczarr_array=NETCDF_ARRAY)), text_of(NETCDF_ROOT), fill_value=-32767),
+}
+# By default an array with names and a mark is shown with the words of netCDF, too.
+AS_WRITTEN = {"a fill value, names": ["profile=generic"], "a mark without a fill value": ["profile=generic"]}
+
+
+def write(folder, written):
+    for path, text in {**written, "a/0": None}.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+        with open(os.path.join(folder, path), "wb") as file:
+            file.write(CHUNK if text is None else text.encode())
+
+
+def spelled(text):
+    """What a text says, and how: bare numbers stay apart from words, and characters from their escapes. The chunks of one dimension have no separator."""
+    said = json.loads(text, parse_constant=lambda name: {"bare": name})
+    said.pop("dimension_separator", None)
+    return said, text.isascii()
+
+
+def assert_as_written(folder, written):
+    for path, text in written.items():
+        if not os.path.exists(os.path.join(folder, path)):
+            assert json.loads(text) == {}, path
+            continue
+        with open(os.path.join(folder, path), encoding="utf-8") as file:
+            assert spelled(file.read()) == spelled(text), path
+    with open(os.path.join(folder, "a/0"), "rb") as file:
+        assert file.read() == CHUNK
+
+
+def run(*command):
+    done = subprocess.run([DAEMON, *map(str, command)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(params=["mounted", "sharded"])
+def stored(request, tmp_path):
+    """A function that stores documents, by a mount or by `shard`, and gives the store."""
+    def store(written):
+        path = tmp_path / "store"
+        if request.param == "mounted":
+            path.mkdir()
+            with DefaultMount(path, tmp_path / "mnt") as place:
+                write(place, written)
+                assert_as_written(place, written)
+        else:
+            write(tmp_path / "plain", written)
+            run("shard", tmp_path / "plain", path, "--shard-shape", "4")
+        return path
+    return store
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_next_mount_and_unshard_show_what_was_written(tmp_path, stored, case):
+    store = stored(CASES[case])
+    with DefaultMount(store, tmp_path / "mnt", *AS_WRITTEN.get(case, [])) as place:
+        assert_as_written(place, CASES[case])
+    run("unshard", store, tmp_path / "back", "--format", "v2")
+    assert_as_written(tmp_path / "back", CASES[case])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_changed_later_stays_as_it_was_but_for_the_change(tmp_path, stored, case):
+    store = stored(CASES[case])
+    with DefaultMount(store, tmp_path / "mnt", "rw", *AS_WRITTEN.get(case, [])) as place:
+        path = os.path.join(place, "a/.zattrs")
+        text = open(path, encoding="utf-8").read() if os.path.exists(path) else "{}"
+        changed = text.rstrip().removesuffix("}").rstrip() + (", " if json.loads(text) else "") + '"history": "x"}'
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(changed)
+    with DefaultMount(store, tmp_path / "mnt", *AS_WRITTEN.get(case, [])) as place:
+        assert_as_written(place, {**CASES[case], "a/.zattrs": changed})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_view_has_the_note(tmp_path, stored, case):
+    store = stored(CASES[case])
+    for options in ((), ("view=v3",), ("profile=xarray",), ("profile=generic",)):
+        with DefaultMount(store, tmp_path / "mnt", *options) as place:
+            for folder, _, names in os.walk(place):
+                for name in names:
+                    if ".zarrfs" not in folder and name.startswith((".z", "zarr.json")):
+                        with open(os.path.join(folder, name), encoding="utf-8") as file:
+                            assert "_zarrfs" not in file.read(), os.path.join(folder, name)
+
+
+def test_names_that_only_netcdf_tells_are_names_to_readers_of_zarr_v3(stored):
+    store = stored(CASES["netCDF"])
+    assert json.loads((store / "a/zarr.json").read_text())["dimension_names"] == ["x"]
+
+
+def test_netcdf_groups_have_consolidated_metadata_where_it_was_written(tmp_path, stored):
+    store = stored(CASES["netCDF"])
+    with DefaultMount(store, tmp_path / "mnt", "rw") as place:
+        assert ".zmetadata" not in os.listdir(place)
+        subprocess.run([python_of("zarr2"), "-c", "import sys, zarr; zarr.consolidate_metadata(sys.argv[1])", place], check=True, timeout=120)
+    with DefaultMount(store, tmp_path / "mnt") as place, open(f"{place}/.zmetadata") as file:
+        assert set(json.load(file)["metadata"]) == {".zgroup", ".zattrs", "a/.zarray", "a/.zattrs"}
+
+
+def test_bare_numbers_of_zarr_v3_come_back(tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    document = {"zarr_format": 3, "node_type": "group", "attributes": {"missing_value": float("nan"), "units": "NaN"}}
+    with DefaultMount(store, tmp_path / "mnt", "view=v3") as place:
+        with open(f"{place}/zarr.json", "w") as file:
+            json.dump(document, file)
+    with DefaultMount(store, tmp_path / "mnt", "view=v3") as place, open(f"{place}/zarr.json") as file:
+        assert spelled(json.dumps(document))[0]["attributes"] == spelled(file.read())[0]["attributes"]
+    run("unshard", store, tmp_path / "back", "--format", "v3")
+    assert spelled(json.dumps(document))[0]["attributes"] == spelled((tmp_path / "back/zarr.json").read_text())[0]["attributes"]
+
+
+# A store that something else made may say anything where the note is.
+@pytest.mark.parametrize("note", [7, {"bare": 7}, {"bare": ["", "/a/9", "~2", "/" * 4000]}, {"fill_value": {}, "_FillValue": {}, "dimensions": [], "utf8": "x", "consolidated": 0, "nested": "x"}])
+def test_any_note_is_shown_past(tmp_path, note):
+    store = tmp_path / "store"
+    write(tmp_path / "plain", documents('{"a": 1}'))
+    run("shard", tmp_path / "plain", store, "--shard-shape", "4")
+    for path in ("zarr.json", "a/zarr.json"):
+        document = json.loads((store / path).read_text())
+        document.setdefault("attributes", {})["_zarrfs"] = note
+        (store / path).write_text(json.dumps(document))
+    with DefaultMount(store, tmp_path / "mnt") as place:
+        assert_as_written(place, documents('{"a": 1}'))

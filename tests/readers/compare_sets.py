@@ -17,6 +17,13 @@ def differences(wanted, found, place=""):
     return []
 
 
+def without_names(answer, prefixes):
+    """An answer without attributes whose names begin so, in letters of either size."""
+    if isinstance(answer, dict):
+        return {name: without_names(value, prefixes) for name, value in answer.items() if not name.lower().startswith(prefixes)}
+    return [without_names(value, prefixes) for value in answer] if isinstance(answer, list) else answer
+
+
 def short(value):
     text = str(value)
     return text if len(text) < 160 else text[:157] + "..."

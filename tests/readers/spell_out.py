@@ -38,13 +38,29 @@ def spell_out_array(folder, marks):
     if marks and dtype.kind == "f" and array["fill_value"] is None:
         array["fill_value"] = "NaN"  # to floats without a mark NaN is one
     elif marks and dtype.kind in "iuf" and array["fill_value"] is not None:
-        attributes.setdefault("_FillValue", float("nan") if array["fill_value"] == "NaN" else array["fill_value"])
+        attributes.setdefault("_FillValue", array["fill_value"])
         types = {name: dtype.str for name in ("_FillValue", "missing_value") if name in attributes}
         attributes.setdefault("_NCZARR_ATTR", {"types": types})
     if len(attributes.get("_ARRAY_DIMENSIONS", [])) != len(array["shape"]):
-        attributes["_ARRAY_DIMENSIONS"] = [f"dim_{axis}_{length}" for axis, length in enumerate(array["shape"])]
+        references = (array.get("_NCZARR_ARRAY") or attributes.get("_nczarr_array") or {}).get("dimrefs", [])
+        made_up = [f"dim_{axis}_{length}" for axis, length in enumerate(array["shape"])]
+        attributes["_ARRAY_DIMENSIONS"] = [path.rsplit("/", 1)[-1] for path in references] or made_up
+    if marks and dtype == np.float32 and isinstance(attributes.get("_FillValue"), float):
+        attributes["_FillValue"] = float(np.float32(attributes["_FillValue"]))  # xarray compares all digits
+    if marks and array["fill_value"] is None and isinstance(attributes.get("_FillValue"), (int, float)):
+        array["fill_value"] = attributes["_FillValue"]
     save(os.path.join(folder, ".zarray"), array)
     save(os.path.join(folder, ".zattrs"), attributes)
+
+
+def consolidate(plain, target):
+    """A copy with consolidated metadata, which readers prefer, and by which some see more and others less."""
+    shutil.copytree(plain, target)
+    metadata = {}
+    for folder, _, names in os.walk(target):
+        for name in sorted({".zarray", ".zattrs", ".zgroup"}.intersection(names)):
+            metadata[os.path.normpath(os.path.join(os.path.relpath(folder, target), name))] = load(os.path.join(folder, name))
+    save(os.path.join(target, ".zmetadata"), {"zarr_consolidated_format": 1, "metadata": metadata})
 
 
 def spell_out(plain, target):

@@ -35,7 +35,12 @@ def images_below(path):
 def spell_out_array(folder, marks):
     array, attributes = load(os.path.join(folder, ".zarray")), load(os.path.join(folder, ".zattrs"))
     dtype = np.dtype(array["dtype"])
-    if marks and dtype.kind == "f" and array["fill_value"] is None:
+    mark = attributes.get("_FillValue")
+    if marks and dtype == np.float32 and isinstance(mark, float):
+        mark = attributes["_FillValue"] = float(np.float32(mark))  # xarray compares all digits
+    if marks and array["fill_value"] is None and isinstance(mark, (int, float)):
+        array["fill_value"] = mark
+    elif marks and dtype.kind == "f" and array["fill_value"] is None:
         array["fill_value"] = "NaN"  # to floats without a mark NaN is one
     elif marks and dtype.kind in "iuf" and array["fill_value"] is not None:
         attributes.setdefault("_FillValue", array["fill_value"])
@@ -45,10 +50,6 @@ def spell_out_array(folder, marks):
         references = (array.get("_NCZARR_ARRAY") or attributes.get("_nczarr_array") or {}).get("dimrefs", [])
         made_up = [f"dim_{axis}_{length}" for axis, length in enumerate(array["shape"])]
         attributes["_ARRAY_DIMENSIONS"] = [path.rsplit("/", 1)[-1] for path in references] or made_up
-    if marks and dtype == np.float32 and isinstance(attributes.get("_FillValue"), float):
-        attributes["_FillValue"] = float(np.float32(attributes["_FillValue"]))  # xarray compares all digits
-    if marks and array["fill_value"] is None and isinstance(attributes.get("_FillValue"), (int, float)):
-        array["fill_value"] = attributes["_FillValue"]
     save(os.path.join(folder, ".zarray"), array)
     save(os.path.join(folder, ".zattrs"), attributes)
 

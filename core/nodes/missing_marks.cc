@@ -133,6 +133,7 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
   const bool own = shared_.spellings.is_marked(state.path);
+  const bool names_were_shown = state.shown.presentation.attributes.contains(kDimensionsAttribute);
   return documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
     const Json mark = mark_of(document.value("attributes", Json()));
@@ -145,8 +146,8 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
     if (marks && newly_named && add_mark(document)) shared_.spellings.marked(state.path, true);
     // After a remount names that are missing prove nothing: they stay in the store, too.
-    const bool unmarked = !named && !written.contains(kFillAttribute);
-    const bool unnamed = own && unmarked && !profile_masks();
+    const bool takes_names = names_were_shown && !named && !written.contains(kFillAttribute);
+    const bool unnamed = own && takes_names && !profile_masks();
     if (unnamed && remove_mark(document)) shared_.spellings.marked(state.path, false);
   });
 }

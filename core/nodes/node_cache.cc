@@ -223,9 +223,12 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   circumstances.in_ome_image = family->ome_image;
   circumstances.image_level = family->image_levels.contains(array.path);
   const auto& names = array.node.array->dimension_names;
-  circumstances.omit_dimension_names = std::any_of(
-      names.begin(), names.end(),
-      [&family](const auto& name) { return name && family->ambiguous_names.contains(*name); });
+  // While arrays that were made here grow, one after the other, their names are what they were.
+  circumstances.omit_dimension_names =
+      !shared_.spellings.is_made(array.path) &&
+      std::any_of(names.begin(), names.end(), [&family](const auto& name) {
+        return name && family->ambiguous_names.contains(*name);
+      });
   const std::string name = array.path.substr(array.path.rfind('/') + 1);
   if (const std::string shown = family->levels.shown(name); shown != name) {
     circumstances.shown_name = shown;

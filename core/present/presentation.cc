@@ -154,7 +154,8 @@ std::string why_refused(const Given& given) {
 char separator_of(const Given& given) {
   if (given.options.separator) return *given.options.separator;
   if (given.profile.separator) return *given.profile.separator;
-  return given.circumstances.in_ome_image ? '/' : '.';
+  const bool of_image = given.circumstances.in_ome_image || given.circumstances.image_level;
+  return of_image ? '/' : '.';
 }
 
 /// Takes `codecs` as the rule for the bytes, where nothing asks for decoding.

@@ -362,6 +362,23 @@ TEST(MissingMarks, AttributesWithoutNamesTakeAMarkOfThisMountAndNamesBringItBack
   EXPECT_EQ(stored_mark(maker, "a"), -999);
 }
 
+// zarr-python 3 writes the attributes again when it appends: while the arrays of a group grow, one
+// after the other, their dimensions have several lengths.
+TEST(MissingMarks, AttributesThatComeBackWhileDimensionsDifferKeepNamesAndMarks) {
+  StoreMaker maker;
+  Program program(maker.root());
+  for (const char* name : {"a", "b"}) {
+    program.write(name, ".zarray", zarray("<i2", "-999"));
+    program.write(name, ".zattrs", kNamed);
+  }
+  program.write("b", ".zarray", zarray("<i2", "-999", 6));
+  const Json shown = program.shown("a/.zattrs");
+  EXPECT_EQ(shown["_ARRAY_DIMENSIONS"], Json::array({"y", "x"}));
+  program.write("a", ".zattrs", dump_document(shown));
+  EXPECT_EQ(stored_mark(maker, "a"), -999);
+  EXPECT_EQ(shown_fill(program, "a"), -999);
+}
+
 TEST(MissingMarks, AnotherFillValueIsAnotherMark) {
   StoreMaker maker;
   Program program(maker.root());

@@ -32,20 +32,28 @@ def images_below(path):
     return found
 
 
+def spell_marks(array, attributes, dtype, marks):
+    mark = attributes.get("_FillValue")
+    if not marks:
+        array["fill_value"] = None  # black is a value
+        return
+    if dtype == np.float32 and isinstance(mark, float):
+        mark = attributes["_FillValue"] = float(np.float32(mark))  # xarray compares all digits
+    if array["fill_value"] is None and isinstance(mark, (int, float)):
+        array["fill_value"] = mark
+    elif dtype.kind == "f" and array["fill_value"] is None:
+        array["fill_value"] = "NaN"  # to floats without a mark NaN is one
+    elif dtype.kind in "iuf" and array["fill_value"] is not None:
+        attributes.setdefault("_FillValue", array["fill_value"])
+    types = {name: dtype.str for name in ("_FillValue", "missing_value") if name in attributes}
+    if types and dtype.kind in "iuf":
+        attributes.setdefault("_NCZARR_ATTR", {"types": types})
+
+
 def spell_out_array(folder, marks):
     array, attributes = load(os.path.join(folder, ".zarray")), load(os.path.join(folder, ".zattrs"))
     dtype = np.dtype(array["dtype"])
-    mark = attributes.get("_FillValue")
-    if marks and dtype == np.float32 and isinstance(mark, float):
-        mark = attributes["_FillValue"] = float(np.float32(mark))  # xarray compares all digits
-    if marks and array["fill_value"] is None and isinstance(mark, (int, float)):
-        array["fill_value"] = mark
-    elif marks and dtype.kind == "f" and array["fill_value"] is None:
-        array["fill_value"] = "NaN"  # to floats without a mark NaN is one
-    elif marks and dtype.kind in "iuf" and array["fill_value"] is not None:
-        attributes.setdefault("_FillValue", array["fill_value"])
-        types = {name: dtype.str for name in ("_FillValue", "missing_value") if name in attributes}
-        attributes.setdefault("_NCZARR_ATTR", {"types": types})
+    spell_marks(array, attributes, dtype, marks)
     if len(attributes.get("_ARRAY_DIMENSIONS", [])) != len(array["shape"]):
         references = (array.get("_NCZARR_ARRAY") or attributes.get("_nczarr_array") or {}).get("dimrefs", [])
         made_up = [f"dim_{axis}_{length}" for axis, length in enumerate(array["shape"])]

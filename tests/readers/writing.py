@@ -387,8 +387,9 @@ class Set:
             return
         self.compare("unshard", back, self.format)
 
-    def end(self):
-        shutil.rmtree(self.top, ignore_errors=True)
+    def end(self, keep):
+        if not keep:
+            shutil.rmtree(self.top, ignore_errors=True)
 
 
 class Planted:
@@ -506,7 +507,7 @@ def main():
             try:
                 one.run()
             finally:
-                one.end()
+                one.end(options.keep)
         return 1 if show(world) + len(missed) else 0
     finally:
         world.end()

@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/grid.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
@@ -165,7 +167,7 @@ class Diff final : public Command {
 
   static Description description_of(const ArrayMetadata& array) {
     Description said;
-    if (array.attributes.is_object()) said.attributes = without_note(array.attributes);
+    if (array.attributes->is_object()) said.attributes = without_note(array.attributes);
     for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
       const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
       said.dimensions.push_back(named ? Json(*array.dimension_names[axis]) : Json());

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/base/json.h"
+
 namespace zarrfs::tools {
 namespace {
 

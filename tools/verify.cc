@@ -1,4 +1,5 @@
 // zarrfs verify: looks for damage in every shard of a store.
+#include "core/base/json.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
 #include "tools/shared/missing.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/document_text.h"
+#include "core/base/json.h"
 #include "core/base/json_numbers.h"
 #include "core/metadata/nczarr.h"
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/store/object_store.h"
 
 namespace zarrfs {

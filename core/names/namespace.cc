@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/printable.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/log/successor.h"
 #include "core/names/errors.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/request.h"
 #include "core/chunks/zstd_frames.h"
 #include "core/metadata/nczarr.h"
@@ -35,7 +36,7 @@ std::shared_ptr<const Bytes> text_of(const Json& document, const TextStyle& styl
 void add_group_documents(NodeState& state, const ViewShared& shared, const Profile& profile) {
   const GroupMetadata* group = state.node.group.get();
   const TextStyle style =
-      shared.style_for(group == nullptr ? Json() : group->attributes, profile.ascii);
+      shared.style_for(group == nullptr ? Json() : *group->attributes, profile.ascii);
   const Json document = group_document(group, shared.options.format);
   if (shared.options.format == ViewFormat::kV3) {
     state.documents.push_back({"zarr.json", text_of(document, style, kAttributesPointer)});
@@ -249,7 +250,7 @@ Result<bool> NodeCache::netcdf_wrote(const std::string& path, const GroupMetadat
 void NodeCache::present(NodeState& state) {
   const Presentation& shown = state.shown.presentation;
   const TextStyle style =
-      shared_.style_for(shown.array == nullptr ? Json() : shown.array->attributes,
+      shared_.style_for(shown.array == nullptr ? Json() : *shown.array->attributes,
                         !state.as_netcdf_wrote && shared_.profile_for(state.path).ascii);
   if (shown.hidden) return hide(state, {Fault::kUnsupported, shown.reason});
   const auto chunks = checked_product(shown.chunk_counts);

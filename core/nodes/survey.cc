@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/present/cf_mask.h"
 #include "core/present/ome.h"
 #include "core/present/presentation.h"
@@ -31,13 +33,13 @@ bool is_coordinate(const ArrayMetadata& array, const std::string& path) {
 bool follows_cf(const ArrayMetadata& array, const std::string& path) {
   const bool named = !array.dimension_names.empty();
   return is_coordinate(array, path) ||
-         (named && array.attributes.is_object() &&
+         (named && array.attributes->is_object() &&
           std::any_of(kCfAttributes.begin(), kCfAttributes.end(),
-                      [&](const char* name) { return array.attributes.contains(name); }));
+                      [&](const char* name) { return array.attributes->contains(name); }));
 }
 
 bool follows_cf(const GroupMetadata& group) {
-  if (!group.attributes.is_object() || !group.attributes.contains("Conventions")) return false;
+  if (!group.attributes->is_object() || !group.attributes->contains("Conventions")) return false;
   const Json& conventions = group.attributes["Conventions"];
   return conventions.is_string() &&
          conventions.get_ref<const std::string&>().find("CF-") != std::string::npos;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json_fwd.h"
 #include "core/chunks/chunk_context.h"
 #include "core/chunks/shard_directory.h"
 #include "core/metadata/v2_note.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/lengths.h"
 #include "core/present/profile.h"
 #include "fs/options/option_values.h"

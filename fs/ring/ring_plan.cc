@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 
 namespace zarrfs {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/file_limit.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/cli/exit_code.h"
 #include "core/codecs/decoding_room.h"

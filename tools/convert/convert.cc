@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <mutex>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
@@ -281,7 +283,7 @@ class StoreConverter {
     tell(array.path, plan.left ? "is left as it is: " + plan.reason : plan.reason + ": copied");
     const bool changed = !plan.document.is_null();
     if (changed) ++changed_arrays_;
-    const Json& document = changed ? plan.document : array.node.node.array->document;
+    const Json& document = changed ? plan.document : *array.node.node.array->document;
     const auto origin = changed ? NewDocuments::Origin::kMade : NewDocuments::Origin::kCopied;
     return copy_tree(array.path, documents_.add_v3(array.path, document, origin));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/printable.h"
 #include "core/chunks/zstd_frames.h"
 #include "core/metadata/grid.h"
 #include "core/present/cf_mask.h"

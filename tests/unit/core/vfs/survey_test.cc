@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/vfs/open_view.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/shown_store.h"

@@ -122,7 +122,7 @@ Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::s
   if (name == kConsolidated) return {};
   const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
   const auto json = parse_first_json(characters, name);
-  if (!json || !json->is_object()) return {};
+  if (!json || !json->is_object() || json->empty()) return {};  // `{}` is a beginning
   ZARRFS_CHECK(check_integers_of(path, name, characters));
   const auto state = nodes_.get(path);
   if (!state || !(*state)->takes_documents()) return {};

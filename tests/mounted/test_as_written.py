@@ -11,6 +11,8 @@ CHUNK = bytes(range(8))
 ZARRAY = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i2", "fill_value": 0, "order": "C", "filters": None, "compressor": None}
 IMAGE = {"multiscales": [{"version": "0.4", "axes": [{"name": "x", "type": "space"}],
                           "datasets": [{"path": "a", "coordinateTransformations": [{"type": "scale", "scale": [1]}]}]}]}
+
+
 def of_netcdf(attributes, **members):
     """Attributes as netCDF-C 4.9.3 writes them: its own are among them, with a list of all types."""
     types = {name: "|J0" if name in members else "<i2" for name in (*attributes, *members, "_nczarr_attr")}

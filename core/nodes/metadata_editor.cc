@@ -64,7 +64,10 @@ Json group_of(Json attributes) {
 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
                                    ExclusiveCreation alone) {
-  return noted(path, name, take(path, name, text, std::move(alone)));
+  auto taken = take(path, name, text, std::move(alone));
+  // A shell closes a copy of its descriptor before it writes: what is empty then is no document
+  // yet.
+  return text.empty() ? taken : noted(path, name, std::move(taken));
 }
 
 Result<void> MetadataEditor::check(const std::string& path, const std::string& name,

@@ -48,6 +48,21 @@ void add_group_documents(NodeState& state, const ViewShared& shared, const Profi
   state.documents.push_back({".zattrs", text_of(attributes, style)});
 }
 
+/// Whether the axes of some array in the group have names. Where nothing tells what is in it, or
+/// that is very much, none has.
+Result<bool> has_names_in(Store& store, const std::string& group_path) {
+  const auto listed = store.list(group_path);
+  if (!listed && listed.error().fault == Fault::kUnsupported) return false;
+  if (!listed) return fail(listed.error());
+  if (!*listed || (*listed)->size() > kMaxSiblings) return false;
+  return std::any_of((*listed)->begin(), (*listed)->end(), [&](const Entry& entry) {
+    if (entry.kind == EntryKind::kFile) return false;
+    const auto node = load_node(store, join_path(group_path, entry.name));
+    return node && node->array != nullptr && !node->array->shape.empty() &&
+           has_dimension_names(*node->array);
+  });
+}
+
 void hide(NodeState& state, Error error) {
   state.kind = NodeState::Kind::kHidden;
   state.error = std::move(error);
@@ -223,6 +238,11 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
   circumstances.in_ome_image = family->ome_image;
   circumstances.image_level = family->image_levels.contains(array.path);
+  if (array.node.array->shape.empty() && !shared_.spellings.is_made(array.path)) {
+    // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
+    ZARRFS_TRY(const bool named, has_names_in(*shared_.store, parent_path(array.path)));
+    if (named) circumstances.dimensions = std::make_shared<const DimensionNames>();
+  }
   const auto& names = array.node.array->dimension_names;
   // While arrays that were made here grow, one after the other, their names are what they were.
   circumstances.omit_dimension_names =

@@ -187,6 +187,23 @@ class World:
         self.threads.shutdown()
 
 
+def with_marks(found, wanted, arrays):
+    """What is found with the marks of `arrays`, which GDAL gives no names of axes: where it writes them without profile=gdal their nodata value is a
+    value (docs/semantics.md), which a default mount of CF data shows as none. Cells that it masked may have their values then, and nothing else."""
+    found = dict(found)
+    for name in {name for array in arrays for name in (array, "/" + array)} & set(found) & set(wanted):
+        if found[name].get("nodata") == "None":
+            data, cells = found[name]["data"], wanted[name]["data"]["values"]
+            values = ["_" if gone == "_" else value for gone, value in zip(cells, data["values"])] if len(cells) == len(data["values"]) else data["values"]
+            found[name] = {**found[name], "nodata": wanted[name]["nodata"], "data": {**data, "values": values}}
+    return found
+
+
+def without_axes(plain, arrays):
+    """Arrays of Zarr v2 that tell no names of axes."""
+    return [array for array in arrays if "_ARRAY_DIMENSIONS" not in spell_out.load(os.path.join(plain, array, ".zattrs"))]
+
+
 def reading_plan(plain, data, form, mode):
     """What readers are told of a data set besides its place: its arrays, those that are rasters, its groups."""
     document, arrays, rasters, encoded = "zarr.json" if form == 3 else ".zarray", [], [], False
@@ -271,6 +288,8 @@ class Set:
         if form != self.format:  # to other readers the formats themselves differ
             readers = [reader for reader in readers if reader.program == "xarray"]
         for reader, found in zip(readers, self.read(readers, path, form)):
+            if place.endswith("default mount") and "answer" in found and self.writer.program == "gdal":
+                found["answer"] = with_marks(found["answer"], self.seen[reader.label]["answer"], self.unnamed)
             if place.endswith("store itself") and "answer" in found:
                 found["answer"] = without_names(found["answer"], OWN_NAMES)
             counts = self.world.compared[self.writer.label, reader.label]
@@ -309,6 +328,7 @@ class Set:
                 self.world.compared[self.writer.label, reader.label]["refused of plain"] += 1
             else:
                 self.seen[reader.label] = answer
+        self.unnamed = without_axes(self.plain, self.reads["arrays"])
         self.others = collections.defaultdict(list)
         if self.format == 2:
             readers = [reader for reader in readers if reader.label in self.seen]

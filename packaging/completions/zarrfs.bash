@@ -44,12 +44,12 @@ _zarrfs() {
     ls) flags='-h --help --remote -l --long --json' ;;
     cat) flags='-h --help --remote --view --profile --stored --shown --decoded' ;;
     locate) flags='-h --help --remote --json' ;;
-    verify) flags='-h --help --remote --decode --json -j --threads' ;;
+    verify) flags='-h --help --remote --part --result --sum --decode --json -j --threads' ;;
     refs) flags='-h --help --remote -o --output --base --view --profile --separator' ;;
-    diff) flags='-h --help --remote --limit --attributes --json -j --threads' ;;
-    shard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
-    unshard) flags='-h --help --remote --target-remote --in-place --format --profile --fill-value-is-missing --check --discard -j --threads' ;;
-    reshard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes' ;;
+    diff) flags='-h --help --remote --part --result --sum --limit --attributes --json -j --threads' ;;
+    shard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
+    unshard) flags='-h --help --remote --target-remote --in-place --format --profile --fill-value-is-missing --parts --json --check --discard -j --threads --begin --part --finish --status' ;;
+    reshard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
     compact) flags='-h --help --min-dead --foreign-bytes -n --dry-run -j --threads' ;;
     mark) flags='-h --help' ;;
     recover) flags='-h --help' ;;

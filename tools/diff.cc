@@ -120,7 +120,7 @@ class Diff final : public Command {
       missing_differences_ += missing;
       ZARRFS_CHECK(part.append("listed", listed_));
       for (auto [member, name] : {std::pair{"a", &a_}, std::pair{"b", &b_}}) {
-        if (part.json.contains(member) && part.json[member].is_string()) *name = part.json[member];
+        if (part.json->contains(member) && part.json[member].is_string()) *name = part.json[member];
       }
     }
     if (json_) return {};

@@ -87,7 +87,7 @@ class Verify final : public Command {
     ZARRFS_TRY(const auto results, read_part_results(parts_.sum, "verify"));
     decode_ = true;
     for (const PartResult& part : results) {
-      if (!part.json.contains("store") || !part.json["store"].is_string()) {
+      if (!part.json->contains("store") || !part.json["store"].is_string()) {
         return fail(Fault::kDamaged, part.file + ": it names no store");
       }
       source_ = part.json["store"];

@@ -315,6 +315,8 @@ class Set:
         names = {part for array in self.reads["arrays"] for part in array.split("/")}
         for kind in sorted({kind_of(line, names) for line in detail}):
             lines = [line for line in detail if kind_of(line, names) == kind]
+            if (place, kind) not in self.world.findings:
+                print(f"differs: {place} | {kind}: {self.repeat(reader)}", flush=True)
             self.world.findings[place, kind].append(Finding(self.writer.label, reader, self.told(), self.repeat(reader), lines))
 
     def look_at_plain(self):
@@ -503,6 +505,15 @@ def show(world):
     return failures
 
 
+def write_and_read(one, keep):
+    try:
+        one.run()
+    except RuntimeError as error:  # of zarrfs itself
+        one.failed("running", "(zarrfs)", [str(error)])
+    finally:
+        one.end(keep)
+
+
 def main():
     options = arguments()
     lacking = "run packaging/install-test-readers" if matrix.python_of("zarr3") is None or matrix.python_of("zarr2") is None else \
@@ -522,12 +533,11 @@ def main():
             subprocess.run([matrix.python_of("zarr3"), *matrix.script("make_full.py", kind, os.path.join(work, "full-" + kind))], check=True)
         missed = Planted(world).missed()
         print(f"planted losses: {len(plant_losses.LOSSES)}, not found: {len(missed)}", *missed, sep="\n    ", flush=True)
-        for number, writer in zip(range(options.sets), itertools.cycle(writers)):
-            one = Set(world, options.seed + number, writer, readers)
-            try:
-                one.run()
-            finally:
-                one.end(options.keep)
+        try:
+            for number, writer in zip(range(options.sets), itertools.cycle(writers)):
+                write_and_read(Set(world, options.seed + number, writer, readers), options.keep)
+        except KeyboardInterrupt:
+            print("interrupted: what was seen until then")
         return 1 if show(world) + len(missed) else 0
     finally:
         world.end()

@@ -26,8 +26,8 @@ ResidentMemory resident_memory() {
 #ifdef __GLIBC__
 void settle_allocator() {
   constexpr int kArenas = 2;
-  constexpr int kMapped = 1 << 20;  // bytes from which on a block has pages of its own
-  constexpr int kKept = 1 << 20;    // bytes that stay at the end of the heap
+  constexpr int kMapped = 8 << 20;  // bytes from which on a block has pages of its own
+  constexpr int kKept = 8 << 20;    // bytes that stay at the end of a heap, for the next chunk
   ::mallopt(M_ARENA_MAX, kArenas);
   ::mallopt(M_MMAP_THRESHOLD, kMapped);  // it would grow to 32 MiB by itself
   ::mallopt(M_TRIM_THRESHOLD, kKept);

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/arguments.h"
 #include "core/cli/exit_code.h"
 #include "fs/commands.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/requests/publish.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/version.h"
 #include "core/cli/exit_code.h"
 #include "fs/commands.h"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "core/store/open_store.h"
 #include "fs/mounts/holders.h"

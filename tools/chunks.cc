@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/json.h"
 #include "core/metadata/grid.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"

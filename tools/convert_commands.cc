@@ -1,4 +1,5 @@
 // zarrfs shard, unshard, reshard: from plain stores to sharded ones and back.
+#include "core/base/printable.h"
 #include "core/store/open_store.h"
 #include "tools/commands.h"
 #include "tools/convert/convert.h"

@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/grid.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
@@ -118,7 +120,7 @@ class Diff final : public Command {
       missing_differences_ += missing;
       ZARRFS_CHECK(part.append("listed", listed_));
       for (auto [member, name] : {std::pair{"a", &a_}, std::pair{"b", &b_}}) {
-        if (part.json.contains(member) && part.json[member].is_string()) *name = part.json[member];
+        if (part.json->contains(member) && part.json[member].is_string()) *name = part.json[member];
       }
     }
     if (json_) return {};
@@ -201,7 +203,7 @@ class Diff final : public Command {
 
   static Description description_of(const ArrayMetadata& array) {
     Description said;
-    if (array.attributes.is_object()) said.attributes = without_note(array.attributes);
+    if (array.attributes->is_object()) said.attributes = without_note(array.attributes);
     for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
       const bool named = axis < array.dimension_names.size() && array.dimension_names[axis];
       said.dimensions.push_back(named ? Json(*array.dimension_names[axis]) : Json());

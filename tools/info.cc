@@ -1,6 +1,8 @@
 // zarrfs info: what a store holds.
 #include <algorithm>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/zarr/shard_form.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
@@ -36,8 +38,8 @@ std::string shape_text(const Grid& grid) {
 std::string codec_text(const CodecSpec& spec) {
   std::string text = printable(spec.name, 60);
   for (const char* word : {"endian", "cname", "level", "clevel", "order"}) {
-    const auto found = spec.configuration.find(word);
-    if (found == spec.configuration.end()) continue;
+    const auto found = spec.configuration->find(word);
+    if (found == spec.configuration->end()) continue;
     text += " " + (found->is_string() ? printable(found->get<std::string>(), 30)
                                       : printable(dump_json(*found), 60));
   }
@@ -167,9 +169,9 @@ class Info final : public Command {
     console.out << bold(console, shown_path(path));
     if (group) {
       console.out << "  group of Zarr v" << node.zarr_format;
-      if (node.node.group && !node.node.group->attributes.empty()) {
+      if (node.node.group && !node.node.group->attributes->empty()) {
         console.out << ", attributes:";
-        for (const auto& item : node.node.group->attributes.items()) {
+        for (const auto& item : node.node.group->attributes->items()) {
           console.out << ' ' << printable(item.key(), 40);
         }
       }

@@ -1,6 +1,7 @@
 // zarrfs map: a picture of an array's chunk grid along two axes.
 #include <algorithm>
 
+#include "core/base/printable.h"
 #include "tools/commands.h"
 #include "tools/picture/chunk_map.h"
 #include "tools/shared/console.h"

@@ -1,4 +1,5 @@
 // zarrfs mark: says in the store that the fill value of arrays marks missing cells.
+#include "core/base/json.h"
 #include "core/nodes/document_store.h"
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
@@ -71,7 +72,8 @@ class Mark final : public Command {
     }
     Json document = array.document;
     if (!add_mark(document)) {
-      const bool other = array.attributes.is_object() && array.attributes.contains(kFillAttribute);
+      const bool other =
+          array.attributes->is_object() && array.attributes->contains(kFillAttribute);
       return leave(console, found.path,
                    other ? "it has _FillValue " + dump_json(array.attributes[kFillAttribute])
                          : "readers know no marks of type " + array.type.name);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/base64.h"
+#include "core/base/json.h"
 #include "core/metadata/grid.h"
 #include "core/nodes/survey.h"
 #include "core/present/ome.h"
@@ -271,7 +272,7 @@ class Refs final : public Command {
     if (!stored.contains(kNczarrAttribute))
       attributes.erase(kNczarrAttribute);  // for netCDF-C only
     const bool marked = stored.contains(kFillAttribute);
-    const bool in_document = !shown.document.value("fill_value", Json()).is_null();
+    const bool in_document = !shown.document->value("fill_value", Json()).is_null();
     if (marked && in_document) attributes[kFillAttribute] = stored[kFillAttribute];
     return attributes;
   }

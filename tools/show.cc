@@ -1,7 +1,7 @@
 // zarrfs show: a picture of a slice of an array.
 #include <algorithm>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/zarr/shard_form.h"
 #include "tools/commands.h"
 #include "tools/picture/slice.h"

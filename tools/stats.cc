@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "tools/commands.h"
 #include "tools/prometheus.h"
 #include "tools/shared/console.h"

@@ -1,4 +1,5 @@
 // zarrfs verify: looks for damage in every shard of a store.
+#include "core/base/json.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
 #include "tools/shared/missing.h"
@@ -86,7 +87,7 @@ class Verify final : public Command {
     ZARRFS_TRY(const auto results, read_part_results(parts_.sum, "verify"));
     decode_ = true;
     for (const PartResult& part : results) {
-      if (!part.json.contains("store") || !part.json["store"].is_string()) {
+      if (!part.json->contains("store") || !part.json["store"].is_string()) {
         return fail(Fault::kDamaged, part.file + ": it names no store");
       }
       source_ = part.json["store"];

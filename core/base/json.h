@@ -8,12 +8,10 @@
 #include <string_view>
 
 #include "core/base/bytes.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 
 namespace zarrfs {
-
-/// Members keep the order in which the document has them.
-using Json = nlohmann::ordered_json;
 
 /// What a document may be. Larger or deeper ones are kDamaged.
 struct JsonLimits {
@@ -44,9 +42,5 @@ std::string dump_ascii(const Json& value);
 /// Indented by four spaces, with a final newline: the form of documents zarrfs shows and writes.
 /// In ASCII, as zarr-python 2.13 reads nothing else.
 std::string dump_document(const Json& value);
-
-/// `text` with control characters and bytes that are not UTF-8 escaped, and cut at `limit`: for
-/// log lines and messages, so that no store can forge or flood them.
-std::string printable(std::string_view text, std::size_t limit = 200);
 
 }  // namespace zarrfs

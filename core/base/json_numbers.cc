@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/base/printable.h"
 
 namespace zarrfs {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 
 namespace zarrfs {
 namespace {

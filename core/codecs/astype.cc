@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"

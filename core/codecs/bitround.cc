@@ -1,5 +1,7 @@
 // bitround: fractions rounded to some bits, so that they compress; decoding changes nothing.
 // Source: numcodecs, bitround; zarr-extensions, codecs/bitround.
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"

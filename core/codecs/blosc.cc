@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/output.h"

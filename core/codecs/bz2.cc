@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/output.h"

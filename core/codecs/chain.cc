@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/printable.h"
 #include "core/codecs/codec.h"
 #include "core/codecs/decoding_room.h"
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/v2_spelling.h"

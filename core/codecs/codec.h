@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/json.h"
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/types/data_type.h"
 
@@ -23,7 +24,7 @@ namespace zarrfs {
 /// A codec as metadata names it; aliases resolved, 3.0 form.
 struct CodecSpec {
   std::string name;
-  Json configuration = Json::object();
+  HeldJson configuration = HeldJson::object();
   bool must_understand = true;
 };
 
@@ -51,7 +52,7 @@ struct V2Question {
 
 /// What readers of Zarr v2 call a codec: numcodecs' name and configuration.
 struct V2Spelling {
-  Json json;
+  HeldJson json;
   bool elementwise = true;  ///< Whether the order of axes is nothing to it.
   bool identity = false;  ///< Whether decoding changes nothing, so that a reader need not know it.
   bool converts = false;  ///< Delta into another type: only readers with astype do it (not GDAL).

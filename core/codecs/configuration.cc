@@ -1,11 +1,14 @@
 #include "core/codecs/configuration.h"
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
+
 namespace zarrfs {
 
 const Json* Configuration::find(const char* member) const {
-  if (!spec_.configuration.is_object()) return nullptr;
-  const auto found = spec_.configuration.find(member);
-  return found == spec_.configuration.end() || found->is_null() ? nullptr : &*found;
+  if (!spec_.configuration->is_object()) return nullptr;
+  const auto found = spec_.configuration->find(member);
+  return found == spec_.configuration->end() || found->is_null() ? nullptr : &*found;
 }
 
 tl::unexpected<Error> Configuration::refuse(const char* member, const std::string& reason) const {

@@ -1,4 +1,5 @@
 // numcodecs.delta: each element less the one before it. Source: numcodecs, delta.
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"

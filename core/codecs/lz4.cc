@@ -2,6 +2,7 @@
 // Source: numcodecs, lz4.
 #include <lz4.h>
 
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/output.h"

@@ -2,6 +2,7 @@
 // those of Python's lzma module.
 #include <lzma.h>
 
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/output.h"

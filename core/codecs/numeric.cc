@@ -1,5 +1,7 @@
 #include "core/codecs/numeric.h"
 
+#include "core/base/printable.h"
+
 namespace zarrfs {
 namespace {
 

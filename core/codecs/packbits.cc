@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/v2_spelling.h"

@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/codecs/codecs.h"
 
 namespace zarrfs {
@@ -79,7 +81,7 @@ Result<CodecSpec> parse_codec_spec(const Json& spelled) {
   if (spelled.contains("configuration") && !spelled["configuration"].is_null()) {
     spec.configuration = spelled["configuration"];
   }
-  if (!spec.configuration.is_object()) return damaged("has a configuration that is not an object");
+  if (!spec.configuration->is_object()) return damaged("has a configuration that is not an object");
   if (spelled.contains("must_understand")) {
     const Json& must = spelled["must_understand"];
     if (!must.is_boolean()) return damaged("has a must_understand that is not a boolean");

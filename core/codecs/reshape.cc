@@ -1,5 +1,6 @@
 // The reshape codec: another shape for the same elements in C order.
 // Source: zarr-extensions, codecs/reshape.
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 

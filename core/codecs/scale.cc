@@ -1,5 +1,6 @@
 // Codecs that scale: numcodecs.fixedscaleoffset and scale_offset.
 // Source: numcodecs, fixedscaleoffset; zarr-extensions, codecs/scale_offset.
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/numeric.h"

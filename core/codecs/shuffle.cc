@@ -1,5 +1,6 @@
 // numcodecs.shuffle: the first bytes of all items, then the second ones, and so on.
 // Source: numcodecs, shuffle.
+#include "core/base/json.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
 #include "core/codecs/v2_spelling.h"

@@ -2,12 +2,14 @@
 
 #include <string_view>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 
 Json spelled_member(const CodecSpec& spec, const char* name, Json otherwise) {
-  if (!spec.configuration.is_object()) return otherwise;
-  const auto found = spec.configuration.find(name);
-  if (found == spec.configuration.end()) return otherwise;
+  if (!spec.configuration->is_object()) return otherwise;
+  const auto found = spec.configuration->find(name);
+  if (found == spec.configuration->end()) return otherwise;
   return *found;
 }
 

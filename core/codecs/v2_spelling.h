@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/json_fwd.h"
 #include "core/codecs/codec.h"
 
 namespace zarrfs {

@@ -2,6 +2,8 @@
 // Source: zarr-extensions, codecs/vlen-utf8 and codecs/vlen-bytes.
 #include <string>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/v2_spelling.h"
 #include "core/codecs/vlen_items.h"

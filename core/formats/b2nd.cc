@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/formats/blosc2_frame.h"
 #include "core/formats/blosc2_library.h"
 #include "core/formats/format.h"

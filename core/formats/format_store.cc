@@ -11,6 +11,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/base/lock_order.h"
 #include "core/base/request.h"
 #include "core/formats/format.h"

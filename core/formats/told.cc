@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/base/json.h"
 #include "core/codecs/codec.h"
 
 namespace zarrfs {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/formats/fields.h"
 #include "core/formats/format.h"
 #include "core/formats/told.h"

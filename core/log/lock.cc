@@ -13,7 +13,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/log/log.h"
 #include "core/log/whole_file.h"
 

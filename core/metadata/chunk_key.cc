@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/json_fields.h"
 
 namespace zarrfs {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/metadata/metadata.h"
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/json_fields.h"
 
 namespace zarrfs {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 
 namespace zarrfs {

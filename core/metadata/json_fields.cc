@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
+
 namespace zarrfs {
 
 const Json* find_member(const Json& object, const std::string& name) {

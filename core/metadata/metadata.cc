@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/chunk_key.h"
 #include "core/metadata/document_text.h"
 #include "core/metadata/json_fields.h"

@@ -12,7 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/codecs/codec.h"
 #include "core/metadata/grid.h"
@@ -33,22 +34,22 @@ struct ArrayMetadata {
   DataType type;
   Grid grid;  ///< Of the shards.
   ChunkKeyEncoding key_encoding;
-  Bytes fill;       ///< One element, little-endian; the value's bytes for variable-length types.
-  Json fill_value;  ///< As spelled.
+  Bytes fill;  ///< One element, little-endian; the value's bytes for variable-length types.
+  HeldJson fill_value;  ///< As spelled.
   std::vector<CodecSpec> codecs;
   std::vector<std::optional<std::string>> dimension_names;  ///< Empty, or one per dimension.
-  Json attributes = Json::object();
+  HeldJson attributes = HeldJson::object();
   /// Whether the byte order of the `bytes` codec that the elements reach is big.
   bool big_endian = false;
   /// CRC-32C of what decides which bytes a chunk has and where it lies: type, grid, codecs, rank.
   std::uint32_t form = 0;
   /// The whole document as read, for rewriting it: unknown members are kept.
-  Json document;
+  HeldJson document;
 };
 
 struct GroupMetadata {
-  Json attributes = Json::object();
-  Json document;              ///< Without consolidated_metadata's contents (see `consolidated`).
+  HeldJson attributes = HeldJson::object();
+  HeldJson document;          ///< Without consolidated_metadata's contents (see `consolidated`).
   bool consolidated = false;  ///< Whether the document has an inline consolidated_metadata.
 };
 

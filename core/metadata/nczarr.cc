@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/types/data_type.h"
 
 namespace zarrfs {

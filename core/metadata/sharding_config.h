@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/codecs/codec.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/nczarr.h"
 #include "core/metadata/v2_note.h"
 #include "core/types/data_type.h"
@@ -46,7 +48,7 @@ Json named(const std::string& name, Json configuration = Json::object()) {
 }
 
 Json spelled(const DataType& type) {
-  return type.spelled.is_null() ? Json(type.name) : type.spelled;
+  return type.spelled->is_null() ? Json(type.name) : *type.spelled;
 }
 
 Result<Json> V2Reader::read_struct(const Json& fields, int depth) {

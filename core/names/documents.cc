@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/metadata/v2_note.h"
 
 namespace zarrfs {
@@ -62,9 +63,9 @@ bool Documents::is_synthesized(const NodeState& state, const std::string& name) 
   if (state.kind == NodeState::Kind::kImplicitGroup) return true;
   if (name != kAttributes) return false;
   const Node& node = state.node;
-  if (node.group != nullptr) return node.group->attributes.empty();
-  return node.array != nullptr && node.array->attributes.empty() &&
-         !node.array->document.contains("dimension_names");
+  if (node.group != nullptr) return node.group->attributes->empty();
+  return node.array != nullptr && node.array->attributes->empty() &&
+         !node.array->document->contains("dimension_names");
 }
 
 Result<std::shared_ptr<const Bytes>> Documents::text(const NodeState& state,

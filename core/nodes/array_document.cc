@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/codecs/codec.h"
 #include "core/metadata/chunk_key.h"
 #include "core/metadata/v2_metadata.h"

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/metadata/metadata.h"
 #include "core/present/presentation.h"
@@ -27,7 +28,7 @@ Result<std::vector<std::uint64_t>> shape_of(const Json& document, const std::str
 
 /// A new array: the document to store, which puts its chunks into shards, and both forms parsed.
 struct NewArray {
-  Json document;
+  HeldJson document;
   ArrayMetadata stored;
   ArrayMetadata written;
 };

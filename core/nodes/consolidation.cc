@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/document_text.h"
+#include "core/base/json.h"
 #include "core/present/consolidated.h"
 
 namespace zarrfs {
@@ -22,7 +23,7 @@ std::string_view characters_of(const ShownDocument& document) {
 
 Json attributes_of(const NodeState& state) {
   if (state.node.array != nullptr) return state.node.array->attributes;
-  return state.node.group == nullptr ? Json() : state.node.group->attributes;
+  return state.node.group == nullptr ? Json() : *state.node.group->attributes;
 }
 
 Json parsed(const ShownDocument& document) {

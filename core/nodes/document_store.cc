@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/base/json_numbers.h"
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/store/store.h"

@@ -4,7 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/base/json_numbers.h"
+#include "core/base/printable.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/chunks/chunk_names.h"
 #include "core/log/whole_file.h"
@@ -62,7 +64,10 @@ Json group_of(Json attributes) {
 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
                                    ExclusiveCreation alone) {
-  return noted(path, name, take(path, name, text, std::move(alone)));
+  auto taken = take(path, name, text, std::move(alone));
+  // A shell closes a copy of its descriptor before it writes: what is empty then is no document
+  // yet.
+  return text.empty() ? taken : noted(path, name, std::move(taken));
 }
 
 Result<void> MetadataEditor::check(const std::string& path, const std::string& name,
@@ -120,7 +125,7 @@ Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::s
   if (name == kConsolidated) return {};
   const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
   const auto json = parse_first_json(characters, name);
-  if (!json || !json->is_object()) return {};
+  if (!json || !json->is_object() || json->empty()) return {};  // `{}` is a beginning
   ZARRFS_CHECK(check_integers_of(path, name, characters));
   const auto state = nodes_.get(path);
   if (!state || !(*state)->takes_documents()) return {};
@@ -278,7 +283,7 @@ Result<void> MetadataEditor::write_zgroup(const NodeState& state, const Json& wr
 void MetadataEditor::keep_unsaid(const NodeState& state, const Json& zarray, Json& plain) const {
   plain["attributes"] = state.node.array->attributes;
   take_unsaid(state, zarray, plain["attributes"]);
-  for (const auto& [name, value] : state.node.array->document.items()) {
+  for (const auto& [name, value] : state.node.array->document->items()) {
     if (plain.contains(name)) continue;
     if (name == "dimension_names" && value.size() != plain["shape"].size()) {
       shared_.options.log(ViewOptions::Level::kWarning,
@@ -405,7 +410,7 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
   const Json shown = unseen ? Json::object() : spelled_attributes(state, kAttributes);
   if (state.kind == NodeState::Kind::kArray) {
     return marks_.take_zattrs(state, written, [&](Json& document) {
-      take_array_attributes(unseen ? shown : state.shown.presentation.attributes,
+      take_array_attributes(unseen ? shown : *state.shown.presentation.attributes,
                             without_note(written), shared_.profile_for(state.path), document);
       Json attributes = document.value("attributes", Json::object());
       take_spelling(shown, written, attributes);
@@ -431,8 +436,8 @@ Result<void> MetadataEditor::clear_attributes(const std::string& path) {
   const std::lock_guard lock(change_mutex_);
   ZARRFS_TRY(const auto state, nodes_.get(path));
   const bool array = state->kind == NodeState::Kind::kArray;
-  const Json* attributes = array                          ? &state->node.array->attributes
-                           : state->node.group != nullptr ? &state->node.group->attributes
+  const Json* attributes = array                          ? &*state->node.array->attributes
+                           : state->node.group != nullptr ? &*state->node.group->attributes
                                                           : nullptr;
   if (attributes == nullptr || attributes->empty()) return {};
   auto cleared = write_attributes(*state, Json::object());
@@ -539,7 +544,7 @@ Result<void> MetadataEditor::chunks_changed(const ChunkChanges& changes) {
   const std::string& path = changes.array_path;
   if (const auto known = nodes_.last_known(path);
       known != nullptr && known->node.array != nullptr &&
-      !known->node.array->attributes.contains(kNonemptyChunks)) {
+      !known->node.array->attributes->contains(kNonemptyChunks)) {
     return {};
   }
   ZARRFS_TRY(const auto state, nodes_.get(path));

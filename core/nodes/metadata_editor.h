@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/chunks/chunk_writer.h"
 #include "core/nodes/array_document.h"
 #include "core/nodes/consolidation.h"
@@ -80,9 +82,9 @@ class MetadataEditor {
   /// `.zarray` in the words that all readers take alike, what it says in v3, and what the one that
   /// is shown says; null where there is none.
   struct WrittenArray {
-    Json zarray;
-    Json plain;
-    Json shown;
+    HeldJson zarray;
+    HeldJson plain;
+    HeldJson shown;
   };
   Result<bool> is_written_by_netcdf(const NodeState& state);
   Result<WrittenArray> understand(const NodeState& state, const Json& written);

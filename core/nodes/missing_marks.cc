@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/json.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
@@ -36,7 +37,7 @@ void note_dimensions(Json& document, bool written) {
 
 /// What the `.zarray` that is shown has as its fill value.
 Json shown_fill(const NodeState& state) {
-  return state.shown.presentation.document.value(kFillValue, Json());
+  return state.shown.presentation.document->value(kFillValue, Json());
 }
 
 /// Whether `fill`, a value of `.zarray`, is the element `of`.
@@ -100,7 +101,7 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
     const bool same_fill = same_json(fill, shown_fill(state));
     if (same_fill && named == has_dimension_names(array)) return {};
     const bool replaced = !fill.is_null() && !same_fill && is_shown_as_fill(state) &&
-                          !state.shown.presentation.attributes.contains(kFillAttribute);
+                          !state.shown.presentation.attributes->contains(kFillAttribute);
     if (replaced || is_one_with_fill(array)) plain["attributes"].erase(kFillAttribute);
     const bool same_type = same_json(plain["data_type"], shown["data_type"]);
     if (fill.is_null() && same_type) plain[kFillValue] = shown[kFillValue];  // nothing was said
@@ -133,7 +134,7 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
   const bool own = shared_.spellings.is_marked(state.path);
-  const bool names_were_shown = state.shown.presentation.attributes.contains(kDimensionsAttribute);
+  const bool names_were_shown = state.shown.presentation.attributes->contains(kDimensionsAttribute);
   return documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
     const Json mark = mark_of(document.value("attributes", Json()));

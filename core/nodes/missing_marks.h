@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/json_fwd.h"
 #include "core/nodes/document_store.h"
 #include "core/nodes/node_state.h"
 #include "core/nodes/view_shared.h"

@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/present/cf_mask.h"
 
 namespace zarrfs {
@@ -18,7 +19,7 @@ Result<std::set<std::string>> image_levels_in(Store& store, const std::string& p
   std::set<std::string> levels;
   for (std::string at = path;; at = parent_path(at)) {
     ZARRFS_TRY(const Node node, load_node(store, at));
-    const Json attributes = node.group == nullptr ? Json() : node.group->attributes;
+    const Json attributes = node.group == nullptr ? Json() : *node.group->attributes;
     for (const std::string& level : image_levels(attributes)) {
       std::string array_path = join_path(at, level);
       if (parent_path(array_path) == path) levels.insert(std::move(array_path));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_names.h"
 #include "core/log/whole_file.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/lock_order.h"
 #include "core/base/result.h"
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/request.h"
 
 namespace zarrfs {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/present/view_options.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/zarr/tree.h"
 
@@ -26,7 +27,7 @@ std::optional<Json> Spellings::fill_value(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   const auto found = documents_.find(path);
   if (found == documents_.end()) return std::nullopt;
-  return found->second.value("fill_value", Json());
+  return found->second->value("fill_value", Json());
 }
 
 void Spellings::marked(const std::string& path, bool is_marked) {
@@ -55,7 +56,7 @@ void Spellings::moved(const std::string& from, const std::string& to) {
     for (const std::string& path : *paths) moved.insert(moved_path(path, from, to));
     *paths = std::move(moved);
   }
-  std::unordered_map<std::string, Json> documents;
+  std::unordered_map<std::string, HeldJson> documents;
   for (auto& [path, document] : documents_) {
     documents[moved_path(path, from, to)] = std::move(document);
   }

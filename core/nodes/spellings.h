@@ -6,7 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/base/json.h"
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/lock_order.h"
 
 namespace zarrfs {
@@ -32,7 +33,7 @@ class Spellings {
 
  private:
   mutable TableMutex mutex_;
-  std::unordered_map<std::string, Json> documents_;
+  std::unordered_map<std::string, HeldJson> documents_;
   std::set<std::string> made_;
   std::set<std::string> marked_;
 };

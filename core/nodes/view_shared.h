@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json_fwd.h"
 #include "core/chunks/chunk_context.h"
 #include "core/chunks/shard_directory.h"
 #include "core/metadata/v2_note.h"
@@ -15,7 +16,7 @@
 #include "core/nodes/reporter.h"
 #include "core/nodes/spellings.h"
 #include "core/present/profile.h"
-#include "core/view/node_id.h"
+#include "core/view/node_numbers.h"
 
 namespace zarrfs {
 
@@ -29,6 +30,7 @@ struct ViewShared : ChunkContext {
   NodeNumbers numbers;
   std::shared_ptr<ShardListings> listings;
   std::shared_ptr<IndexCache> indexes;
+  std::shared_ptr<ShardVersions> versions = std::make_shared<ShardVersions>();
   Spellings spellings;
   Refusals refusals;
   PathChanges path_changes;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/metadata/nczarr.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/ome.h"
@@ -211,7 +212,7 @@ void take_array_attributes(const Json& shown, Json written, const Profile& profi
 Json array_attributes(const ArrayMetadata& array, const Profile& profile,
                       const ArrayCircumstances& circumstances) {
   Json attributes =
-      shown_attributes(array.attributes.is_object() ? array.attributes : Json::object(), profile);
+      shown_attributes(array.attributes->is_object() ? *array.attributes : Json::object(), profile);
   if (circumstances.dimensions != nullptr) {
     attributes[kDimensionsAttribute] = names_in_store(array, *circumstances.dimensions);
     return attributes;
@@ -220,7 +221,7 @@ Json array_attributes(const ArrayMetadata& array, const Profile& profile,
   const Json noted_names = noted(array.attributes, kNotedDimensions).value_or(Json());
   if (noted_names == kDimensionsOfNetcdf && profile.as_noted) return attributes;
   const bool conflict = circumstances.omit_dimension_names && noted_names != true;
-  const bool scalar = array.shape.empty() && array.document.contains("dimension_names");
+  const bool scalar = array.shape.empty() && array.document->contains("dimension_names");
   const bool named = scalar || (!array.dimension_names.empty() && all_named(array));
   const bool known = named && !conflict;
   if (!known && !profile.always_dimension_names) return attributes;
@@ -243,8 +244,8 @@ Json group_document(const GroupMetadata* group, ViewFormat format) {
   document["zarr_format"] = 3;
   document["node_type"] = "group";
   document["attributes"] = Json::object();
-  if (group == nullptr || !group->document.is_object()) return document;
-  for (const auto& [name, value] : group->document.items()) {
+  if (group == nullptr || !group->document->is_object()) return document;
+  for (const auto& [name, value] : group->document->items()) {
     if (name != "consolidated_metadata") document[name] = value;
   }
   document["attributes"] = without_note(std::move(document["attributes"]));
@@ -253,9 +254,10 @@ Json group_document(const GroupMetadata* group, ViewFormat format) {
 
 Json group_attributes(const GroupMetadata& group, const Profile& profile,
                       const LevelNames& levels) {
-  if (!group.attributes.is_object()) return Json::object();
+  if (!group.attributes->is_object()) return Json::object();
   const bool lifted = profile.ome04 && is_ome(group.attributes);
-  return shown_attributes(lifted ? ome_as_04(group.attributes, levels) : group.attributes, profile);
+  return shown_attributes(lifted ? ome_as_04(group.attributes, levels) : *group.attributes,
+                          profile);
 }
 
 Json ungroup_attributes(const Json& written, const GroupMetadata& old) {

@@ -3,7 +3,7 @@
 // thread-safe.
 #pragma once
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/metadata/metadata.h"
 #include "core/present/dimension_names.h"
 #include "core/present/presentation.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/base/json.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/v2_types.h"
 #include "core/zarr/tree.h"

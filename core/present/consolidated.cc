@@ -1,5 +1,7 @@
 #include "core/present/consolidated.h"
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 
 ConsolidatedText::ConsolidatedText(bool ascii)

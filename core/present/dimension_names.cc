@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 
@@ -20,7 +22,7 @@ bool names_all(const Json& attribute, std::size_t rank) {
 
 std::vector<std::string> names_of_dimensions(const ArrayMetadata& array) {
   const std::size_t rank = array.shape.size();
-  if (array.attributes.is_object() && array.attributes.contains(kDimensionsAttribute)) {
+  if (array.attributes->is_object() && array.attributes->contains(kDimensionsAttribute)) {
     const Json& attribute = array.attributes[kDimensionsAttribute];
     if (names_all(attribute, rank)) return attribute.get<std::vector<std::string>>();
   }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/present/attributes.h"
 #include "core/present/ome_transforms.h"
 

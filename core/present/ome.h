@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/present/level_names.h"
 
 namespace zarrfs {

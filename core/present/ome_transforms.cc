@@ -5,6 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
+
 namespace zarrfs {
 namespace {
 

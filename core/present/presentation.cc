@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/nczarr.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/attributes.h"
@@ -41,8 +43,8 @@ std::string skipped_codec(const std::vector<CodecSpec>& specs) {
   const std::vector<std::string> known = codec_names();
   for (const CodecSpec& spec : specs) {
     if (spec.name == "sharding_indexed") {
-      const auto inner = spec.configuration.find("codecs");
-      if (inner == spec.configuration.end() || !inner->is_array()) continue;
+      const auto inner = spec.configuration->find("codecs");
+      if (inner == spec.configuration->end() || !inner->is_array()) continue;
       std::vector<CodecSpec> inner_specs;
       for (const Json& spelled : *inner) {
         if (auto parsed = parse_codec_spec(spelled)) inner_specs.push_back(std::move(*parsed));
@@ -83,7 +85,7 @@ bool materialise(Presentation& p, Materialise wanted) {
 /// stored.
 std::optional<Json> written_mark(const ArrayMetadata& array) {
   const auto written = noted(array.attributes, kNotedMark);
-  if (!written || !array.attributes.contains(kFillAttribute)) return std::nullopt;
+  if (!written || !array.attributes->contains(kFillAttribute)) return std::nullopt;
   const auto stored = fill_attribute(array.type, array.attributes);
   const auto spelled = fill_attribute(array.type, Json{{kFillAttribute, *written}});
   const bool same = stored && spelled ? same_mark(array.type, *stored, *spelled)
@@ -110,6 +112,10 @@ FillStyle fill_style(const Given& given) {
   const bool as_missing =
       style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
   if (as_missing && was_written_beside_fill(given.array)) return FillStyle::kVerbatim;
+  // Nobody asked for a profile that masks, and no program masks pixels.
+  if (as_missing && given.profile.as_noted && given.circumstances.image_level) {
+    return FillStyle::kNumeric;
+  }
   if (!cf) return style;
   const bool masked = style == FillStyle::kVerbatim ||
                       (style == FillStyle::kNumeric && !given.circumstances.in_ome_image);
@@ -338,7 +344,7 @@ Json regular_grid(const std::vector<std::uint64_t>& chunk_shape) {
 void present_v3(const Given& given, Presentation& p) {
   p.keys = given.array.key_encoding;
   p.document = render_unsharded(given.array, given.layout);
-  if (p.document.contains("attributes")) {
+  if (p.document->contains("attributes")) {
     p.document["attributes"] = without_note(std::move(p.document["attributes"]));
   }
   p.kept_steps = given.layout.chunk_chain().steps().size();

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/metadata/metadata.h"
 #include "core/present/blosc_wrap.h"
@@ -49,8 +50,8 @@ struct Presentation {
   bool not_rechunked = false;  ///< Although the user asked for it; `reason` says why.
   std::string
       reason;  ///< Why hidden, decoded, materialised or re-chunked: for the report. One sentence.
-  Json document;    ///< `.zarray`, or the array's `zarr.json` in the v3 view.
-  Json attributes;  ///< `.zattrs`; null in the v3 view (there they are in the document).
+  HeldJson document;    ///< `.zarray`, or the array's `zarr.json` in the v3 view.
+  HeldJson attributes;  ///< `.zattrs`; null in the v3 view (there they are in the document).
 
   ChunkKeyEncoding keys;                    ///< How chunks are named in listings.
   std::vector<std::uint64_t> chunk_shape;   ///< Of the chunks shown, in elements. Empty where they

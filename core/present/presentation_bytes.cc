@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/present/presentation.h"
 #include "core/present/presentation_fill.h"
 
@@ -92,11 +93,11 @@ Result<Bytes> encode_from(const Presentation& p, std::size_t first, Bytes bytes)
 Result<Bytes> decode_blosc(const Presentation& p, ByteView shown) {
   CodecSpec spec;
   spec.name = "blosc";
-  spec.configuration = {{"cname", "zstd"},
-                        {"clevel", 5},
-                        {"shuffle", "noshuffle"},
-                        {"typesize", 1},
-                        {"blocksize", 0}};
+  spec.configuration = Json{{"cname", "zstd"},
+                            {"clevel", 5},
+                            {"shuffle", "noshuffle"},
+                            {"typesize", 1},
+                            {"blocksize", 0}};
   const Elements& elements = p.layout->chunk_chain().steps()[p.kept_steps - 1].decoded;
   ZARRFS_TRY(const auto blosc, make_codec(spec, elements));
   ZARRFS_TRY(Bytes raw, blosc->decode(shown, elements, p.container_bytes));

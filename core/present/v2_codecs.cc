@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/base/json.h"
 #include "core/metadata/nczarr.h"
 #include "core/present/cf_mask.h"
 
@@ -16,7 +17,7 @@ DataType int64_type() {
   type.kind = TypeKind::kInt;
   type.name = "int64";
   type.size = 8;
-  type.spelled = "int64";
+  type.spelled = Json("int64");
   return type;
 }
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/types/small_float.h"
 
 namespace zarrfs {

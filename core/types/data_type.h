@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/base/json.h"
+#include "core/base/held_json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 
 namespace zarrfs {
@@ -42,7 +43,7 @@ struct DataType {
   std::uint64_t scale_factor = 1;  ///< Of datetimes.
   std::vector<Field> fields;       ///< Of structs, packed in this order.
   bool legacy_struct = false;      ///< Spelled "structured" (fields as pairs) rather than "struct".
-  Json spelled;                    ///< As the metadata has it (3.0 form: core types as strings).
+  HeldJson spelled;                ///< As the metadata has it (3.0 form: core types as strings).
 
   [[nodiscard]] bool variable_length() const { return size == 0; }
   /// Bytes that byte order turns round as one unit: 8 for complex128, 4 for fixed_length_utf32, 1

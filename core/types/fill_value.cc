@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "core/base/base64.h"
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/types/data_type.h"
 #include "core/types/small_float.h"
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/types/data_type.h"
 
 namespace zarrfs {

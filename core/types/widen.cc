@@ -1,6 +1,7 @@
 // Types that numpy lacks, as the numpy types that hold all their values.
 #include <cstring>
 
+#include "core/base/json.h"
 #include "core/types/data_type.h"
 #include "core/types/small_float.h"
 
@@ -114,7 +115,7 @@ DataType named_type(TypeKind kind, const char* name, std::uint32_t size) {
   type.kind = kind;
   type.name = name;
   type.size = size;
-  type.spelled = name;
+  type.spelled = Json(name);
   return type;
 }
 

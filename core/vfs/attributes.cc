@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "core/base/printable.h"
 #include "core/names/errors.h"
 
 namespace zarrfs {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/base/json.h"
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
 #include "core/names/errors.h"

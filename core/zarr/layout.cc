@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/metadata/json_fields.h"
 #include "core/metadata/sharding_config.h"
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/base/lock_order.h"
 #include "core/metadata/chunk_key.h"
 #include "core/metadata/grid.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/store/object_store.h"
 
 namespace zarrfs {

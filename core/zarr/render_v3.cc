@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/metadata/chunk_key.h"
 
 namespace zarrfs {
@@ -69,7 +70,7 @@ Json render_codec(const CodecSpec& spec) {
   codec["name"] = spec.name;
   // zarr-python refuses codecs of numcodecs without a configuration, even an empty one.
   const bool needed = spec.name.starts_with("numcodecs.");
-  if (needed || !spec.configuration.empty()) codec["configuration"] = spec.configuration;
+  if (needed || !spec.configuration->empty()) codec["configuration"] = spec.configuration;
   return codec;
 }
 

@@ -2,7 +2,7 @@
 // Source: Zarr v3 core ("Array metadata"). Pure; thread-safe.
 #pragma once
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/metadata/metadata.h"
 #include "core/zarr/layout.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/zarr/shard_index.h"
 
 namespace zarrfs {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/zarr/ways.h"
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/zarr/array_reader.h"
 

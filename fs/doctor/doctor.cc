@@ -16,7 +16,6 @@
 #include <sstream>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
 #include "core/base/result.h"
 #include "fs/requests/fuse.h"
 #include "fs/ring/ring_plan.h"

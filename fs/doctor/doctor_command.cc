@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "core/store/http/options.h"
 #include "fs/doctor/doctor_server.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/store/http/certificates.h"
 #include "core/store/http/endpoint.h"
 #include "core/store/http/http.h"

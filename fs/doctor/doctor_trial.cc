@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/result.h"
 #include "fs/doctor/doctor.h"
 #include "fs/mounts/mount_table.h"

@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "fs/mounts/mount_table.h"
 
 namespace zarrfs {

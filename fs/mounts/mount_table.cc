@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 
 extern char** environ;
 

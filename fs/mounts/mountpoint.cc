@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "fs/mounts/mount_table.h"
 
 namespace zarrfs {

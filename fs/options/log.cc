@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 
 namespace zarrfs {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/base/json.h"
+#include "core/base/printable.h"
 
 namespace zarrfs {
 namespace {

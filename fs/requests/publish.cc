@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/view/view.h"
 #include "fs/requests/front_end.h"
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/zarr/shard_index.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"

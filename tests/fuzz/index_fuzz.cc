@@ -1,5 +1,6 @@
 // Shard indexes of any bytes. Input: one byte of choices, the shard's size (8 bytes), the index
 // without its checksum (which is made right, or nothing behind it would ever be reached).
+#include "core/base/json.h"
 #include "core/zarr/shard_index.h"
 #include "tests/fuzz/input.h"
 

@@ -1,4 +1,5 @@
 // zarr.json of any text, as far as what would be shown of it.
+#include "core/base/json.h"
 #include "core/metadata/metadata.h"
 #include "core/present/presentation.h"
 #include "tests/fuzz/input.h"

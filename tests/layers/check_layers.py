@@ -3,7 +3,7 @@
 
 docs/architecture.md tells what each room is for; fs/main.cc joins all.
 
-Fails, too, where a file is too long, where a mutex has no rank, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
+Fails, too, where a file is too long, where a mutex has no rank, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
 """
 import collections
 import pathlib
@@ -38,6 +38,13 @@ HOMES = {
     r"CLI/": ["core/cli", *FRONT, *TOOLS],
 }
 MAX_LINES = 600
+JSON = "core/base/json.h"
+# Headers that need more of JSON documents than their name (core/base/json_fwd.h) or to hold them (core/base/held_json.h): what includes them is slow to compile.
+WITH_JSON = """
+core/base/document_text.h core/formats/format.h core/formats/told.h core/metadata/json_fields.h core/present/ome_transforms.h core/present/v2_codecs.h
+core/present/v2_types.h tests/model/array_forms.h tests/model/model_tree.h tests/support/store_maker.h tests/unit/core/present/present_support.h
+tools/convert/convert_documents.h tools/convert/convert_plan.h
+""".split()
 LOCKS = "core/base/lock_order.h"
 BARE_LOCK = re.compile(r"^ *(?:static |mutable )*std::(?:recursive_|shared_|timed_)*(?:mutex|condition_variable)(?:_any)? \w+;", re.M)
 
@@ -90,8 +97,17 @@ def clashes(texts):
                 yield f"{places[0][0]}: its own {own} has the name of what a header of {seen} declares"
 
 
+def reaching(target, includes):
+    """Files of {file: what it includes} that include `target`, themselves or by others."""
+    found, new = set(), {target}
+    while new:
+        new = {name for name, included in includes.items() if not new.isdisjoint(included)} - found
+        found |= new
+    return found
+
+
 def main() -> int:
-    faults, texts = [], {}
+    faults, texts, includes = [], {}, {}
     files = [p for top in ("core", "fs", "tools", "tests", "packaging") for p in (ROOT / top).rglob("*") if p.is_file()]
     for path in sorted(files):
         name = path.relative_to(ROOT).as_posix()
@@ -101,8 +117,13 @@ def main() -> int:
         lines = text.count("\n")
         if lines > MAX_LINES:
             faults.append(f"{name}: {lines} lines; split it (at most {MAX_LINES})")
+        if path.suffix == ".py":
+            continue
+        includes[name] = re.findall(r'^#include "([^"]+)"', text, re.M)
+        if name.endswith(".h") and JSON in includes[name] and name not in WITH_JSON:
+            faults.append(f"{name}: includes {JSON}; core/base/json_fwd.h names a document, core/base/held_json.h holds one")
         layer = layer_of(name)
-        if layer is None or path.suffix == ".py":
+        if layer is None:
             continue
         texts[name] = text
         if name.startswith(("core/", "fs/")) and name != LOCKS and BARE_LOCK.search(text):
@@ -117,7 +138,10 @@ def main() -> int:
                 if angled and re.match(pattern, angled) and layer not in homes:
                     faults.append(f"{name}: includes <{angled}>, whose home is {', '.join(homes)}")
     faults += clashes(texts)
-    print("\n".join(faults) if faults else f"layers: {len(texts)} files, every include allowed")
+    faults += [f"{name}: is listed in WITH_JSON, and does not include {JSON}" for name in WITH_JSON if JSON not in includes.get(name, ())]
+    sources = [name for name in includes if name.endswith(".cc")]
+    with_json = len(reaching(JSON, includes).intersection(sources))
+    print("\n".join(faults) if faults else f"layers: {len(texts)} files, every include allowed; JSON's header reaches {with_json} of {len(sources)} sources")
     return 1 if faults or not texts else 0
 
 

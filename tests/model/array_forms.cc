@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "core/base/json.h"
 #include "core/metadata/metadata.h"
 
 namespace zarrfs::testing {

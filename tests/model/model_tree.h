@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/json.h"
 #include "tests/model/array_forms.h"
 
 namespace zarrfs::testing {

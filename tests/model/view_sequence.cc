@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/vfs/open_view.h"
 #include "core/zarr/tree.h"
 

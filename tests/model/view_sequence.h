@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/view/view.h"
 #include "tests/model/model_tree.h"
 #include "tests/support/memory_store.h"

@@ -1,6 +1,7 @@
 // View and model compared; store and model compared.
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/metadata/chunk_key.h"
 #include "core/zarr/array_reader.h"
 #include "core/zarr/tree.h"

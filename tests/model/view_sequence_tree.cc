@@ -1,4 +1,5 @@
 // Operations on files that are no chunks, on documents, nodes, and the mount as a whole.
+#include "core/base/json.h"
 #include "core/zarr/tree.h"
 #include "tests/model/view_sequence.h"
 

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/base/json.h"
 #include "core/vfs/open_view.h"
 #include "core/view/view.h"
 #include "core/zarr/tree.h"

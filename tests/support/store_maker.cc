@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/base/json.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs::test {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/present/consolidated.h"
 
 namespace zarrfs::tools {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/metadata/v2_note.h"
 #include "tools/convert/convert_plan.h"
 #include "tools/shared/target.h"

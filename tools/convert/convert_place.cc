@@ -10,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {

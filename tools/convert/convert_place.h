@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/fd.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 
 namespace zarrfs::tools {

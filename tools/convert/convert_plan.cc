@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
+
 namespace zarrfs::tools {
 namespace {
 
@@ -27,10 +29,10 @@ bool simply_sharded(const Layout& layout) {
 
 // The codecs of the inner chunks, in array axes.
 Json chunk_codec_list(const ArrayMetadata& array, const Layout& layout) {
-  if (!layout.sharded()) return array.document.at("codecs");
+  if (!layout.sharded()) return array.document->at("codecs");
   Json list = Json::array();
   if (simply_sharded(layout) && array.codecs.size() == 1 &&
-      array.codecs[0].configuration.contains("codecs")) {
+      array.codecs[0].configuration->contains("codecs")) {
     return array.codecs[0].configuration["codecs"];
   }
   for (const CodecChain::Step& step : layout.chunk_chain().steps()) {

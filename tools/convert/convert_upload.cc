@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/store/open_store.h"
 #include "core/zarr/tree.h"
 #include "tools/convert/convert_place.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/store/remote/upload_store.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "tools/convert/convert_array.h"
 #include "tools/convert/parts_place.h"

@@ -421,7 +421,7 @@ Result<int> convert_in_parts(const Console& console, const std::string& source_n
              open_place(sides.target_path, sides.uploads, options.target_remote, !finishes));
   const bool all_converted = planned.left == 0;
   PartsConversion conversion(console, options, std::move(planned), std::move(place));
-  ZARRFS_CHECK(conversion.describe(std::move(sides.description)));
+  ZARRFS_CHECK(conversion.describe(*sides.description));
   if (finishes) return finish_parts(console, conversion);
   ZARRFS_CHECK(conversion.begin());
   if (is_part) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/held_json.h"
 #include "core/base/result.h"
 #include "tools/convert/convert.h"
 #include "tools/shared/source.h"
@@ -21,7 +21,7 @@ struct ConversionSides {
   bool source_is_directory = false;
   std::string target_path;  ///< Empty in place.
   bool uploads = false;     ///< The target is at a server.
-  Json description;         ///< Tells the conversion from others.
+  HeldJson description;     ///< Tells the conversion from others.
 };
 
 Result<ConversionSides> open_sides(const std::string& source_name, const std::string& target_name,

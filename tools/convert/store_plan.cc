@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
@@ -274,7 +276,7 @@ class StorePlanner {
     tell(array.path, plan.left ? "is left as it is: " + plan.reason : plan.reason + ": copied");
     const bool changed = !plan.document.is_null();
     if (changed) ++planned_.changed_arrays;
-    const Json& document = changed ? plan.document : array.node.node.array->document;
+    const Json& document = changed ? plan.document : *array.node.node.array->document;
     const auto origin = changed ? NewDocuments::Origin::kMade : NewDocuments::Origin::kCopied;
     const bool is_new = documents_.add_v3(array.path, document, origin);
     return depth_ == PlanDepth::kListed ? copy_tree(array.path, is_new)

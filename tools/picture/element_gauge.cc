@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/codecs/numeric.h"
 #include "core/present/v2_types.h"
 

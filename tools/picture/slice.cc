@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "tools/shared/console.h"
 
 namespace zarrfs::tools {

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <iostream>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/command.h"
 
 namespace zarrfs::tools {

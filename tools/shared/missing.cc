@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
 
@@ -16,7 +17,7 @@ void add_value(const DataType& type, ByteView element, std::set<std::string>& va
 }
 
 void add_attribute(const ArrayMetadata& array, const char* name, std::set<std::string>& values) {
-  if (!array.attributes.is_object() || !array.attributes.contains(name)) return;
+  if (!array.attributes->is_object() || !array.attributes->contains(name)) return;
   const auto element = fill_attribute(array.type, Json{{kFillAttribute, array.attributes[name]}});
   if (element) add_value(array.type, *element, values);
 }

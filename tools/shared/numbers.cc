@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/cli/lengths.h"
 
 namespace zarrfs::tools {

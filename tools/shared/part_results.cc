@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/random_name.h"
 #include "core/cli/command.h"
 #include "core/store/store.h"
@@ -103,8 +105,8 @@ Result<void> write_part_result(const PartOptions& options, const std::string& co
 }
 
 Result<std::uint64_t> PartResult::number(const char* member) const {
-  const auto found = json.find(member);
-  if (found != json.end() && found->is_number_unsigned() &&
+  const auto found = json->find(member);
+  if (found != json->end() && found->is_number_unsigned() &&
       found->get<std::uint64_t>() <= kMostCounted) {
     return found->get<std::uint64_t>();
   }
@@ -112,14 +114,14 @@ Result<std::uint64_t> PartResult::number(const char* member) const {
 }
 
 Result<bool> PartResult::flag(const char* member) const {
-  const auto found = json.find(member);
-  if (found != json.end() && found->is_boolean()) return found->get<bool>();
+  const auto found = json->find(member);
+  if (found != json->end() && found->is_boolean()) return found->get<bool>();
   return fail(Fault::kDamaged, file + ": " + member + " is neither true nor false");
 }
 
 Result<void> PartResult::append(const char* member, Json& list) const {
-  const auto found = json.find(member);
-  if (found == json.end() || !found->is_array()) {
+  const auto found = json->find(member);
+  if (found == json->end() || !found->is_array()) {
     return fail(Fault::kDamaged, file + ": " + member + " is no list");
   }
   for (const Json& entry : *found) list.push_back(entry);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/held_json.h"
 #include "core/base/result.h"
 #include "tools/shared/part.h"
 
@@ -38,7 +38,7 @@ Result<void> write_part_result(const PartOptions& options, const std::string& co
 
 struct PartResult {
   std::string file;
-  Json json;
+  HeldJson json;
   [[nodiscard]] Result<std::uint64_t> number(const char* member) const;
   [[nodiscard]] Result<bool> flag(const char* member) const;
   /// Adds what the list `member` has to `list`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/base/request.h"
 #include "core/metadata/grid.h"
 
@@ -206,7 +207,7 @@ Result<void> RegionReader::copy_part(const ChunkPart& part, const Box& box, Valu
     });
     return {};
   }
-  if (widened(reader_.metadata().type).spelled != reader_.metadata().type.spelled) {
+  if (*widened(reader_.metadata().type).spelled != *reader_.metadata().type.spelled) {
     elements = widen(reader_.metadata().type, elements);
   }
   if (elements.size() != expected * element_size_) return wrong_size();

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <climits>
 
+#include "core/base/json.h"
 #include "core/base/json_numbers.h"
+#include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/formats/format_store.h"
 #include "core/metadata/nczarr.h"
@@ -102,7 +104,8 @@ Result<bool> load_v2(Store& store, const std::string& path, SourceNode& found) {
     return true;
   }
   group->attributes = std::move(*attributes);
-  group->document = {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
+  group->document =
+      Json{{"zarr_format", 3}, {"node_type", "group"}, {"attributes", group->attributes}};
   node.group = std::move(group);
   node.kind = Node::Kind::kGroup;
   return true;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 #include "core/zarr/tree.h"

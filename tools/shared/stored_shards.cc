@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/metadata/grid.h"
 #include "core/zarr/tree.h"

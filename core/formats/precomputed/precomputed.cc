@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/formats/fields.h"
 #include "core/formats/format.h"
 #include "core/formats/images.h"

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/formats/fields.h"
 
 namespace zarrfs {

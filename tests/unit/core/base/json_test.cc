@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/base/printable.h"
+
 namespace zarrfs {
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/base/json.h"
 #include "core/codecs/codec.h"
 
 namespace zarrfs {

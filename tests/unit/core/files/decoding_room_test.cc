@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/base/json.h"
 #include "core/codecs/codec.h"
 #include "core/files/decoded_chunks.h"
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/base/request.h"
 #include "core/formats/voxel_chunk.h"
 #include "core/store/part_file.h"
@@ -195,7 +196,7 @@ TEST_F(FormatStoreTest, AChangedInfoIsReadAnew) {
 
 TEST_F(FormatStoreTest, AZarrDocumentWins) {
   inner->write_file("v/zarr.json", R"({"zarr_format": 3, "node_type": "group"})");
-  EXPECT_TRUE(load("v").group->attributes.empty());
+  EXPECT_TRUE(load("v").group->attributes->empty());
 }
 
 TEST_F(FormatStoreTest, RefusesToWriteIntoAVolumeByName) {

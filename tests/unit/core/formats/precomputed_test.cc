@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/formats/images.h"
 #include "core/formats/precomputed/precomputed_sharding.h"
 #include "core/formats/precomputed/segmentation.h"

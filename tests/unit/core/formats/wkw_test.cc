@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/formats/format_store.h"
 #include "core/zarr/tree.h"
 #include "tests/support/memory_store.h"

@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 

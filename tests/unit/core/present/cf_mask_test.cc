@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "tests/unit/core/present/present_support.h"
 
 namespace zarrfs {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/present/attributes.h"
 #include "core/present/presentation.h"
@@ -28,7 +29,7 @@ const Json& attributes_of_4101() {
 GroupMetadata group_with(const Json& attributes) {
   GroupMetadata group;
   group.attributes = attributes;
-  group.document = {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", attributes}};
+  group.document = Json{{"zarr_format", 3}, {"node_type", "group"}, {"attributes", attributes}};
   return group;
 }
 

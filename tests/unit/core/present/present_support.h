@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/json.h"
 #include "core/present/presentation.h"
 #include "core/present/view_options.h"
 

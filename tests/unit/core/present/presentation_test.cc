@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "core/base/json.h"
 #include "tests/unit/core/present/present_support.h"
 
 namespace zarrfs::present_test {
@@ -29,10 +30,10 @@ Bytes some_elements(const Presentation& p) {
 
 TEST(Presentation, DocumentHasAllMembersOfZarrV2) {
   const Presentation p = present(plain(), with_profile("generic"));
-  EXPECT_EQ(p.document,
+  EXPECT_EQ(*p.document,
             json(R"({"zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<u2",
     "compressor": null, "fill_value": 0, "order": "C", "filters": null, "dimension_separator": "."})"));
-  EXPECT_EQ(p.attributes, Json::object());
+  EXPECT_EQ(*p.attributes, Json::object());
   EXPECT_EQ(p.chunk_counts, (std::vector<std::uint64_t>{2, 2}));
   EXPECT_EQ(p.read_only_reason, "");
   EXPECT_EQ(p.reason, "");
@@ -244,7 +245,7 @@ TEST(Presentation, V3ViewLeavesOutShardingAndNothingElse) {
   EXPECT_EQ(p.document["chunk_grid"]["configuration"]["chunk_shape"], json("[2, 3]"));
   ASSERT_EQ(p.document["codecs"].size(), 3U);
   EXPECT_EQ(p.document["codecs"][0]["name"], "bytes");
-  EXPECT_TRUE(p.attributes.is_null());
+  EXPECT_TRUE(p.attributes->is_null());
   EXPECT_EQ(p.keys.separator, '/');
   EXPECT_EQ(p.restore(Bytes{1, 2}).value_or(Bytes{}), (Bytes{1, 2}));
 }

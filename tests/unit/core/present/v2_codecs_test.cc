@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "tests/unit/core/present/present_support.h"
 
 namespace zarrfs::present_test {

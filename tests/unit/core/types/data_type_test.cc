@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/types/small_float.h"
 
 namespace zarrfs {
@@ -40,8 +41,8 @@ TEST(DataTypes, CoreTypesHaveTheirSizes) {
 }
 
 TEST(DataTypes, ObjectsWithoutConfigurationAreSpelledAsNames) {
-  EXPECT_EQ(type_of(R"({"name": "int32"})").spelled, "int32");
-  EXPECT_EQ(type_of(R"({"name": "int32", "configuration": {}})").spelled, "int32");
+  EXPECT_EQ(*type_of(R"({"name": "int32"})").spelled, "int32");
+  EXPECT_EQ(*type_of(R"({"name": "int32", "configuration": {}})").spelled, "int32");
   const char* const time = R"({"name":"numpy.datetime64","configuration":{"unit":"ns"}})";
   EXPECT_EQ(dump_json(type_of(time).spelled), time);
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/base64.h"
+#include "core/base/json.h"
 #include "core/types/data_type.h"
 
 namespace zarrfs {

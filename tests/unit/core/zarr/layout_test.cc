@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "core/base/json.h"
 #include "core/store/cache/disk_cache.h"
 #include "core/store/cache/segment_cache.h"
 #include "core/store/http/credentials.h"

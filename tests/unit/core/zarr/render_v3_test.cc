@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/base/json.h"
+
 namespace zarrfs {
 namespace {
 

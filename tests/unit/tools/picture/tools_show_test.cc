@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/json.h"
 #include "core/codecs/numeric.h"
 #include "tools/picture/element_gauge.h"
 #include "tools/picture/slice.h"

@@ -86,7 +86,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
 }
 
 std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   if (found == entries_.end()) return nullptr;
   Kept& entry = found->second;
@@ -96,7 +96,7 @@ std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
 }
 
 std::shared_ptr<const NodeState> NodeCache::stale(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   if (found == entries_.end()) return nullptr;
   const Kept& entry = found->second;
@@ -120,7 +120,7 @@ Result<bool> NodeCache::unchanged(const NodeState& state) {
 }
 
 void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (const auto found = entries_.find(state->path); found != entries_.end()) {
     uses_.erase(found->second.use);
     entries_.erase(found);
@@ -136,7 +136,7 @@ void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
 }
 
 void NodeCache::touch(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   if (found != entries_.end()) found->second.checked = Clock::now();
 }
@@ -288,7 +288,7 @@ Result<void> NodeCache::number(NodeState& state) {
 Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
     const std::string& group_path) {
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     const auto found = families_.find(group_path);
     if (found != families_.end() &&
         (shared_.options.immutable || Clock::now() - found->second.loaded < kValidity)) {
@@ -298,7 +298,7 @@ Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
   ZARRFS_TRY(Family loaded, load_family(group_path));
   ZARRFS_CHECK(check_wanted());
   auto family = std::make_shared<const Family>(std::move(loaded));
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (families_.size() >= kMaxFamilies) families_.clear();
   families_[group_path] = {family, Clock::now()};
   return family;
@@ -353,7 +353,7 @@ Result<LevelNames> NodeCache::levels_of(const std::string& group_path, const Gro
 
 std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     if (dimensions_ != nullptr && (shared_.options.immutable || Clock::now() < dimensions_until_)) {
       return dimensions_;
     }
@@ -367,14 +367,14 @@ std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   }
   if (request_ended()) return names;  // it was a part of them
   const auto done = Clock::now();
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   dimensions_ = std::move(names);
   dimensions_until_ = done + std::max<Clock::duration>(kValidity, (done - begun) * kRestPerScan);
   return dimensions_;
 }
 
 std::shared_ptr<ShardVersions> NodeCache::versions_of(const NodeState& state) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (shared_.options.writing) {
     if (names_.size() >= kMaxGenerations) names_.clear();
     names_.emplace(state.generation, state.shown.names);
@@ -387,14 +387,14 @@ std::shared_ptr<ShardVersions> NodeCache::versions_of(const NodeState& state) {
 }
 
 std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   return found == entries_.end() ? nullptr : found->second.state;
 }
 
 std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
                                                      std::uint64_t offset) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto names = names_.find(generation);
   if (names == names_.end() || offset >= names->second.nodes()) return std::nullopt;
   return names->second.part_of(offset);
@@ -402,7 +402,7 @@ std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
 
 void NodeCache::forget() {
   ++epoch_;
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   entries_.clear();
   uses_.clear();
   families_.clear();
@@ -411,7 +411,7 @@ void NodeCache::forget() {
 
 void NodeCache::moved_away(const std::string& path) {
   forget();
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   for (const auto& [array_path, kept] : versions_) {
     if (is_at_or_below(array_path, path)) kept.versions->forget();
   }

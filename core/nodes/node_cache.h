@@ -1,5 +1,6 @@
 // The nodes met so far, each with how it is shown. A node's document is looked at again at most
-// once a second, and never where the store is immutable. Thread-safe. No lock is held across I/O.
+// once a second, and never where the store is immutable. Thread-safe. Its lock is not held across
+// I/O.
 #pragma once
 
 #include <atomic>
@@ -79,21 +80,21 @@ class NodeCache {
   ViewShared& shared_;
   std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
   RankedMutex<LockRank::kNodes> mutex_;
-  std::unordered_map<std::string, Kept> entries_;
-  std::list<std::string> uses_;  // most recent first
+  std::unordered_map<std::string, Kept> entries_ ZARRFS_GUARDED_BY(mutex_);
+  std::list<std::string> uses_ ZARRFS_GUARDED_BY(mutex_);  // most recent first
   struct KeptVersions {
     std::uint64_t generation = 0;
     std::shared_ptr<ShardVersions> versions;
   };
-  std::unordered_map<std::string, KeptVersions> versions_;
-  std::unordered_map<std::uint64_t, ChunkNames> names_;  // by generation
+  std::unordered_map<std::string, KeptVersions> versions_ ZARRFS_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, ChunkNames> names_ ZARRFS_GUARDED_BY(mutex_);  // by generation
   struct KeptFamily {
     std::shared_ptr<const Family> family;
     Clock::time_point loaded;
   };
-  std::unordered_map<std::string, KeptFamily> families_;
-  std::shared_ptr<const DimensionNames> dimensions_;
-  Clock::time_point dimensions_until_;
+  std::unordered_map<std::string, KeptFamily> families_ ZARRFS_GUARDED_BY(mutex_);
+  std::shared_ptr<const DimensionNames> dimensions_ ZARRFS_GUARDED_BY(mutex_);
+  Clock::time_point dimensions_until_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

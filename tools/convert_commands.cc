@@ -1,9 +1,12 @@
 // zarrfs shard, unshard, reshard: from plain stores to sharded ones and back.
+#include "core/base/printable.h"
 #include "core/store/open_store.h"
 #include "tools/commands.h"
 #include "tools/convert/convert.h"
+#include "tools/convert/parts.h"
 #include "tools/shared/numbers.h"
 #include "tools/shared/parallel.h"
+#include "tools/shared/part.h"
 #include "tools/shared/source.h"
 
 namespace zarrfs::tools {
@@ -43,6 +46,7 @@ class Convert final : public Command {
                    "_ARRAY_DIMENSIONS, but not of images), yes, no")
         ->check(CLI::IsMember({"auto", "yes", "no"}))
         ->capture_default_str();
+    declare_parts(app, *target);
     app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
     app.add_flag("--discard", discard_,
                  "Convert nothing: remove what an unfinished conversion of SOURCE, to TARGET or in "
@@ -51,6 +55,9 @@ class Convert final : public Command {
                    "Threads; more than processors where TARGET is at a server, if not given")
         ->check(whole_number_between(1, 1024));
     app.footer(
+        "Several machines make one TARGET by --part, on each any parts, as often as needed, and "
+        "one\n"
+        "of them ends it with --finish (docs/cluster.md).\n"
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
         "was\n"
         "interrupted goes on when it is started again with the same arguments. What cannot get "
@@ -63,6 +70,10 @@ class Convert final : public Command {
     const InterruptWatch watch(InterruptWatch::Work::kWrites);
     if (in_place_ == !target_.empty()) {
       console.say("give either TARGET or --in-place");
+      return kUsage;
+    }
+    if (const auto wrong = wrong_parts()) {
+      console.say(*wrong);
       return kUsage;
     }
     const bool uploads = !in_place_ && !is_local(target_);
@@ -79,6 +90,10 @@ class Convert final : public Command {
       return discarded ? kGood : console.failed(discarded.error());
     }
     options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
+    if (const auto step = step_of_parts()) {
+      const auto status = convert_in_parts(console, source_, target_, options, *step);
+      return status ? *status : console.failed(status.error());
+    }
     const auto all = convert_store(console, source_, target_, options);
     if (!all) return console.failed(all.error());
     if (*all) return kGood;
@@ -91,6 +106,57 @@ class Convert final : public Command {
   [[nodiscard]] FillMeaning meaning_of_fill() const {
     if (fill_ == "yes") return FillMeaning::kMissing;
     return fill_ == "no" ? FillMeaning::kValue : FillMeaning::kAuto;
+  }
+
+  void declare_parts(CLI::App& app, CLI::Option& target) {
+    auto* group = app.add_option_group("parts", "Several machines make one TARGET");
+    group->add_flag("--begin", begin_, "Write down in TARGET what is going to be made, and end")
+        ->needs(&target);
+    group
+        ->add_option("--part", part_,
+                     "Make part I of N, such as 3/64: on any machine, in any order, again and "
+                     "again; begins where nobody has")
+        ->type_name("I/N")
+        ->needs(&target);
+    group
+        ->add_flag("--finish", finish_,
+                   "Name what is missing (exit status 1), or make TARGET a store; with --check, "
+                   "compare all bytes before")
+        ->needs(&target);
+    group->add_flag("--status", status_, "Tell how many pieces are made")->needs(&target);
+    group->require_option(0, 1);
+    auto* parts = app.add_option("--parts", parts_,
+                                 "With --begin: how many parts there are, where it is not the "
+                                 "first --part that says it; also to change it")
+                      ->check(whole_number_between(1, kMostParts));
+    auto* json = app.add_flag("--json", json_, "With --status: one JSON document, for programs");
+    parts->needs(app.get_option("--begin"));
+    json->needs(app.get_option("--status"));
+  }
+
+  // What is wrong with the options of parts; nothing where nothing is.
+  [[nodiscard]] std::optional<std::string> wrong_parts() const {
+    const bool any = begin_ || !part_.empty() || finish_ || status_;
+    if (any && discard_) return "--discard removes all parts: give it alone";
+    if (any && check_ && !finish_)
+      return "--check goes with --finish, not with other steps of parts";
+    if (part_.empty() || parse_part(part_)) return std::nullopt;
+    return "--part: '" + printable(part_) + "' is not I/N, such as 3/64: I is 1 to N, N at most " +
+           std::to_string(kMostParts);
+  }
+
+  [[nodiscard]] std::optional<PartsStep> step_of_parts() const {
+    PartsStep step{.kind = PartsStep::Kind::kBegin, .part = 0, .parts = parts_, .json = json_};
+    if (begin_) return step;
+    if (finish_) step.kind = PartsStep::Kind::kFinish;
+    if (status_) step.kind = PartsStep::Kind::kStatus;
+    if (finish_ || status_) return step;
+    const auto part = parse_part(part_);
+    if (!part) return std::nullopt;
+    step.kind = PartsStep::Kind::kPart;
+    step.part = part->part;
+    step.parts = part->parts;
+    return step;
   }
 
   void declare_shape(CLI::App& app) {
@@ -123,6 +189,12 @@ class Convert final : public Command {
   bool in_place_ = false;
   bool check_ = false;
   bool discard_ = false;
+  bool begin_ = false;
+  std::string part_;
+  bool finish_ = false;
+  bool status_ = false;
+  std::uint64_t parts_ = 0;
+  bool json_ = false;
   std::optional<unsigned> threads_;
 };
 

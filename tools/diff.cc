@@ -15,6 +15,7 @@
 #include "tools/shared/missing.h"
 #include "tools/shared/numbers.h"
 #include "tools/shared/parallel.h"
+#include "tools/shared/part_results.h"
 #include "tools/shared/region.h"
 #include "tools/shared/source.h"
 #include "tools/shared/stored_shards.h"
@@ -53,9 +54,10 @@ class Diff final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("A", a_, "A store or a mount")->required();
-    app.add_option("B", b_, "Another one")->required();
+    app.add_option("A", a_, "A store or a mount");
+    app.add_option("B", b_, "Another one");
     declare_remote_options(app, remote_);
+    declare_parts(app, parts_);
     app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
         ->check(number_from(0))
         ->capture_default_str();
@@ -77,17 +79,17 @@ class Diff final : public Command {
   int run(const Streams& streams) override {
     const Console console(streams);
     const InterruptWatch watch;
-    const auto done = compare(console);
-    if (json_) {
-      console.out << dump_document(Json{{"a", a_},
-                                        {"b", b_},
-                                        {"complete", done.has_value()},
-                                        {"arrays", arrays_},
-                                        {"differences", differences_},
-                                        {"missing_differences", missing_differences_},
-                                        {"listed", listed_}});
+    if (const auto wrong = wrong_parts(parts_, !a_.empty() && !b_.empty(), "A and B")) {
+      console.say(*wrong);
+      return kUsage;
     }
+    const auto done = parts_.sum.empty() ? compare(console) : add_up(console);
+    if (json_) console.out << dump_document(result(done.has_value()));
     if (!done) return console.failed(done.error());
+    if (!parts_.result.empty()) {
+      const auto written = write_part_result(parts_, "diff", result(true));
+      if (!written) return console.failed(written.error());
+    }
     if (!json_) {
       console.out << human_count(arrays_) << " arrays compared: " << outcome() << '\n';
     }
@@ -96,6 +98,36 @@ class Diff final : public Command {
   }
 
  private:
+  [[nodiscard]] Json result(bool done) const {
+    return {{"a", a_},
+            {"b", b_},
+            {"complete", done},
+            {"arrays", arrays_},
+            {"differences", differences_},
+            {"missing_differences", missing_differences_},
+            {"listed", listed_}};
+  }
+
+  // What parts have found, as if it were found here.
+  Result<void> add_up(const Console& console) {
+    ZARRFS_TRY(const auto results, read_part_results(parts_.sum, "diff"));
+    for (const PartResult& part : results) {
+      ZARRFS_TRY(const std::uint64_t arrays, part.number("arrays"));
+      ZARRFS_TRY(const std::uint64_t differences, part.number("differences"));
+      ZARRFS_TRY(const std::uint64_t missing, part.number("missing_differences"));
+      arrays_ += arrays;
+      differences_ += differences;
+      missing_differences_ += missing;
+      ZARRFS_CHECK(part.append("listed", listed_));
+      for (auto [member, name] : {std::pair{"a", &a_}, std::pair{"b", &b_}}) {
+        if (part.json->contains(member) && part.json[member].is_string()) *name = part.json[member];
+      }
+    }
+    if (json_) return {};
+    for (const Json& entry : listed_) console.out << on_one_line(dump_json(entry)) << '\n';
+    return {};
+  }
+
   [[nodiscard]] std::string outcome() const {
     const std::string missing = "what is missing differs in " + human_count(missing_differences_) +
                                 (missing_differences_ == 1 ? " array" : " arrays");
@@ -124,11 +156,14 @@ class Diff final : public Command {
     ZARRFS_TRY(const Source b, Source::open(b_, remote_));
     ZARRFS_TRY(const Nodes in_a, nodes_of(a));
     ZARRFS_TRY(const Nodes in_b, nodes_of(b));
+    const bool tells = parts_.tells_of_nodes();
     for (const auto& [path, node] : in_b) {
-      if (!in_a.contains(path)) tell(console, path, "", "only in " + b_);
+      if (tells && !in_a.contains(path)) tell(console, path, "", "only in " + b_);
     }
     for (const auto& [path, node] : in_a) {
       const auto other = in_b.find(path);
+      const bool comparable = other != in_b.end() && node && other->second;
+      if (!tells && !comparable) continue;
       if (other == in_b.end()) {
         tell(console, path, "", "only in " + a_);
       } else if (!node) {
@@ -136,14 +171,15 @@ class Diff final : public Command {
       } else if (!other->second) {
         tell(console, path, "", "cannot be compared: " + b_ + ": " + other->second.error().message);
       } else {
-        ++arrays_;
+        if (tells) ++arrays_;
         ZARRFS_CHECK(compare_arrays(console, path, {*a.store, *a.reader(path, *node)},
                                     {*b.store, *b.reader(path, *other->second)}));
+        if (!tells) continue;
         ZARRFS_CHECK(compare_missing(console, a, {path, *node}, b, {path, *other->second}));
         if (attributes_) compare_descriptions(console, path, *node, *other->second);
       }
     }
-    return attributes_ ? compare_groups(console, a, b) : Result<void>();
+    return attributes_ && tells ? compare_groups(console, a, b) : Result<void>();
   }
 
   Result<void> compare_missing(const Console& console, const Source& a, const SourceArray& in_a,
@@ -286,12 +322,14 @@ class Diff final : public Command {
     const DataType type_a = widened(a.metadata().type);
     const DataType type_b = widened(b.metadata().type);
     if (a.metadata().shape != b.metadata().shape) {
-      tell(console, path, "",
-           "shapes differ: " + dotted(a.metadata().shape) + " and " + dotted(b.metadata().shape));
+      if (parts_.tells_of_nodes())
+        tell(console, path, "",
+             "shapes differ: " + dotted(a.metadata().shape) + " and " + dotted(b.metadata().shape));
       return {};
     }
     if (!comparable(type_a, type_b)) {
-      tell(console, path, "", "types differ: " + type_a.name + " and " + type_b.name);
+      if (parts_.tells_of_nodes())
+        tell(console, path, "", "types differ: " + type_a.name + " and " + type_b.name);
       return {};
     }
     const RegionReader regions_a(a);
@@ -304,9 +342,10 @@ class Diff final : public Command {
     if (same_fill) {
       ZARRFS_TRY(stored, stored_blocks(side_a, side_b, blocks, count));
     }
-    const std::uint64_t compared = stored ? stored->size() : count;
-    Progress progress(console, shown_path(path), compared, Progress::Unit::kItems);
-    return parallel_for(compared, threads_, [&](std::uint64_t i) -> Result<void> {
+    const NumberRange range = parts_.range_of(stored ? stored->size() : count);
+    Progress progress(console, shown_path(path), range.count(), Progress::Unit::kItems);
+    return parallel_for(range.count(), threads_, [&](std::uint64_t done) -> Result<void> {
+      const std::uint64_t i = range.begin + done;
       const auto chunk = coordinates_of(stored ? (*stored)[i] : i, blocks.counts());
       const Box box = blocks.box_of(chunk);
       progress.add(1);
@@ -358,12 +397,10 @@ class Diff final : public Command {
     if (path != listed_array_) listed_here_ = 0;
     listed_array_ = path;
     if (++listed_here_ > limit_) return;
-    if (json_) {
-      Json entry = {{"array", path}, {"what", what}};
-      if (!element.empty()) entry["element"] = element;
-      listed_.push_back(std::move(entry));
-      return;
-    }
+    Json entry = {{"array", path}, {"what", what}};
+    if (!element.empty()) entry["element"] = element;
+    listed_.push_back(std::move(entry));
+    if (json_) return;
     console.out << shown_path(path) << (element.empty() ? "" : " element " + element) << ": "
                 << on_one_line(what) << '\n';
   }
@@ -371,6 +408,7 @@ class Diff final : public Command {
   std::string a_;
   std::string b_;
   std::string remote_;
+  PartOptions parts_;
   std::uint64_t limit_ = 20;
   bool attributes_ = false;
   bool json_ = false;

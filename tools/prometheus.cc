@@ -40,13 +40,14 @@ void add_samples(std::string& text, const std::string& member, const Json& value
                  const std::string& mount) {
   const bool counter = std::find(kCounters.begin(), kCounters.end(), member) != kCounters.end();
   const std::string name = metric_name(member) + (counter ? "_total" : "");
+  const std::string what = member.starts_with("memory_") ? "part" : "operation";
   std::string samples;
   if (value.is_number()) {
     samples = name + "{" + mount + "} " + dump_json(value) + "\n";
   } else if (value.is_object()) {
     for (const auto& [operation, count] : value.items()) {
       if (!count.is_number()) continue;
-      samples += name + "{" + mount + ",operation=\"" + label_value(operation) + "\"} " +
+      samples += name + "{" + mount + "," + what + "=\"" + label_value(operation) + "\"} " +
                  dump_json(count) + "\n";
     }
   }

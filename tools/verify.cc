@@ -5,6 +5,7 @@
 #include "tools/shared/missing.h"
 #include "tools/shared/numbers.h"
 #include "tools/shared/parallel.h"
+#include "tools/shared/part_results.h"
 #include "tools/shared/scan.h"
 #include "tools/shared/source.h"
 
@@ -20,7 +21,9 @@ class Verify final : public Command {
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, remote_);
+    app.get_option("SOURCE")->required(false);  // --sum has none
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
+    declare_parts(app, parts_);
     app.add_flag("--decode", decode_, "Also decode every chunk (reads the whole store)");
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
@@ -38,18 +41,17 @@ class Verify final : public Command {
   int run(const Streams& streams) override {
     const Console console(streams);
     const InterruptWatch watch;
-    const auto done = check(console);
-    if (json_) {
-      console.out << dump_document(Json{{"store", source_},
-                                        {"complete", done.has_value() && unread_ == 0},
-                                        {"objects", totals_.shards},
-                                        {"chunks", totals_.chunks},
-                                        {"bytes", totals_.object_bytes},
-                                        {"damage", listed_},
-                                        {"not_understood", not_understood_},
-                                        {"perhaps_unmarked", perhaps_unmarked_}});
+    if (const auto wrong = wrong_parts(parts_, !source_.empty(), "SOURCE")) {
+      console.say(*wrong);
+      return kUsage;
     }
+    const auto done = parts_.sum.empty() ? check(console) : add_up(console);
+    if (json_) console.out << dump_document(result(done.has_value()));
     if (!done) return console.failed(done.error());
+    if (!parts_.result.empty()) {
+      const auto written = write_part_result(parts_, "verify", result(true));
+      if (!written) return console.failed(written.error());
+    }
     if (!json_) {
       console.out << human_count(totals_.shards) << " objects, " << human_count(totals_.chunks)
                   << " chunks, " << human_bytes(totals_.object_bytes) << ": "
@@ -68,6 +70,47 @@ class Verify final : public Command {
   }
 
  private:
+  [[nodiscard]] Json result(bool done) const {
+    return {{"store", source_},
+            {"complete", done && unread_ == 0},
+            {"objects", totals_.shards},
+            {"chunks", totals_.chunks},
+            {"bytes", totals_.object_bytes},
+            {"damage", listed_},
+            {"not_understood", not_understood_},
+            {"perhaps_unmarked", perhaps_unmarked_},
+            {"decoded", decode_}};
+  }
+
+  // What parts have found, as if it were found here.
+  Result<void> add_up(const Console& console) {
+    ZARRFS_TRY(const auto results, read_part_results(parts_.sum, "verify"));
+    decode_ = true;
+    for (const PartResult& part : results) {
+      if (!part.json->contains("store") || !part.json["store"].is_string()) {
+        return fail(Fault::kDamaged, part.file + ": it names no store");
+      }
+      source_ = part.json["store"];
+      ZARRFS_TRY(const std::uint64_t objects, part.number("objects"));
+      ZARRFS_TRY(const std::uint64_t chunks, part.number("chunks"));
+      ZARRFS_TRY(const std::uint64_t bytes, part.number("bytes"));
+      totals_.shards += objects;
+      totals_.chunks += chunks;
+      totals_.object_bytes += bytes;
+      ZARRFS_CHECK(part.append("not_understood", not_understood_));
+      ZARRFS_CHECK(part.append("perhaps_unmarked", perhaps_unmarked_));
+      ZARRFS_CHECK(part.append("damage", listed_));
+      ZARRFS_TRY(const bool complete, part.flag("complete"));
+      if (!complete) ++unread_;
+      ZARRFS_TRY(const bool decoded, part.flag("decoded"));
+      decode_ = decode_ && decoded;
+    }
+    damages_ = listed_.size();
+    if (json_) return {};
+    for (const Json& damage : listed_) console.out << on_one_line(dump_json(damage)) << '\n';
+    return {};
+  }
+
   struct Piece {
     SourceArray array;
     std::vector<std::uint64_t> cells;
@@ -76,22 +119,16 @@ class Verify final : public Command {
   Result<void> check(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     const auto complain = [&](const std::string& path, const Error& error) {
+      if (!parts_.tells_of_nodes()) return;
       if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
       if (error.fault == Fault::kDenied) return tell_unread(console, path, error);
       tell(console,
            Damage{.array = path, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
     };
     ZARRFS_TRY(auto arrays, arrays_below(source, clean_path(path_), complain));
-    std::vector<Piece> pieces;
+    ZARRFS_TRY(std::vector<Piece> pieces, pieces_of(console, source, arrays));
     std::uint64_t cells = 0;
-    for (SourceArray& array : arrays) {
-      ZARRFS_TRY(StoredShards stored,
-                 list_shards(*source.store, array.path, *array.node.node.array));
-      cells += stored.cells.size();
-      ZARRFS_TRY(const bool unmarked, may_lack_mark(source, array));
-      if (unmarked) tell_unmarked(console, array);
-      pieces.push_back({std::move(array), std::move(stored.cells)});
-    }
+    for (const Piece& piece : pieces) cells += piece.cells.size();
     Progress progress(console, "verify", cells, Progress::Unit::kItems);
     ScanOptions options{.threads = threads_, .decode = decode_};
     options.on_damage = [&](const Damage& damage) { tell(console, damage); };
@@ -102,6 +139,49 @@ class Verify final : public Command {
       totals_ += totals;
     }
     return {};
+  }
+
+  // The objects of the part, or of all arrays.
+  Result<std::vector<Piece>> pieces_of(const Console& console, const Source& source,
+                                       std::vector<SourceArray>& arrays) {
+    std::uint64_t total = 0;
+    for (const SourceArray& array : arrays) {
+      const auto count = array.node.node.layout->grid().count().value_or(0);
+      const auto sum = checked_add(total, count);
+      if (!sum) return fail(Fault::kTooBig, "the grids of the arrays have too many places");
+      total = *sum;
+    }
+    const NumberRange range = parts_.range_of(total);
+    std::vector<Piece> pieces;
+    std::uint64_t first = 0;
+    for (SourceArray& array : arrays) {
+      if (parts_.tells_of_nodes()) {
+        ZARRFS_TRY(const bool unmarked, may_lack_mark(source, array));
+        if (unmarked) tell_unmarked(console, array);
+      }
+      const std::uint64_t count = array.node.node.layout->grid().count().value_or(0);
+      const NumberRange mine = common_range(range, {first, first + count});
+      const NumberRange within{mine.begin - first, mine.end - first};
+      first += count;
+      if (mine.count() == 0 && !parts_.part.empty()) continue;
+      ZARRFS_TRY(auto cells, cells_of(source, array, within));
+      pieces.push_back({std::move(array), std::move(cells)});
+    }
+    return pieces;
+  }
+
+  Result<std::vector<std::uint64_t>> cells_of(const Source& source, const SourceArray& array,
+                                              NumberRange within) const {
+    const ArrayMetadata& metadata = *array.node.node.array;
+    if (parts_.part.empty()) {
+      ZARRFS_TRY(StoredShards stored, list_shards(*source.store, array.path, metadata));
+      return std::move(stored.cells);
+    }
+    const CellBox box = box_of(metadata.grid.counts(), within);
+    ZARRFS_TRY(auto cells, list_shards_within(*source.store, array.path, metadata, box));
+    std::erase_if(cells,
+                  [&](std::uint64_t cell) { return cell < within.begin || cell >= within.end; });
+    return cells;
   }
 
   void tell_not_understood(const Console& console, const std::string& path, const Error& error) {
@@ -126,15 +206,15 @@ class Verify final : public Command {
 
   void tell(const Console& console, const Damage& damage) {
     ++damages_;
-    if (json_) {
+    {
       Json entry = {{"array", damage.array}, {"shard", damage.shard}};
       if (!damage.chunk.empty()) entry["chunk"] = damage.chunk;
       if (damage.range) entry["offset"] = damage.range->offset;
       if (damage.range) entry["length"] = damage.range->length;
       entry["reason"] = damage.reason;
       listed_.push_back(std::move(entry));
-      return;
     }
+    if (json_) return;
     console.out << (damage.shard.empty() ? shown_path(damage.array) : on_one_line(damage.shard))
                 << ": ";
     if (!damage.chunk.empty()) console.out << "chunk " << damage.chunk << ": ";
@@ -148,6 +228,7 @@ class Verify final : public Command {
 
   std::string remote_;
   std::string path_;
+  PartOptions parts_;
   bool decode_ = false;
   bool json_ = false;
   unsigned threads_ = default_threads();

@@ -21,7 +21,7 @@ struct ArrayView {
   Presentation presentation;
   std::shared_ptr<ArrayReader> reader;
   std::shared_ptr<ShardDirectory> cells;
-  std::shared_ptr<ShardVersions> versions;  ///< Null where shards never change.
+  std::shared_ptr<const ArrayVersions> versions;  ///< Null where shards never change.
   ChunkNames names;
 
   /// Cells that a shown chunk with this coordinate along `axis` overlaps.

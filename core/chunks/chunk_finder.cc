@@ -9,12 +9,6 @@
 
 namespace zarrfs {
 
-std::uint64_t digest_of(const FileIdentity& identity) {
-  if (identity == FileIdentity{}) return 0;
-  return mix_numbers(mix_numbers(identity.device, identity.inode),
-                     mix_numbers(identity.size, static_cast<std::uint64_t>(identity.mtime_ns)));
-}
-
 namespace {
 /// A chunk of more bytes is read in the parts that are asked for.
 constexpr std::uint64_t kReadInParts = std::uint64_t{32} << 20U;

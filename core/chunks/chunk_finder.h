@@ -34,9 +34,6 @@ struct ChunkContent {
   std::shared_ptr<const Bytes> bytes;
 };
 
-/// Another number for another file, as far as the storage can tell; 0 for none.
-std::uint64_t digest_of(const FileIdentity& identity);
-
 class ChunkFinder {
  public:
   explicit ChunkFinder(ChunkContext& context) : context_(context) {}

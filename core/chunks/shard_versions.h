@@ -1,20 +1,32 @@
-// Versions of an array's shards and chunks: 0 at first, another one each time a shard is
-// seen to be another file than before, or a chunk is written through the mount. Node numbers of
-// chunks carry the version, so that pages which the kernel keeps of one version are never shown as
-// those of another.
+// Versions of a mount's shards and chunks: another one for another file in a shard's place, and
+// for each write of a chunk through the mount. Node numbers of chunks carry the version, so that
+// pages which the kernel keeps of one version are never shown as those of another.
 //
-// A commit of our own is no change: the chunks that were not written keep version and time.
+// The version of a shard that was only looked at is a digest of its file's identity: nothing is
+// kept of it. Of those that this mount writes a table is kept, since
+//  - a write of a chunk is counted: file systems give the number of a file that is gone to the next
+//    one, and size and time may be the same;
+//  - a commit of our own is no change: the chunks that were not written keep version and time.
 //
-// Memory is bounded: when too much is remembered, all is forgotten, and everything gets a version
-// that was never used. Thread-safe.
+// The table is bounded. A shard that has to leave it, because others were written since, or
+// another program replaced it, counts as changed, as do some others: a digest holds within one of
+// kEpochs counters only, which goes on then. So no version ever comes back.
+//
+// Thread-safe; where nothing is written no lock is taken.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <ctime>
+#include <list>
+#include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "core/base/lock_order.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
@@ -24,6 +36,9 @@ struct ShardState {
   struct timespec modified {};
 };
 
+/// Of the file itself. 0 where there is none.
+std::uint64_t digest_of(const FileIdentity& identity);
+
 /// A chunk's version, and when it changed.
 struct ChunkVersion {
   std::uint64_t version = 0;
@@ -32,48 +47,93 @@ struct ChunkVersion {
 
 class ShardVersions {
  public:
-  explicit ShardVersions(std::size_t max_remembered = std::size_t{1} << 17U)
-      : max_remembered_(max_remembered) {}
+  /// A shard of an array.
+  struct Key {
+    std::uint64_t array = 0;  ///< A digest of its path and generation.
+    std::uint64_t cell = 0;
+    bool operator==(const Key&) const = default;
+  };
+  static constexpr std::size_t kMostKept = std::size_t{1} << 16U;
 
-  /// The version of chunk `chunk` of shard `shard`, whose state is `state` now. (Where nothing
+  /// Keeps at most `most` shards and written chunks.
+  explicit ShardVersions(std::size_t most = kMostKept) : most_(most) {}
+
+  /// The version of chunk `chunk` of the shard, whose state is `state` now. (Where nothing
   /// is written, one chunk number will do for all chunks of a shard.)
-  ChunkVersion version_of(std::uint64_t shard, std::uint64_t chunk, const ShardState& state);
+  ChunkVersion version_of(Key shard, std::uint64_t chunk, const ShardState& state);
   /// The version of a chunk that has been written and is not published yet.
-  ChunkVersion version_of_draft(std::uint64_t shard, std::uint64_t chunk,
-                                const struct timespec& modified);
+  ChunkVersion version_of_draft(Key shard, std::uint64_t chunk, const struct timespec& modified);
   /// The chunk was written or removed.
-  void written(std::uint64_t shard, std::uint64_t chunk, const struct timespec& modified);
-  /// Other shards may have come: everything gets a version that was never used.
-  void forget();
-  /// A commit is about to replace the shard: `before` becomes `after` (digests), and no chunk
-  /// changes. Until it is republished, some see this one and some that.
-  void replacing(std::uint64_t shard, std::uint64_t before, std::uint64_t after);
+  void written(Key shard, std::uint64_t chunk, const struct timespec& modified);
+  /// A commit is about to replace the file of the shard, and no chunk changes by that. Until it is
+  /// republished, some see this one and some that.
+  void replacing(Key shard, const FileIdentity& before, const FileIdentity& after);
   /// The commit has replaced it.
-  void republished(std::uint64_t shard, std::uint64_t before, std::uint64_t after);
+  void republished(Key shard, const FileIdentity& before, const FileIdentity& after);
+  /// Shards and written chunks that are kept, and about how many bytes that takes.
+  [[nodiscard]] std::size_t kept() const { return kept_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t bytes() const;
 
  private:
-  struct Seen {
-    std::uint64_t digest = 0;
-    std::optional<std::uint64_t> next;  ///< The digest that a commit is giving to it.
-    bool known = false;                 ///< Whether `digest` and `modified` have been seen at all.
-    std::uint64_t version = 0;
-    std::uint64_t highest = 0;  ///< Of the shard and of its chunks.
+  struct Shard {
+    std::list<Key>::iterator use;
+    bool known = false;         ///< Whether the next four are.
+    std::uint64_t digest = 0;   ///< Of the file that is the shard,
+    std::uint64_t version = 0;  ///< and what its chunks have that were not written.
     struct timespec modified {};
+    std::optional<std::uint64_t> next;  ///< The digest that a commit is giving to it.
+    std::unordered_map<std::uint64_t, ChunkVersion> written;
   };
-  struct Written {
-    std::uint64_t shard_version = 0;  ///< It holds only as long as the shard has this version.
-    ChunkVersion current;
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
   };
-  void make_room();
-  void forget_locked();
-  Seen& seen(std::uint64_t shard);
+  using Shards = std::unordered_map<Key, Shard, Hash>;
+  static constexpr std::size_t kEpochs = 4096;
 
-  const std::size_t max_remembered_;
-  TableMutex mutex_;
-  std::unordered_map<std::uint64_t, Seen> seen_;
-  std::unordered_map<std::uint64_t, Written> written_;
-  std::uint64_t first_version_ = 0;
-  std::uint64_t last_version_ = 0;
+  [[nodiscard]] std::uint64_t version_by_digest(const Key& shard, std::uint64_t digest) const;
+  Shards::iterator find(const Key& shard);
+  Shard& find_or_make(const Key& shard);
+  void set(Shard& shard, const Key& key, const ShardState& state) const;
+  void drop(Shards::iterator shard);
+  void make_room(const Shard& keep);
+
+  const std::size_t most_;
+  std::array<std::atomic<std::uint32_t>, kEpochs> epochs_{};
+  std::atomic<std::size_t> kept_{0};
+  mutable TableMutex mutex_;
+  Shards shards_;              ///< Guarded by mutex_.
+  std::list<Key> uses_;        ///< The one written last first; guarded by mutex_.
+  std::uint64_t written_ = 0;  ///< Chunks written so far; guarded by mutex_.
+};
+
+/// The versions of one array.
+class ArrayVersions {
+ public:
+  /// `array`: a digest of its path and generation.
+  ArrayVersions(std::shared_ptr<ShardVersions> all, std::uint64_t array)
+      : all_(std::move(all)), array_(array) {}
+  [[nodiscard]] ChunkVersion version_of(std::uint64_t cell, std::uint64_t chunk,
+                                        const ShardState& state) const {
+    return all_->version_of({array_, cell}, chunk, state);
+  }
+  [[nodiscard]] ChunkVersion version_of_draft(std::uint64_t cell, std::uint64_t chunk,
+                                              const struct timespec& modified) const {
+    return all_->version_of_draft({array_, cell}, chunk, modified);
+  }
+  void written(std::uint64_t cell, std::uint64_t chunk, const struct timespec& modified) const {
+    all_->written({array_, cell}, chunk, modified);
+  }
+  void replacing(std::uint64_t cell, const FileIdentity& before, const FileIdentity& after) const {
+    all_->replacing({array_, cell}, before, after);
+  }
+  void republished(std::uint64_t cell, const FileIdentity& before,
+                   const FileIdentity& after) const {
+    all_->republished({array_, cell}, before, after);
+  }
+
+ private:
+  std::shared_ptr<ShardVersions> all_;
+  std::uint64_t array_;
 };
 
 }  // namespace zarrfs

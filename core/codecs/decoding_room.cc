@@ -48,6 +48,11 @@ std::uint64_t decoding_memory() {
   return rooms().limit;
 }
 
+std::uint64_t decoding_memory_taken() {
+  const std::lock_guard lock(rooms().mutex);
+  return rooms().taken;
+}
+
 Result<DecodingRoom> DecodingRoom::take(std::uint64_t bytes) {
   Rooms& all = rooms();
   std::unique_lock lock(all.mutex);
@@ -58,7 +63,7 @@ Result<DecodingRoom> DecodingRoom::take(std::uint64_t bytes) {
   if (bytes > most) {
     return fail(Fault::kNoMemory, "decoding it takes " + std::to_string(bytes) +
                                       " bytes of memory, and it may take " + std::to_string(most) +
-                                      " (option memory)");
+                                      " (option decode_memory)");
   }
   if (has_room) {
     const std::uint64_t added = bytes - std::min(bytes, left_here);

@@ -11,6 +11,8 @@ namespace zarrfs {
 /// Bytes for decoding: half of the machine's memory until set otherwise.
 void set_decoding_memory(std::uint64_t bytes);
 std::uint64_t decoding_memory();
+/// What threads have of it now.
+std::uint64_t decoding_memory_taken();
 
 /// Room that a thread has while it lives. A thread that has room takes more within it.
 class DecodingRoom {

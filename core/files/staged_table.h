@@ -20,6 +20,8 @@ class StagedTable {
   StagedTable(std::shared_ptr<Store> store, std::uint64_t memory);
 
   [[nodiscard]] StagedPointer make(StagedFile::Kind kind);
+  /// Bytes of all that is in memory.
+  [[nodiscard]] std::uint64_t bytes() const { return budget_->used; }
   [[nodiscard]] StagedPointer find(const std::string& key) const;
   /// The same where it is a temporary file.
   [[nodiscard]] StagedPointer find_temporary(const std::string& key) const;

@@ -23,7 +23,8 @@ Result<std::vector<CodecSpec>> parse_member_list(const Json& configuration,
 
 Result<std::vector<CodecSpec>> parse_codec_list(const Json& list, const std::string& field) {
   if (!list.is_array() || list.empty()) {
-    return fail(Fault::kDamaged, field + " is " + brief(list) + ", not a list of codecs");
+    return fail(Fault::kDamaged,
+                field + " is " + brief(list) + ", not a list of one codec or more");
   }
   std::vector<CodecSpec> specs;
   specs.reserve(list.size());

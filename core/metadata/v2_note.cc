@@ -13,44 +13,76 @@ namespace {
 
 constexpr const char* kUtf8 = "utf8";
 constexpr const char* kBare = "bare";
-/// In front of a string that stands for a bare number, in memory and (escaped) in its text.
+/// In front of a string that stands for a bare number; escaped, in its text.
 constexpr char kBareMark = '\x01';
-constexpr std::string_view kBareText = "\"\\u0001";
-constexpr std::size_t kMostBare = 4096;
+constexpr std::string_view kBareMarkText = "\\u0001";
+constexpr std::size_t kMostMarks = 8;
+/// What a note has of bare numbers at most. Others are shown as strings.
+constexpr std::size_t kMostBare = 1024;
+constexpr std::size_t kMostBareText = std::size_t{64} << 10U;
 
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
 }
 
+/// Collects where strings are that stand for bare numbers, as far as a note has room.
+class BareNumbers {
+ public:
+  explicit BareNumbers(std::string_view below) : below_(below) {}
+
+  void find_in(const Json& value) {
+    if (value.is_string() && value.get_ref<const std::string&>().starts_with(kBareMark)) add();
+    if (!value.is_structured()) return;
+    for (const auto& [name, inner] : value.items()) {
+      if (full_) return;
+      place_.push_back(name);
+      find_in(inner);
+      place_.pop_back();
+    }
+  }
+
+  std::vector<std::string> take() { return std::move(found_); }
+
+ private:
+  void add() {
+    std::string pointer = place_.to_string();
+    length_ += pointer.size();
+    full_ = found_.size() == kMostBare || length_ > kMostBareText;
+    if (!full_ && pointer.starts_with(below_)) found_.push_back(pointer.substr(below_.size()));
+  }
+
+  std::string_view below_;
+  Json::json_pointer place_;
+  std::vector<std::string> found_;
+  std::size_t length_ = 0;
+  bool full_ = false;
+};
+
 /// Where `text` has bare numbers, as JSON pointers into what is at `below` of its value.
 std::vector<std::string> bare_numbers(std::string_view text, std::string_view below) {
-  std::vector<std::string> found;
-  const std::string marked = quote_bare_numbers(text, kBareText.substr(1));
-  if (marked == text) return found;
+  const std::string marked = quote_bare_numbers(text, kBareMarkText);
+  if (marked == text) return {};
   const auto json = parse_first_json(marked, "");
-  if (!json || !json->is_structured()) return found;
-  const Json flat = json->flatten();
-  for (const auto& [pointer, value] : flat.items()) {
-    if (!value.is_string() || !value.get_ref<const std::string&>().starts_with(kBareMark)) continue;
-    if (found.size() == kMostBare) break;
-    if (pointer.starts_with(below)) found.push_back(pointer.substr(below.size()));
-  }
-  return found;
+  if (!json) return {};
+  BareNumbers found(below);
+  found.find_in(*json);
+  return found.take();
 }
 
 bool names_bare_number(const Json& value) {
   return value == "NaN" || value == "Infinity" || value == "-Infinity";
 }
 
-/// `document` with the strings at `bare` marked as bare numbers. What is no such string any more
-/// stays as it is.
-Json with_marks(Json document, const std::vector<std::string>& bare, const std::string& below) {
+/// `document` with the strings at `bare` behind `mark`. What is no such string any more stays as it
+/// is.
+Json with_marks(Json document, const std::vector<std::string>& bare, const std::string& below,
+                const std::string& mark) {
   for (const std::string& place : bare) {
     try {
       const Json::json_pointer pointer(below + place);
       if (!document.contains(pointer)) continue;
       Json& value = document[pointer];
-      if (names_bare_number(value)) value = kBareMark + value.get<std::string>();
+      if (names_bare_number(value)) value = mark + value.get<std::string>();
     } catch (const nlohmann::json::exception&) {
       continue;  // no pointer, or one into a list by something else than a number
     }
@@ -58,20 +90,40 @@ Json with_marks(Json document, const std::vector<std::string>& bare, const std::
   return document;
 }
 
-/// `text`, of a document with marked strings, with the numbers in their place.
-std::string with_bare_numbers(std::string text) {
-  std::size_t at = 0;
-  while ((at = text.find(kBareText, at)) != std::string::npos) {
-    const std::size_t begin = at + kBareText.size();
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+/// `text`, in which only bare numbers are strings behind `mark`, with the numbers in their place.
+std::string with_bare_numbers(const std::string& text, const std::string& mark) {
+  const std::string opening = "\"" + mark;
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = text.find(opening, done)) != std::string::npos;) {
+    const std::size_t begin = at + opening.size();
     const std::size_t end = text.find('"', begin);
     if (end == std::string::npos) break;
-    if (names_bare_number(text.substr(begin, end - begin))) {
-      text.erase(end, 1).erase(at, kBareText.size());
-    } else {
-      at = begin;
-    }
+    result.append(text, done, at - done).append(text, begin, end - begin);
+    done = end + 1;
   }
-  return text;
+  return result.append(text, done);
+}
+
+/// The text that `dump` makes of `document`, with the bare numbers of `style`.
+template <typename Dump>
+std::string with_style(Json document, const TextStyle& style, const std::string& below,
+                       const Dump& dump) {
+  std::string text = dump(document);
+  if (style.bare.empty()) return text;
+  std::size_t marks = 1;
+  while (marks <= kMostMarks && text.find(repeated(kBareMarkText, marks)) != std::string::npos) {
+    ++marks;
+  }
+  if (marks > kMostMarks) return text;
+  document = with_marks(std::move(document), style.bare, below, std::string(marks, kBareMark));
+  return with_bare_numbers(dump(document), repeated(kBareMarkText, marks));
 }
 
 /// Whether netCDF-C would not read an attribute: see Profile::nested_attributes.
@@ -180,20 +232,25 @@ TextStyle style_of(const Json& attributes, bool ascii) {
 void add_bare(const Json& attributes, const std::string& below, TextStyle& style) {
   const Json bare = note_in(attributes).value(kBare, Json());
   if (!bare.is_array()) return;
-  for (const Json& pointer : bare) {
-    if (pointer.is_string()) style.bare.push_back(below + pointer.get<std::string>());
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < std::min(bare.size(), kMostBare); ++i) {
+    if (!bare[i].is_string()) continue;
+    const auto& place = bare[i].get_ref<const std::string&>();
+    length += place.size();
+    if (length > kMostBareText) return;
+    style.bare.push_back(below + place);
   }
 }
 
 std::string styled_text(Json document, const TextStyle& style, const std::string& below) {
-  if (style.bare.empty()) return document_text(document, style.ascii);
-  return with_bare_numbers(
-      document_text(with_marks(std::move(document), style.bare, below), style.ascii));
+  return with_style(std::move(document), style, below,
+                    [&](const Json& json) { return document_text(json, style.ascii); });
 }
 
 std::string styled_line(Json document, const TextStyle& style) {
-  const Json marked = with_marks(std::move(document), style.bare, "");
-  return with_bare_numbers(style.ascii ? dump_ascii(marked) : dump_json(marked));
+  return with_style(std::move(document), style, "", [&](const Json& json) {
+    return style.ascii ? dump_ascii(json) : dump_json(json);
+  });
 }
 
 }  // namespace zarrfs

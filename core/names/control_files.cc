@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/memory.h"
+#include "core/codecs/decoding_room.h"
 #include "core/store/object_store.h"
 
 namespace zarrfs {
@@ -103,6 +105,22 @@ std::vector<Unpublished> ControlFiles::unpublished() {
   return list;
 }
 
+/// Bytes: of the whole process, and of each part that has a bound.
+Json ControlFiles::memory_held() const {
+  const ResidentMemory resident = resident_memory();
+  Json held = {{"all", resident.now},
+               {"all_at_most", resident.peak},
+               {"names", parts_.table.bytes() + parts_.shared.numbers.bytes()},
+               {"nodes", parts_.nodes.bytes()},
+               {"indexes", parts_.shared.indexes->bytes()},
+               {"decoding", decoding_memory_taken() + parts_.decoded->bytes()}};
+  if (parts_.writable()) {
+    held["written"] = parts_.staged.bytes() + parts_.shared.writes->memory();
+    held["versions"] = parts_.shared.versions->bytes();
+  }
+  return held;
+}
+
 std::string ControlFiles::statistics() {
   std::function<std::string()> front;
   {
@@ -116,7 +134,12 @@ std::string ControlFiles::statistics() {
                    {"chunk_bytes_read", counters.bytes.load()},
                    {"whole_shards_decoded", counters.whole_shards.load()},
                    {"index_cache_bytes", parts_.shared.indexes->bytes()},
-                   {"named_nodes", parts_.table.size()}};
+                   {"named_nodes", parts_.table.size()},
+                   {"memory_held", memory_held()}};
+  if (!parts_.shared.options.memory_bounds.empty()) {
+    Json& bounds = document["memory_bound"] = Json::object();
+    for (const auto& [part, bytes] : parts_.shared.options.memory_bounds) bounds[part] = bytes;
+  }
   if (const auto* objects = dynamic_cast<const ObjectStore*>(parts_.shared.store.get())) {
     const auto remote = parse_json(objects->statistics(), "statistics");
     if (remote) document["remote"] = *remote;

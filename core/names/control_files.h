@@ -41,6 +41,8 @@ class ControlFiles {
   ViewParts& parts_;
   const Statuses& statuses_;
   struct timespec started_ {};
+  [[nodiscard]] Json memory_held() const;
+
   TableMutex front_mutex_;
   std::function<std::string()> front_statistics_;
 };

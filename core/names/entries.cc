@@ -83,14 +83,9 @@ std::function<InodeEntry(const struct stat&)> Entries::shown_as_pass_through(
   };
 }
 
-Result<NodeId> Entries::id_of(const NodeState& array, const ChunkOrPrefix& part,
-                              std::uint64_t version) {
-  NodeId first = array.first_node;
-  if (version != 0) {
-    ZARRFS_TRY(first, parts_.shared.numbers.range_of(array.path, array.generation, version,
-                                                     array.shown.names.nodes()));
-  }
-  return first + array.shown.names.number_of(part);
+NodeId Entries::id_of(const NodeState& array, const ChunkOrPrefix& part, std::uint64_t version) {
+  NodeNumbers::give(*array.numbers);
+  return array.numbers->node(version, array.shown.names.number_of(part));
 }
 
 std::uint64_t file_version(const struct stat& status) {

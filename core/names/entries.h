@@ -33,7 +33,7 @@ class Entries {
       const std::string& path) const;
 
   /// The number of a chunk, or with version 0 of a directory of chunks: computed, not stored.
-  Result<NodeId> id_of(const NodeState& array, const ChunkOrPrefix& part, std::uint64_t version);
+  NodeId id_of(const NodeState& array, const ChunkOrPrefix& part, std::uint64_t version);
 
  private:
   ViewParts& parts_;

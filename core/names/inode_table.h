@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "core/base/lock_order.h"
 #include "core/view/view.h"
@@ -46,25 +48,46 @@ class InodeTable {
   /// before is called by this one from now on.
   NodeId look_up(const NamedNode& node);
   [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
-  void forget(NodeId id, std::uint64_t lookups);
+  /// Returns the path of a directory that the kernel knows no longer because of that.
+  std::optional<std::string> forget(NodeId id, std::uint64_t lookups);
   /// The next node like this is another one: to the kernel a removed directory is dead for good.
   void removed(const NamedNode& node);
   /// The directory or file at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
   [[nodiscard]] std::size_t size() const;
+  /// About how many bytes the table takes.
+  [[nodiscard]] std::uint64_t bytes() const;
+  /// Goes over the next `most` nodes, and returns those that nobody asked for since this came over
+  /// them before: the kernel may still know them, but need not.
+  std::vector<NodeId> unused(std::size_t most);
 
  private:
-  struct Hash {
-    std::size_t operator()(const NamedNode& node) const;
-  };
   struct Entry {
     NamedNode node;
     std::uint64_t lookups = 0;
+    mutable bool used = true;  ///< Since unused() came over it.
   };
+  using Nodes = std::unordered_map<NodeId, Entry>;
+  using Place = const Nodes::value_type*;  ///< Stays where it is.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const NamedNode& node) const;
+    std::size_t operator()(Place place) const { return (*this)(place->second.node); }
+  };
+  struct Same {
+    using is_transparent = void;
+    bool operator()(Place one, Place other) const { return one->second.node == other->second.node; }
+    bool operator()(Place one, const NamedNode& node) const { return one->second.node == node; }
+    bool operator()(const NamedNode& node, Place one) const { return one->second.node == node; }
+  };
+  [[nodiscard]] bool is_known_directory(const std::string& path) const;
+
   mutable TableMutex mutex_;
-  std::unordered_map<NodeId, Entry> nodes_;
-  std::unordered_map<NamedNode, NodeId, Hash> ids_;
+  Nodes nodes_;
+  std::unordered_set<Place, Hash, Same> called_;  ///< What programs may look up.
   NodeId next_ = kRootNode;
+  std::uint64_t path_bytes_ = 0;
+  std::size_t hand_ = 0;  ///< The bucket at which unused() goes on.
 };
 
 }  // namespace zarrfs

@@ -52,7 +52,7 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node) {
     return target;
   }
   target.part = target.state->shown.names.part_of(computed->offset);
-  target.version = computed->version;
+  target.tag = computed->tag;
   return target;
 }
 
@@ -77,10 +77,15 @@ Result<InodeTarget> Inodes::resolve_adopted(const NamedNode& directory) {
   return stale(directory.path);
 }
 
+/// Whether the number stands for this version of the chunk.
+bool Inodes::is_of(const InodeTarget& target, const ShownChunk& chunk) {
+  return target.state->numbers->tag_of(chunk.version) == target.tag;
+}
+
 Result<ShownChunk> Inodes::current_chunk(const InodeTarget& target) {
   auto chunk = parts_.chunks.find(target.state->shown, target.part.coordinates);
   // A chunk that cannot be read any more is another node too: see Entries::of_broken_chunk().
-  const bool same = chunk && *chunk && (*chunk)->version == target.version;
+  const bool same = chunk && *chunk && is_of(target, **chunk);
   if (!same) return stale(target.state->path);
   return std::move(**chunk);
 }
@@ -96,7 +101,7 @@ Result<void> Inodes::check_current(const InodeTarget& target) {
   const auto current = parts_.chunks.find(target.state->shown, target.part.coordinates);
   const bool damaged = !current && current.error().fault == Fault::kDamaged;
   if (!current && !damaged) return fail(current.error());
-  if (damaged || !*current || (*current)->version != target.version) {
+  if (damaged || !*current || !is_of(target, **current)) {
     return stale(target.state->path);
   }
   return {};

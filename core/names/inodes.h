@@ -14,8 +14,8 @@ namespace zarrfs {
 struct InodeTarget {
   NodeId id = 0;
   std::optional<NamedNode> named;
-  ChunkOrPrefix part;         ///< Where not `named`.
-  std::uint64_t version = 0;  ///< Of the part.
+  ChunkOrPrefix part;     ///< Where not `named`.
+  std::uint64_t tag = 0;  ///< Of the part's version.
   StatePtr state;
 };
 
@@ -40,6 +40,7 @@ class Inodes {
 
  private:
   Result<void> check_current(const InodeTarget& target);
+  static bool is_of(const InodeTarget& target, const ShownChunk& chunk);
   Result<InodeTarget> resolve_part(NodeId node);
   /// What a directory is that was one of the store until an array was made around it.
   Result<InodeTarget> resolve_adopted(const NamedNode& directory);

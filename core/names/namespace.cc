@@ -115,7 +115,7 @@ Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
   if (!exists && !parts_.overlay.has_chunk_directory(part_path(array.shown, part))) {
     return std::nullopt;
   }
-  ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, 0));
+  const NodeId id = entries_.id_of(array, part, 0);
   const std::uint64_t inode = inode_of(array.path, array.shown.names.number_of(part));
   return entries_.of(id, statuses_.of_prefix(array, inode));
 }
@@ -141,9 +141,7 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
   auto stored = parts_.chunks.find(array.shown, part.coordinates);
   if (file != nullptr) {
     std::optional<NodeId> now;
-    if (stored && *stored) {
-      ZARRFS_TRY(now, entries_.id_of(array, part, (*stored)->version));
-    }
+    if (stored && *stored) now = entries_.id_of(array, part, (*stored)->version);
     return entries_.of_staged(file, node_of_written(*file, array, now));
   }
   if (!stored && stored.error().fault != Fault::kStale) {
@@ -152,7 +150,7 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
   }
   ZARRFS_TRY(const auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
-  ZARRFS_TRY(const NodeId id, entries_.id_of(array, part, chunk->version));
+  const NodeId id = entries_.id_of(array, part, chunk->version);
   return entries_.of_chunk(id, array, part, *chunk, offer);
 }
 

@@ -10,7 +10,8 @@ ViewParts::ViewParts(std::shared_ptr<Store> store, const ViewOptions& options, P
       nodes(shared),
       consolidation(shared, nodes, permissions),
       chunks(shared),
-      staged(shared.store, options.writing ? options.writing->write_buffer : 0),
+      decoded(std::make_shared<DecodedChunks>(options.decoded_kept)),
+      staged(shared.store, options.writing ? options.writing->write_buffer / 4 * 3 : 0),
       chunk_writer(shared),
       editor(shared, nodes, consolidation, overlay) {}
 

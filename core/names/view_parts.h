@@ -8,6 +8,7 @@
 
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_writer.h"
+#include "core/files/decoded_chunks.h"
 #include "core/files/staged_table.h"
 #include "core/names/inode_table.h"
 #include "core/names/name_loans.h"
@@ -30,6 +31,7 @@ struct ViewParts {
   Consolidation consolidation;
   ChunkFinder chunks;
   InodeTable table;
+  std::shared_ptr<DecodedChunks> decoded;
   ListingWatch listings;
   NameLoans loans{listings};
   // Writing:

@@ -64,7 +64,10 @@ Json group_of(Json attributes) {
 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
                                    ExclusiveCreation alone) {
-  return noted(path, name, take(path, name, text, std::move(alone)));
+  auto taken = take(path, name, text, std::move(alone));
+  // A shell closes a copy of its descriptor before it writes: what is empty then is no document
+  // yet.
+  return text.empty() ? taken : noted(path, name, std::move(taken));
 }
 
 Result<void> MetadataEditor::check(const std::string& path, const std::string& name,
@@ -122,7 +125,7 @@ Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::s
   if (name == kConsolidated) return {};
   const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
   const auto json = parse_first_json(characters, name);
-  if (!json || !json->is_object()) return {};
+  if (!json || !json->is_object() || json->empty()) return {};  // `{}` is a beginning
   ZARRFS_CHECK(check_integers_of(path, name, characters));
   const auto state = nodes_.get(path);
   if (!state || !(*state)->takes_documents()) return {};

@@ -18,7 +18,7 @@
 namespace zarrfs {
 
 namespace {
-constexpr std::size_t kMaxNodes = 8192;
+constexpr std::size_t kLeastNodes = 64;  // kept, whatever they take
 constexpr std::size_t kMaxFamilies = 1024;
 constexpr std::size_t kMaxGenerations = 4096;
 constexpr std::size_t kMaxSiblings = 1000;
@@ -46,6 +46,32 @@ void add_group_documents(NodeState& state, const ViewShared& shared, const Profi
   const Json attributes =
       group == nullptr ? Json::object() : group_attributes(*group, profile, state.levels);
   state.documents.push_back({".zattrs", text_of(attributes, style)});
+}
+
+/// Whether the axes of some array in the group have names. Where nothing tells what is in it, or
+/// that is very much, none has.
+Result<bool> has_names_in(Store& store, const std::string& group_path) {
+  const auto listed = store.list(group_path);
+  if (!listed && listed.error().fault == Fault::kUnsupported) return false;
+  if (!listed) return fail(listed.error());
+  if (!*listed || (*listed)->size() > kMaxSiblings) return false;
+  return std::any_of((*listed)->begin(), (*listed)->end(), [&](const Entry& entry) {
+    if (entry.kind == EntryKind::kFile) return false;
+    const auto node = load_node(store, join_path(group_path, entry.name));
+    return node && node->array != nullptr && !node->array->shape.empty() &&
+           has_dimension_names(*node->array);
+  });
+}
+
+/// What a node takes, about: documents are kept as text and, member by member, parsed.
+std::uint64_t bytes_of(const NodeState& state) {
+  constexpr std::uint64_t kArray = 16384;  // measured with small arrays
+  constexpr std::uint64_t kOther = 2048;
+  constexpr std::uint64_t kParsed = 16;  // times the text
+  std::uint64_t text = state.error.message.size();
+  for (const ShownDocument& document : state.documents) text += document.text->size();
+  const bool array = state.kind == NodeState::Kind::kArray;
+  return (array ? kArray : kOther) + kParsed * text + 4 * state.path.size();
 }
 
 void hide(NodeState& state, Error error) {
@@ -119,20 +145,31 @@ Result<bool> NodeCache::unchanged(const NodeState& state) {
   return directory && S_ISDIR(directory->st_mode) && directory->st_ino == state.node.status.st_ino;
 }
 
+void NodeCache::drop(const std::string& path) {
+  const auto found = entries_.find(path);
+  if (found == entries_.end()) return;
+  bytes_ -= found->second.bytes;
+  uses_.erase(found->second.use);
+  entries_.erase(found);
+}
+
 void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
   const HeldLock lock(mutex_);
-  if (const auto found = entries_.find(state->path); found != entries_.end()) {
-    uses_.erase(found->second.use);
-    entries_.erase(found);
-  }
+  drop(state->path);
   if (state->kind == NodeState::Kind::kAbsent) return;
   uses_.push_front(state->path);
   const auto now = Clock::now();
-  entries_.emplace(state->path, Kept{state, now, now, uses_.begin()});
-  if (entries_.size() > kMaxNodes) {
-    entries_.erase(uses_.back());
-    uses_.pop_back();
+  const std::uint64_t bytes = bytes_of(*state);
+  entries_.emplace(state->path, Kept{state, now, now, uses_.begin(), bytes});
+  bytes_ += bytes;
+  while (bytes_ > shared_.options.node_memory && entries_.size() > kLeastNodes) {
+    drop(std::string(uses_.back()));
   }
+}
+
+std::uint64_t NodeCache::bytes() {
+  const HeldLock lock(mutex_);
+  return bytes_;
 }
 
 void NodeCache::touch(const std::string& path) {
@@ -223,6 +260,11 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
   circumstances.in_ome_image = family->ome_image;
   circumstances.image_level = family->image_levels.contains(array.path);
+  if (array.node.array->shape.empty() && !shared_.spellings.is_made(array.path)) {
+    // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
+    ZARRFS_TRY(const bool named, has_names_in(*shared_.store, parent_path(array.path)));
+    if (named) circumstances.dimensions = std::make_shared<const DimensionNames>();
+  }
   const auto& names = array.node.array->dimension_names;
   // While arrays that were made here grow, one after the other, their names are what they were.
   circumstances.omit_dimension_names =
@@ -277,11 +319,13 @@ Result<void> NodeCache::number(NodeState& state) {
   state.shown.names = ChunkNames(shown.keys, shown.chunk_counts);
   const FileIdentity& document = state.node.document;
   state.generation = mix_numbers(document.inode, static_cast<std::uint64_t>(document.mtime_ns));
+  state.generation = mix_numbers(state.generation, moves_above(state.path));
   state.generation = mix_numbers(state.generation, digest_of(dump_json(shown.document)));
   state.generation = mix_numbers(state.generation, static_cast<std::uint64_t>(shown.rule));
   state.shown.versions = shared_.options.immutable ? nullptr : versions_of(state);
-  ZARRFS_TRY(state.first_node,
-             shared_.numbers.range_of(state.path, state.generation, 0, state.shown.names.nodes()));
+  ZARRFS_TRY(state.numbers,
+             shared_.numbers.range_of(state.path, state.generation, state.shown.names.nodes(),
+                                      state.shown.versions != nullptr));
   return {};
 }
 
@@ -373,17 +417,23 @@ std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   return dimensions_;
 }
 
-std::shared_ptr<ShardVersions> NodeCache::versions_of(const NodeState& state) {
-  const HeldLock lock(mutex_);
+/// How often the directory at `path`, and those above it, were moved away.
+std::uint64_t NodeCache::moves_above(const std::string& path) const {
+  std::uint64_t moves = 0;
+  for (std::string at = path; !at.empty(); at = parent_path(at)) {
+    moves += moves_[digest_of(at) % moves_.size()];
+  }
+  return moves;
+}
+
+std::shared_ptr<const ArrayVersions> NodeCache::versions_of(const NodeState& state) {
   if (shared_.options.writing) {
+    const HeldLock lock(mutex_);
     if (names_.size() >= kMaxGenerations) names_.clear();
     names_.emplace(state.generation, state.shown.names);
   }
-  KeptVersions& kept = versions_[state.path];
-  if (kept.versions == nullptr || kept.generation != state.generation) {
-    kept = {state.generation, std::make_shared<ShardVersions>()};
-  }
-  return kept.versions;
+  return std::make_shared<const ArrayVersions>(
+      shared_.versions, mix_numbers(digest_of(state.path), state.generation));
 }
 
 std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) {
@@ -405,16 +455,14 @@ void NodeCache::forget() {
   const HeldLock lock(mutex_);
   entries_.clear();
   uses_.clear();
+  bytes_ = 0;
   families_.clear();
   dimensions_.reset();
 }
 
 void NodeCache::moved_away(const std::string& path) {
+  ++moves_[digest_of(path) % moves_.size()];
   forget();
-  const HeldLock lock(mutex_);
-  for (const auto& [array_path, kept] : versions_) {
-    if (is_at_or_below(array_path, path)) kept.versions->forget();
-  }
 }
 
 std::string NodeCache::reason_of(const NodeState& state) const {

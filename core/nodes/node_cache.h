@@ -3,6 +3,7 @@
 // I/O.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <list>
@@ -34,6 +35,8 @@ class NodeCache {
   /// What a number stood for in an earlier generation of an array, before its shape or attributes
   /// were changed through this mount; nothing where that is long ago.
   std::optional<ChunkOrPrefix> earlier_part(std::uint64_t generation, std::uint64_t offset);
+  /// About how many bytes the nodes take that are kept.
+  [[nodiscard]] std::uint64_t bytes();
   /// Forgets everything: documents were changed.
   void forget();
   /// The directory at `path` was moved away: what comes to its place is another one.
@@ -46,6 +49,7 @@ class NodeCache {
     Clock::time_point loaded;
     Clock::time_point checked;
     std::list<std::string>::iterator use;
+    std::uint64_t bytes = 0;
   };
   /// What an array's neighbours tell.
   struct Family {
@@ -61,6 +65,7 @@ class NodeCache {
   [[nodiscard]] bool shows_what_was_seen() const;
   void keep(const std::shared_ptr<const NodeState>& state);
   void touch(const std::string& path);
+  void drop(const std::string& path) ZARRFS_REQUIRES(mutex_);
 
   Result<std::shared_ptr<const NodeState>> build(const std::string& path, Node node);
   Result<void> build_array(NodeState& state);
@@ -72,21 +77,20 @@ class NodeCache {
   Result<LevelNames> levels_of(const std::string& group_path, const GroupMetadata& group);
   std::shared_ptr<const DimensionNames> dimensions();
   Result<ArrayCircumstances> circumstances_of(const NodeState& array);
-  std::shared_ptr<ShardVersions> versions_of(const NodeState& state);
+  std::shared_ptr<const ArrayVersions> versions_of(const NodeState& state);
+  [[nodiscard]] std::uint64_t moves_above(const std::string& path) const;
   void report(const NodeState& state);
   void report_group(const NodeState& state);
   [[nodiscard]] std::string reason_of(const NodeState& state) const;
 
   ViewShared& shared_;
   std::atomic<std::uint64_t> epoch_{0};  ///< Counts calls of forget().
+  /// How often a directory whose path has this digest was moved away.
+  std::array<std::atomic<std::uint64_t>, 1024> moves_{};
   RankedMutex<LockRank::kNodes> mutex_;
   std::unordered_map<std::string, Kept> entries_ ZARRFS_GUARDED_BY(mutex_);
   std::list<std::string> uses_ ZARRFS_GUARDED_BY(mutex_);  // most recent first
-  struct KeptVersions {
-    std::uint64_t generation = 0;
-    std::shared_ptr<ShardVersions> versions;
-  };
-  std::unordered_map<std::string, KeptVersions> versions_ ZARRFS_GUARDED_BY(mutex_);
+  std::uint64_t bytes_ ZARRFS_GUARDED_BY(mutex_) = 0;      // of the entries
   std::unordered_map<std::uint64_t, ChunkNames> names_ ZARRFS_GUARDED_BY(mutex_);  // by generation
   struct KeptFamily {
     std::shared_ptr<const Family> family;

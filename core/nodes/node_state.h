@@ -11,7 +11,7 @@
 #include "core/chunks/array_view.h"
 #include "core/present/level_names.h"
 #include "core/store/store.h"
-#include "core/view/node_id.h"
+#include "core/view/node_numbers.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -43,7 +43,7 @@ struct NodeState {
 
   ArrayView shown;               ///< Of arrays only, as are the next two.
   std::uint64_t generation = 0;  ///< Another one for other metadata or another presentation.
-  NodeId first_node = 0;         ///< Of version 0.
+  NodeNumbers::Range numbers;    ///< Of its chunks and their directories.
 
   [[nodiscard]] const ShownDocument* document(std::string_view name) const;
   /// Whether documents can be written to it.

@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/present/cf_mask.h"
+#include "core/present/dimension_names.h"
 #include "core/present/ome.h"
 #include "core/present/presentation.h"
 
@@ -148,6 +149,21 @@ bool netcdf_reads_all(const Survey& survey) {
                       [&](const auto& array) { return is_hidden(array, *profile, options); });
 }
 
+/// Whether netCDF-C would be shown other names of dimensions than the store has: to it each has one
+/// length.
+bool netcdf_renames_dimensions(const Survey& survey) {
+  DimensionNames shown;
+  for (const Survey::Array& array : survey.arrays) shown.add(*array.node.array);
+  return std::any_of(survey.arrays.begin(), survey.arrays.end(), [&](const Survey::Array& found) {
+    const ArrayMetadata& array = *found.node.array;
+    const std::vector<std::string> names = names_of_dimensions(array);
+    for (std::size_t axis = 0; axis < names.size(); ++axis) {
+      if (shown.shown(names[axis], array.shape[axis]) != names[axis]) return true;
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 Survey survey_store(Store& store, std::size_t most) { return Surveyor(store, most).look(); }
@@ -157,8 +173,13 @@ ProfileChoice choose_for(const Survey& survey) {
   if (!survey.cf) return {"generic", "no OME-Zarr or CF metadata"};
   const std::string because =
       "/" + printable(*survey.cf) + " has metadata as xarray and netCDF write it";
-  if (netcdf_reads_all(survey)) return {"netcdf", because};
-  return {"xarray", because + ", and profile=netcdf would hide arrays"};
+  if (!netcdf_reads_all(survey)) {
+    return {"xarray", because + ", and profile=netcdf would hide arrays"};
+  }
+  if (netcdf_renames_dimensions(survey)) {
+    return {"xarray", because + ", and profile=netcdf would rename dimensions"};
+  }
+  return {"netcdf", because};
 }
 
 std::string contents_of(const Survey& survey) {

@@ -16,7 +16,7 @@
 #include "core/nodes/reporter.h"
 #include "core/nodes/spellings.h"
 #include "core/present/profile.h"
-#include "core/view/node_id.h"
+#include "core/view/node_numbers.h"
 
 namespace zarrfs {
 
@@ -30,6 +30,7 @@ struct ViewShared : ChunkContext {
   NodeNumbers numbers;
   std::shared_ptr<ShardListings> listings;
   std::shared_ptr<IndexCache> indexes;
+  std::shared_ptr<ShardVersions> versions = std::make_shared<ShardVersions>();
   Spellings spellings;
   Refusals refusals;
   PathChanges path_changes;

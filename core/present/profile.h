@@ -80,8 +80,8 @@ const std::vector<ProfileColumn>& profile_columns();
 /// first row.
 inline constexpr const char* kAutoProfile = "auto";
 inline constexpr const char* kAutoSummary =
-    "ome for a store with OME-Zarr metadata; netcdf, or xarray where that one would hide arrays, "
-    "for one with CF attributes or coordinates; else generic";
+    "ome for a store with OME-Zarr metadata; netcdf, or xarray where that one would hide arrays or "
+    "rename dimensions, for one with CF attributes or coordinates; else generic";
 
 /// The row `options.profile`, with the columns that the options change. kInvalid, naming option and
 /// value, otherwise.

@@ -43,7 +43,12 @@ struct ViewOptions {
   std::optional<Writing> writing;  ///< Nothing: the view only reads.
 
   bool immutable = false;
-  std::size_t index_cache = std::size_t{64} << 20U;    ///< Bytes of shard indexes kept.
+  std::size_t index_cache = std::size_t{64} << 20U;       ///< Bytes of shard indexes kept.
+  std::uint64_t node_memory = std::uint64_t{128} << 20U;  ///< Bytes of nodes kept.
+  std::uint64_t name_memory = std::uint64_t{256} << 20U;  ///< Bytes of what the kernel knows.
+  std::uint64_t decoded_kept = std::uint64_t{64} << 20U;  ///< Bytes of decoded chunks kept.
+  /// What `memory=` allows each part, for statistics: name -> bytes.
+  std::vector<std::pair<std::string, std::uint64_t>> memory_bounds;
   std::uint64_t read_ahead = std::uint64_t{8} << 20U;  ///< Bytes; 0: none.
 
   /// For presented files: owner and permission bits taken away.

@@ -118,6 +118,7 @@ Result<std::optional<bool>> Moves::move_directory(const Way& way, const Name& so
     parts_.shared.spellings.moved(from, to);
     parts_.nodes.moved_away(from);
     parts_.table.moved(from, to);
+    parts_.shared.numbers.moved(from, to);
     return {};
   }));
   for (const StagedPointer& file : parts_.staged.below(from)) {

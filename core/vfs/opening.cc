@@ -22,7 +22,6 @@ Opening::Opening(ViewParts& parts, Namespace& names, Documents& documents, Entri
       control_(control),
       staged_(staged),
       pass_through_(pass_through),
-      decoded_(std::make_shared<DecodedChunks>(decoding_memory() / 2)),
       read_ahead_(parts.shared.options.read_ahead),
       far_ahead_(parts.shared.options.read_ahead) {}
 
@@ -75,7 +74,7 @@ std::shared_ptr<OpenFile> Opening::open_decoded(const InodeTarget& target, const
     }
     return parts_.chunks.bytes_of(array->shown, at, *opened);
   };
-  return std::make_shared<DecodedFile>(decoded_, bytes, decode);
+  return std::make_shared<DecodedFile>(parts_.decoded, bytes, decode);
 }
 
 Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode& node,

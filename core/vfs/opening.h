@@ -49,7 +49,6 @@ class Opening {
   ControlFiles& control_;
   StagedFiles& staged_;
   PassThrough& pass_through_;
-  std::shared_ptr<DecodedChunks> decoded_;
   ReadAhead read_ahead_;
   FarAhead far_ahead_;
 };

@@ -10,7 +10,7 @@ Result<void> Publishing::begin() {
   const Writing& chosen = *parts_.shared.options.writing;
   WriteOptions options;
   options.flush_after = chosen.flush_after;
-  options.write_buffer = chosen.write_buffer;
+  options.write_buffer = chosen.write_buffer / 4;  // for files that are written, the rest
   options.drop_foreign = chosen.drop_foreign;
   options.commit_at_sync = chosen.commit_at_sync;
   options.hold_conflicts = chosen.hold_conflicts;
@@ -36,16 +36,15 @@ void Publishing::tell_versions(WriteOptions& options) {
     const StatePtr array = parts_.nodes.last_known(array_path);
     if (array == nullptr || array->shown.versions == nullptr) return;
     std::invoke(told, *array->shown.versions,
-                linear_of(cell, array->shown.reader->layout().grid().counts()), digest_of(before),
-                digest_of(after));
+                linear_of(cell, array->shown.reader->layout().grid().counts()), before, after);
   };
   options.replacing = [tell](const std::string& array_path, const Coordinates& cell,
                              const FileIdentity& before, const FileIdentity& after) {
-    tell(&ShardVersions::replacing, array_path, cell, before, after);
+    tell(&ArrayVersions::replacing, array_path, cell, before, after);
   };
   options.committed = [tell](const std::string& array_path, const Coordinates& cell,
                              const CommitOutcome& outcome) {
-    tell(&ShardVersions::republished, array_path, cell, outcome.before, outcome.after);
+    tell(&ArrayVersions::republished, array_path, cell, outcome.before, outcome.after);
   };
 }
 

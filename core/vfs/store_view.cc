@@ -41,7 +41,17 @@ Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {
 }
 
 void StoreView::forget(NodeId node, std::uint64_t lookups) {
-  if (node < kFirstChunkNode) parts_.table.forget(node, lookups);
+  if (node >= kFirstChunkNode) return;
+  if (const auto directory = parts_.table.forget(node, lookups)) {
+    parts_.shared.numbers.forgotten(*directory);
+  }
+}
+
+std::vector<NodeId> StoreView::spare_nodes() {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 17U;
+  const std::uint64_t held = parts_.table.bytes() + parts_.shared.numbers.bytes();
+  if (held <= parts_.shared.options.name_memory / 8 * 7) return {};
+  return parts_.table.unused(kAtOnce);
 }
 
 Result<std::vector<std::string>> StoreView::attribute_names(NodeId node) {
@@ -122,6 +132,7 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
     ViewOptions made;
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
+    parts_.shared.profile_of_made->as_noted = true;
     parts_.nodes.forget();  // how they are shown depends on it
     notice_ = "profile " + choice.profile + " (" + choice.because + "), " + contents_of(survey);
   }

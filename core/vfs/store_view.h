@@ -45,6 +45,7 @@ class StoreView : public View {
     return parts_.loans.begin(std::move(watch), std::move(recall));
   }
   void end_lending() override { parts_.loans.end(); }
+  std::vector<NodeId> spare_nodes() override;
   Result<struct statvfs> space() override { return parts_.shared.store->space(); }
   std::string report() override { return control_.report(); }
   [[nodiscard]] std::string notice() const override { return notice_; }

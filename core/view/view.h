@@ -184,6 +184,10 @@ class View {
   }
   virtual void end_lending() {}
 
+  /// Nodes that the kernel is to be asked to forget, where it does not use them: more are known by
+  /// name than there is memory for. To be called again after a while.
+  virtual std::vector<NodeId> spare_nodes() { return {}; }
+
   virtual Result<struct statvfs> space() = 0;
 
   /// `.zarrfs/report.json`: how each array met so far is shown, and why.

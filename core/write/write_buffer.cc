@@ -240,11 +240,13 @@ Result<void> WriteBuffer::commit_below(const std::string& prefix) {
   return first;
 }
 
+std::uint64_t WriteBuffer::memory() const { return statistics().drafts * kDraftMemory; }
+
 void WriteBuffer::commit_due(Clock::time_point now) {
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);
   if (server != nullptr && server->away()) return;
   std::vector<DirtyPointer> pointers = parts_.table.below("");
-  const bool over = statistics().drafts * kDraftMemory > parts_.options.write_buffer;
+  const bool over = memory() > parts_.options.write_buffer;
   for (DirtyPointer& next : pointers) {
     const DirtyPointer shard = std::move(next);
     files_.limit();

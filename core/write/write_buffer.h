@@ -89,6 +89,8 @@ class WriteBuffer {
   /// Chunks that could not be published; not those whose time has not come.
   std::vector<LeftDraft> left() const;
   WriteStatistics statistics() const;
+  /// About how many bytes of memory the drafts take.
+  [[nodiscard]] std::uint64_t memory() const;
 
   /// Commits everything, and removes the log where nothing is left. Afterwards only `left` may be
   /// called.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/memory.h"
 #include "core/base/result.h"
 #include "core/codecs/codec.h"
 
@@ -69,7 +70,8 @@ class ShardIndex {
   [[nodiscard]] std::string describe_damage(std::uint64_t linear) const;
 
  private:
-  std::vector<std::uint64_t> offsets_;  // offset, length of each entry; both 2^64-1: missing
+  std::vector<std::uint64_t, PageAllocator<std::uint64_t>>
+      offsets_;  // offset, length of each entry; both 2^64-1: missing
   ByteRange index_range_;
   std::uint64_t shard_size_ = 0;
 };

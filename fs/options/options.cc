@@ -177,14 +177,24 @@ void add_caching(std::vector<MountOption>& table) {
         "auto: where the store may change and lies on a local file system, names of chunks may be "
         "cached for a minute while their directories are watched (inotify); not with allow_other",
         Group::kCaching, word_setter(watch, [](MountSettings& s, bool on) { s.watch = on; })},
-       {"index_cache", "SIZE", "64M", "memory for shard indexes, in bytes", Group::kCaching,
-        value_setter(parse_index_cache,
-                     [](MountSettings& s, std::uint64_t bytes) { s.view.index_cache = bytes; })},
        {"memory", "SIZE", "",
-        "bytes for decoding chunks, of which half keeps what was decoded last; half of the "
-        "machine's memory where not given",
+        "bytes of memory for the daemon, all parts together; a quarter of what the machine, or the "
+        "control group, has where not given",
         Group::kCaching,
-        value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) { s.memory = bytes; })},
+        value_setter(parse_size,
+                     [](MountSettings& s, std::uint64_t bytes) { s.memory.bound = bytes; })},
+       {"index_cache", "SIZE", "",
+        "of memory: bytes for shard indexes; where not given 64M, or an eighth of memory if that "
+        "is less",
+        Group::kCaching,
+        value_setter(parse_index_cache,
+                     [](MountSettings& s, std::uint64_t bytes) { s.memory.index_cache = bytes; })},
+       {"decode_memory", "SIZE", "",
+        "of memory: bytes for decoding chunks, of which a quarter keeps what was decoded last; "
+        "what the other parts leave where not given",
+        Group::kCaching,
+        value_setter(parse_size, [](MountSettings& s,
+                                    std::uint64_t bytes) { s.memory.decode_memory = bytes; })},
        {"read_ahead", "SIZE", "8M",
         "bytes of a shard asked for in advance when chunks are read in order; 0: none",
         Group::kCaching, value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
@@ -194,11 +204,15 @@ void add_caching(std::vector<MountOption>& table) {
 
 void add_remote(std::vector<MountOption>& table) {
   for (const RemoteOption& option : remote_options()) {
-    table.push_back({option.name, option.argument, option.default_value, option.help,
-                     Group::kRemote,
-                     [set = option.set](MountSettings& settings, const std::string& value) {
-                       return set(settings.remote, value);
-                     }});
+    table.push_back(
+        {option.name, option.argument, option.default_value, option.help, Group::kRemote,
+         [set = option.set, name = option.name](MountSettings& settings, const std::string& value) {
+           auto done = set(settings.remote, value);
+           if (name == "memory_cache") {
+             settings.memory.memory_cache = settings.remote.memory_cache;
+           }
+           return done;
+         }});
   }
 }
 
@@ -232,12 +246,12 @@ void add_writing(std::vector<MountOption>& table) {
         "close: every close(2) of a chunk rewrites its shard and waits for it", Group::kWriting,
         word_setter(flush,
                     [](MountSettings& s, bool at_close) { writing(s).flush_at_close = at_close; })},
-       {"write_buffer", "SIZE", "256M",
-        "memory for what is being written; what is more goes to files in the store",
+       {"write_buffer", "SIZE", "",
+        "of memory: bytes for what is being written; what is more goes to files in the store; "
+        "where not given 256M, or an eighth of memory if that is less",
         Group::kWriting,
-        value_setter(
-            parse_index_cache,
-            [](MountSettings& s, std::uint64_t bytes) { writing(s).write_buffer = bytes; })},
+        value_setter(parse_index_cache,
+                     [](MountSettings& s, std::uint64_t bytes) { s.memory.write_buffer = bytes; })},
        {"validate", alternatives(validate), "cheap",
         "cheap: bytes that do not decode to a chunk are kept as they are and shown, but not put "
         "into a shard",

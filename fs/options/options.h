@@ -14,6 +14,7 @@
 #include "core/store/http/options.h"
 #include "core/store/store.h"
 #include "fs/options/log.h"
+#include "fs/options/memory_plan.h"
 #include "fs/ring/ring_plan.h"
 
 namespace zarrfs {
@@ -36,9 +37,9 @@ struct MountSettings {
   bool watch = true;     ///< Whether names may be kept for longer where the store is watched.
   double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
   RingUse ring = RingUse::kAuto;
-  std::optional<unsigned> threads;      ///< As many as suit the store where not given.
-  std::optional<std::uint64_t> memory;  ///< Bytes for decoding.
-  std::optional<std::uint32_t> umask;   ///< The usual one where not given, or none for others.
+  std::optional<unsigned> threads;     ///< As many as suit the store where not given.
+  MemoryWishes memory;                 ///< What options say of it.
+  std::optional<std::uint32_t> umask;  ///< The usual one where not given, or none for others.
   RemoteOptions remote;
   bool allow_other = false;
   bool allow_root = false;

@@ -61,11 +61,11 @@ std::size_t ring_payload(const fuse_init_out& answer, std::size_t page_size) {
 }
 
 Result<RingPlan> plan_ring(unsigned queues, RingThreads threads, std::size_t payload) {
-  const std::size_t fit = kMostRingMemory / payload / queues;
+  const std::size_t fit = threads.memory / payload / queues;
   if (fit < std::max(threads.least, kLeastRingThreads)) {
     return fail(Fault::kNoMemory, "a ring for " + std::to_string(queues) +
                                       " processors would take more than " +
-                                      std::to_string(kMostRingMemory >> 20U) + " MiB");
+                                      std::to_string(threads.memory >> 20U) + " MiB");
   }
   const unsigned wanted = std::max(threads.wanted, kLeastRingThreads);
   const auto count = static_cast<unsigned>(std::min<std::size_t>(fit, wanted + kRingReserve));

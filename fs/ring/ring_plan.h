@@ -18,7 +18,7 @@ enum class RingUse {
   kOff,
 };
 
-/// Memory of all entries together, at most.
+/// Bytes of all entries together, at most, where nobody says less.
 inline constexpr std::size_t kMostRingMemory = std::size_t{256} << 20U;
 
 /// Of a queue; one may wait for a disk.
@@ -52,6 +52,7 @@ std::size_t ring_payload(const fuse_init_out& answer, std::size_t page_size);
 struct RingThreads {
   unsigned wanted = 1;                 ///< For each processor, and the reserve.
   unsigned least = kLeastRingThreads;  ///< With fewer there is no ring.
+  std::size_t memory = kMostRingMemory;
 };
 
 /// As many threads as the memory allows. kNoMemory where that is too few.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -15,6 +16,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/file_limit.h"
+#include "core/base/json.h"
+#include "core/base/memory.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/cli/exit_code.h"
@@ -34,6 +37,7 @@
 #include "fs/mounts/mountpoint.h"
 #include "fs/requests/front_end.h"
 #include "fs/session/idle.h"
+#include "fs/session/memory_keeper.h"
 #include "fs/session/privileges.h"
 #include "fs/session/process.h"
 #include "fs/session/service_manager.h"
@@ -169,13 +173,16 @@ class Daemon {
 
   Result<void> open_view() {
     const MountSettings& settings = request_.settings;
+    ZARRFS_TRY(memory_, plan_memory(memory_wishes(), machine_memory()));
     ViewOptions options = settings.view;
+    divide_memory(options);
     options.log = [log = log_](ViewOptions::Level level, const std::string& message) {
       log->write(log_level(level), message);
     };
     StoreOptions of_store{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
                           settings.remote};
     of_store.remote.immutable = settings.view.immutable;
+    if (memory_.remote != 0) of_store.remote.memory_cache = memory_.remote;
     of_store.remote.write = settings.access == MountSettings::Access::kReadWrite;
     of_store.remote.tell = [log = log_](const std::string& line) {
       log->write(LogLevel::kWarning, line);
@@ -184,7 +191,6 @@ class Daemon {
     ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
     near_ = traits_of(*opened).near;
     const bool is_directory = traits_of(*opened).directories;
-    if (settings.memory) set_decoding_memory(*settings.memory);
     if (StoreUsers* users = users_of(*opened); users != nullptr && settings.allow_other) {
       users->serve_others();
       if (!settings.umask) options.umask = 0;
@@ -210,6 +216,29 @@ class Daemon {
       }
       std::this_thread::sleep_for(kBetweenTries);
     }
+  }
+
+  [[nodiscard]] MemoryWishes memory_wishes() const {
+    const MountSettings& settings = request_.settings;
+    MemoryWishes wishes = settings.memory;
+    wishes.far = !is_local(request_.source);
+    wishes.threads = settings.threads.value_or(wishes.far ? kThreadsFar : kThreads);
+    wishes.writes = settings.access != MountSettings::Access::kReadOnly && !settings.view.immutable;
+    wishes.ring = settings.ring != RingUse::kOff && ring_offer() == RingOffer::kSet;
+    return wishes;
+  }
+
+  /// Tells the parts of the view what they may take.
+  void divide_memory(ViewOptions& options) const {
+    options.index_cache = memory_.indexes;
+    options.node_memory = memory_.nodes;
+    options.name_memory = memory_.names;
+    options.decoded_kept = memory_.decoding / 4;
+    set_decoding_memory(memory_.decoding - options.decoded_kept);
+    options.memory_bounds = {
+        {"all", memory_.bound},     {"base", memory_.base},       {"names", memory_.names},
+        {"nodes", memory_.nodes},   {"indexes", memory_.indexes}, {"decoding", memory_.decoding},
+        {"remote", memory_.remote}, {"written", memory_.written}, {"ring", memory_.ring}};
   }
 
   /// The options of the spool are for stores that have one.
@@ -261,6 +290,7 @@ class Daemon {
     }
     if (!reason) {
       options.writing = settings.writing;
+      options.writing->write_buffer = memory_.written;
       options.writing->may_begin = settings.access == Access::kReadWrite;
       if (settings.access == Access::kUnsaid) facts_.emplace_back("read and write");
       return {};
@@ -309,7 +339,7 @@ class Daemon {
   /// Where a network is waited for, a ring must not leave a processor with fewer threads than all
   /// processors share without it.
   [[nodiscard]] RingThreads ring_threads() const {
-    return {threads(), near_ ? kLeastRingThreads : threads()};
+    return {threads(), near_ ? kLeastRingThreads : threads(), memory_.ring};
   }
 
   /// A thread that waits for a network serves nobody else meanwhile.
@@ -339,11 +369,16 @@ class Daemon {
     }
     bool answers = false;
     IdleWatch idle(std::chrono::duration<double>(request_.settings.idle), IdleWatch::Clock::now());
+    MemoryKeeper keeper = memory_keeper();
     for (;;) {
       std::array<pollfd, 2> ready = {
           {{signals_.get(), POLLIN, 0}, {notes_->descriptor().get(), POLLIN, 0}}};
-      const int count = ::poll(ready.data(), ready.size(), answers ? idle.pause() : -1);
-      if (count == 0) end_if_idle(idle);
+      const int pause = answers ? idle.pause() : -1;
+      const int count =
+          ::poll(ready.data(), ready.size(),
+                 pause < 0 ? MemoryKeeper::kPause : std::min(pause, MemoryKeeper::kPause));
+      if (count == 0 && answers) end_if_idle(idle);
+      if (count == 0) keeper.look();
       if (count <= 0) continue;
       if (ready[0].revents != 0) {
         end_by_signal(next_signal(signals_));
@@ -361,6 +396,14 @@ class Daemon {
     if (!answers)
       return fail(Fault::kIo, "the mount on " + mountpoint_ + " ended before it answered");
     return {};
+  }
+
+  MemoryKeeper memory_keeper() {
+    return MemoryKeeper({.resident = [] { return resident_memory().now; },
+                         .give_back = give_free_memory_back,
+                         .spare = [this] { return view_->spare_nodes(); },
+                         .prune = [this](auto nodes) { return session_->prune(nodes); }},
+                        memory_.bound);
   }
 
   /// Where something is open there, the mount stays.
@@ -444,6 +487,7 @@ class Daemon {
   std::string made_mountpoint_;     ///< Absolute; empty where it was there before.
   std::vector<std::string> facts_;  ///< See tell_facts().
   bool near_ = true;
+  MemoryPlan memory_;
   std::shared_ptr<Log> log_;
   std::unique_ptr<View> view_;
   std::unique_ptr<FrontEnd> front_;
@@ -453,6 +497,7 @@ class Daemon {
 
 int serve_mount(const MountRequest& request, Readiness readiness, std::ostream& err) {
   raise_file_limit();
+  settle_allocator();
   const auto done = Daemon(request, std::move(readiness), err).run();
   if (done) return 0;
   err << "zarrfs: " << done.error().message << std::endl;

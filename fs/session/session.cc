@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -195,6 +198,32 @@ void Session::tell_end() {
 void Session::recall(NodeId node) {
   constexpr off_t kNoPages = -1;  // to drop pages would wait for who reads them
   static_cast<void>(fuse_lowlevel_notify_inval_inode(session_.get(), node, kNoPages, 0));
+}
+
+bool Session::prune(std::span<const NodeId> nodes) {
+  // Source: include/uapi/linux/fuse.h of Linux 6.18, FUSE_NOTIFY_PRUNE.
+  constexpr int kNotifyPrune = 9;
+  constexpr std::size_t kAtOnce = 512;
+  struct Head {
+    fuse_out_header header;
+    std::uint32_t count;
+    std::uint32_t padding;
+    std::uint64_t spare;
+  };
+  static_assert(sizeof(Head) == 32);
+  while (!nodes.empty()) {
+    const auto some = nodes.first(std::min(nodes.size(), kAtOnce));
+    nodes = nodes.subspan(some.size());
+    Head head{};
+    head.header.len = static_cast<std::uint32_t>(sizeof(head) + some.size_bytes());
+    head.header.error = kNotifyPrune;
+    head.count = static_cast<std::uint32_t>(some.size());
+    std::array<iovec, 2> parts = {
+        {{&head, sizeof(head)}, {const_cast<NodeId*>(some.data()), some.size_bytes()}}};
+    const ssize_t written = ::writev(fuse_session_fd(session_.get()), parts.data(), parts.size());
+    if (written < 0 && errno == EINVAL) return false;
+  }
+  return true;
 }
 
 void Session::stop() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,6 +49,10 @@ class Session {
       std::function<void(const std::string&)> complain = [](const std::string&) {});
   /// Has the kernel ask again for the attributes of a node that it may know. Waits for nothing.
   void recall(NodeId node);
+  /// Asks the kernel to forget nodes that it may know and does not use. False where it cannot do
+  /// that (Linux before 6.18). Waits for nothing but pages that are on their way to a file that
+  /// nobody has open.
+  [[nodiscard]] bool prune(std::span<const NodeId> nodes);
   /// Ends the threads after the requests they are at, and joins them. What takes longer than a
   /// second is given up where it looks whether somebody waits (core/base/request.h).
   void stop();

@@ -11,6 +11,8 @@ CHUNK = bytes(range(8))
 ZARRAY = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i2", "fill_value": 0, "order": "C", "filters": None, "compressor": None}
 IMAGE = {"multiscales": [{"version": "0.4", "axes": [{"name": "x", "type": "space"}],
                           "datasets": [{"path": "a", "coordinateTransformations": [{"type": "scale", "scale": [1]}]}]}]}
+
+
 def of_netcdf(attributes, **members):
     """Attributes as netCDF-C 4.9.3 writes them: its own are among them, with a list of all types."""
     types = {name: "|J0" if name in members else "<i2" for name in (*attributes, *members, "_nczarr_attr")}
@@ -157,6 +159,65 @@ def test_bare_numbers_of_zarr_v3_come_back(tmp_path):
         assert spelled(json.dumps(document))[0]["attributes"] == spelled(file.read())[0]["attributes"]
     run("unshard", store, tmp_path / "back", "--format", "v3")
     assert spelled(json.dumps(document))[0]["attributes"] == spelled((tmp_path / "back/zarr.json").read_text())[0]["attributes"]
+
+
+def stored_array(shape, names=None):
+    document = {"zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "int16", "fill_value": 0, "attributes": {},
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}}, "chunk_key_encoding": {"name": "default"},
+                "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}
+    return {**document, "dimension_names": names} if names else document
+
+
+def make_store(path, nodes):
+    for name, document in nodes.items():
+        (path / name).mkdir(parents=True, exist_ok=True)
+        (path / name / "zarr.json").write_text(json.dumps(document))
+
+
+GROUP = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+
+
+# zarr-python 3 writes no names of dimensions where there are none, and xarray reads no group of Zarr v2 in which an array has none.
+@pytest.mark.parametrize("names", [["x"], None])
+def test_a_scalar_beside_arrays_with_names_has_as_many_as_axes(tmp_path, names):
+    store = tmp_path / "store"
+    make_store(store, {"": GROUP, "x": stored_array([4], names), "crs": stored_array([])})
+    wanted = {"_ARRAY_DIMENSIONS": []} if names else {}
+    with DefaultMount(store, tmp_path / "mnt", "profile=generic") as place, open(f"{place}/crs/.zattrs") as file:
+        assert json.load(file) == wanted
+    run("unshard", store, tmp_path / "back", "--format", "v2")
+    assert json.loads((tmp_path / "back/crs/.zattrs").read_text()) == wanted
+
+
+@pytest.mark.parametrize("fill", [0, 7, None])
+def test_pixels_written_beside_cf_are_shown_with_their_fill_value(tmp_path, fill):
+    store = tmp_path / "store"
+    make_store(store, {"": {**GROUP, "attributes": {"Conventions": "CF-1.8"}}})
+    with DefaultMount(store, tmp_path / "mnt", "rw") as place:
+        write(f"{place}/image", documents("{}", text_of(IMAGE), fill_value=fill))
+        with open(f"{place}/image/a/.zarray") as file:
+            assert json.load(file)["fill_value"] == fill
+
+
+# As zarrita.js 0.5 makes arrays where it is not told `fill_value` or `codecs`; Zarr v3 wants both, and zarr-python 3 opens none without.
+@pytest.mark.parametrize("lacking,told", [({"fill_value": None}, "fill_value null"), ({"codecs": []}, "codecs is []")])
+def test_an_array_of_zarr_v3_that_lacks_something_is_refused_and_told_why(tmp_path, lacking, told):
+    (tmp_path / "store").mkdir()
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw,view=v3") as place:
+        os.mkdir(f"{place}/a")
+        with pytest.raises(OSError, match="Invalid argument"), open(f"{place}/a/zarr.json", "w") as file:
+            file.write(json.dumps({**stored_array([4]), **lacking}))
+        assert told in os.getxattr(f"{place}/a", "user.zarrfs.refused").decode()
+
+
+# netCDF-C would know one length of a name only, and be shown `x_3`.
+def test_a_default_mount_renames_no_dimension(tmp_path):
+    store = tmp_path / "store"
+    make_store(store, {"": {**GROUP, "attributes": {"Conventions": "CF-1.8"}}, "x": stored_array([4], ["x"]), "inner": GROUP, "inner/x": stored_array([3], ["x"])})
+    with DefaultMount(store, tmp_path / "mnt", "ro") as place:
+        for path in ("x", "inner/x"):
+            with open(f"{place}/{path}/.zattrs") as file:
+                assert json.load(file)["_ARRAY_DIMENSIONS"] == ["x"]
 
 
 # A store that something else made may say anything where the note is.

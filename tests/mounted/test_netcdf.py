@@ -274,6 +274,31 @@ def test_after_a_refused_write_the_next_one_counts(place):
         assert json.load(text)["dtype"] == "<i2"
 
 
+def test_an_empty_object_may_be_corrected_before_it_is_closed(place):
+    for flags in (os.O_RDWR | os.O_CREAT, os.O_RDWR):  # also over what is there
+        file = os.open(f"{place}/.zarray", flags)
+        os.pwrite(file, b"{}", 0)
+        os.pwrite(file, json.dumps(ZARRAY).encode(), 0)
+        os.close(file)
+        with open(f"{place}/.zarray") as shown:
+            assert json.load(shown)["shape"] == [4]
+    file = os.open(f"{place}/.zarray", os.O_RDWR | os.O_TRUNC)
+    os.write(file, b"{}")
+    with pytest.raises(OSError, match="Invalid argument"):
+        os.close(file)
+    with open(f"{place}/.zarray") as shown:
+        assert json.load(shown)["shape"] == [4]
+
+
+def test_what_a_shell_writes_was_not_refused(place):
+    text = json.dumps(ZARRAY)
+    subprocess.run(["sh", "-c", f"echo '{text}' > .zarray"], cwd=place, check=True)
+    with open(f"{place}/.zarray") as shown:
+        assert json.load(shown)["shape"] == [4]
+    with pytest.raises(OSError, match="No data available"):
+        os.getxattr(place, "user.zarrfs.refused")
+
+
 def test_a_document_that_comes_in_pieces_is_taken_as_a_whole(place):
     text = json.dumps(ZARRAY, indent=1)
     file = os.open(f"{place}/.zarray", os.O_RDWR | os.O_CREAT)

@@ -77,6 +77,17 @@ def read_xarray(path, plan):
     return found
 
 
+def values_of(array):
+    """zarr-python 2 leaves the memory of absent chunks as it is where the fill value is null."""
+    import zarr
+
+    if not zarr.__version__.startswith("2") or array.fill_value is not None:
+        return array[...]
+    values = np.zeros(array.shape, array.dtype)
+    array.get_basic_selection(Ellipsis, out=values)
+    return values
+
+
 def read_zarr(path, plan):
     import zarr
 
@@ -86,7 +97,7 @@ def read_zarr(path, plan):
         found[place] = {"attributes": said_attributes(group.attrs)}
         for name, array in group.arrays():
             dims = getattr(getattr(array, "metadata", None), "dimension_names", None)
-            found[place + name] = {"attributes": said_attributes(array.attrs), "data": said(array[...]), "dimensions": dims and list(dims)}
+            found[place + name] = {"attributes": said_attributes(array.attrs), "data": said(values_of(array)), "dimensions": dims and list(dims)}
         for name, inner in group.groups():
             walk(inner, f"{place}{name}/")
 
@@ -166,8 +177,10 @@ def read_gdal_mdim(path, plan):
     gdal.UseExceptions()
     found = {}
 
-    def walk(group, place):
-        found[place] = {"attributes": gdal_attributes(group), "dimensions": {one.GetName(): one.GetSize() for one in group.GetDimensions() or []}}
+    def walk(group, place, outer):
+        # whether a dimension is the group's or the same one of the group around it depends on the order in which GDAL comes to the arrays
+        own = {one.GetName(): one.GetSize() for one in group.GetDimensions() or []}
+        found[place] = {"attributes": gdal_attributes(group), "dimensions": {name: size for name, size in own.items() if outer.get(name) != size}}
         for name in group.GetMDArrayNames() or []:
             array = group.OpenMDArray(name)
             reference = array.GetSpatialRef()
@@ -177,9 +190,9 @@ def read_gdal_mdim(path, plan):
                                    "nodata": repr(array.GetNoDataValueAsDouble()), "scale": array.GetScale(), "offset": array.GetOffset(), "unit": array.GetUnit(),
                                    "class": kind.GetClass(), "reference": reference and reference.ExportToWkt()}
         for name in group.GetGroupNames() or []:
-            walk(group.OpenGroup(name), f"{place}{name}/")
+            walk(group.OpenGroup(name), f"{place}{name}/", {**outer, **own})
 
-    walk(gdal.OpenEx(path, gdal.OF_MULTIDIM_RASTER).GetRootGroup(), "/")
+    walk(gdal.OpenEx(path, gdal.OF_MULTIDIM_RASTER).GetRootGroup(), "/", {})
     return found
 
 

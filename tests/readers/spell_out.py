@@ -18,9 +18,17 @@ def load(path):
         return json.load(text)
 
 
-def save(path, document):
+def save(path, document, ascii=False):
     with open(path, "w") as text:
-        json.dump(document, text, ensure_ascii=False)
+        json.dump(document, text, ensure_ascii=ascii)
+
+
+def is_ascii(path):
+    """Whether a document is written in ASCII, which all readers take; zarr-python 2.13 takes nothing else."""
+    if not os.path.exists(path):
+        return True
+    with open(path, "rb") as text:
+        return text.read().isascii()
 
 
 def images_below(path):
@@ -54,22 +62,26 @@ def spell_out_array(folder, marks):
     array, attributes = load(os.path.join(folder, ".zarray")), load(os.path.join(folder, ".zattrs"))
     dtype = np.dtype(array["dtype"])
     spell_marks(array, attributes, dtype, marks)
-    if len(attributes.get("_ARRAY_DIMENSIONS", [])) != len(array["shape"]):
+    names = attributes.get("_ARRAY_DIMENSIONS")
+    if names is None or len(names) != len(array["shape"]):
         references = (array.get("_NCZARR_ARRAY") or attributes.get("_nczarr_array") or {}).get("dimrefs", [])
         made_up = [f"dim_{axis}_{length}" for axis, length in enumerate(array["shape"])]
         attributes["_ARRAY_DIMENSIONS"] = [path.rsplit("/", 1)[-1] for path in references] or made_up
     save(os.path.join(folder, ".zarray"), array)
-    save(os.path.join(folder, ".zattrs"), attributes)
+    place = os.path.join(folder, ".zattrs")
+    save(place, attributes, is_ascii(place))
 
 
 def consolidate(plain, target):
     """A copy with consolidated metadata, which readers prefer, and by which some see more and others less."""
     shutil.copytree(plain, target)
-    metadata = {}
+    metadata, ascii = {}, True
     for folder, _, names in os.walk(target):
         for name in sorted({".zarray", ".zattrs", ".zgroup"}.intersection(names)):
-            metadata[os.path.normpath(os.path.join(os.path.relpath(folder, target), name))] = load(os.path.join(folder, name))
-    save(os.path.join(target, ".zmetadata"), {"zarr_consolidated_format": 1, "metadata": metadata})
+            path = os.path.join(folder, name)
+            metadata[os.path.normpath(os.path.relpath(path, target))] = load(path)
+            ascii = ascii and is_ascii(path)
+    save(os.path.join(target, ".zmetadata"), {"zarr_consolidated_format": 1, "metadata": metadata}, ascii)
 
 
 def spell_out(plain, target):

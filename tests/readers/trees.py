@@ -26,7 +26,6 @@ MATRIX = [
     Row("xarray 2025.06, v3", "zarr3", "xarray", "view=v3", ["datatree"]),
     Row("netCDF4-python 1.6.2", DEBIAN, "netcdf", "profile=netcdf", ["groups", "datatree", "lengths"]),
     Row("netCDF4-python 1.7.5", "masks", "netcdf", "profile=netcdf", ["groups", "datatree", "lengths"]),
-    Row("netCDF4-python, default mount", DEBIAN, "netcdf", "", ["datatree", "lengths"]),
     Row("GDAL 3.6, mdim", DEBIAN, "gdal", "profile=gdal", ALL),
     Row("ome-zarr 0.8, plates", "ome", "plate", "profile=ome", ["plate"]),
     Row("ome-zarr 0.8, default mount", "ome", "plate", "", ["plate"]),

@@ -187,6 +187,23 @@ class World:
         self.threads.shutdown()
 
 
+def with_marks(found, wanted, arrays):
+    """What is found with the marks of `arrays`, which GDAL gives no names of axes: where it writes them without profile=gdal their nodata value is a
+    value (docs/semantics.md), which a default mount of CF data shows as none. Cells that it masked may have their values then, and nothing else."""
+    found = dict(found)
+    for name in {name for array in arrays for name in (array, "/" + array)} & set(found) & set(wanted):
+        if found[name].get("nodata") == "None":
+            data, cells = found[name]["data"], wanted[name]["data"]["values"]
+            values = ["_" if gone == "_" else value for gone, value in zip(cells, data["values"])] if len(cells) == len(data["values"]) else data["values"]
+            found[name] = {**found[name], "nodata": wanted[name]["nodata"], "data": {**data, "values": values}}
+    return found
+
+
+def without_axes(plain, arrays):
+    """Arrays of Zarr v2 that tell no names of axes."""
+    return [array for array in arrays if "_ARRAY_DIMENSIONS" not in spell_out.load(os.path.join(plain, array, ".zattrs"))]
+
+
 def reading_plan(plain, data, form, mode):
     """What readers are told of a data set besides its place: its arrays, those that are rasters, its groups."""
     document, arrays, rasters, encoded = "zarr.json" if form == 3 else ".zarray", [], [], False
@@ -271,6 +288,8 @@ class Set:
         if form != self.format:  # to other readers the formats themselves differ
             readers = [reader for reader in readers if reader.program == "xarray"]
         for reader, found in zip(readers, self.read(readers, path, form)):
+            if place.endswith("default mount") and "answer" in found and self.writer.program == "gdal":
+                found["answer"] = with_marks(found["answer"], self.seen[reader.label]["answer"], self.unnamed)
             if place.endswith("store itself") and "answer" in found:
                 found["answer"] = without_names(found["answer"], OWN_NAMES)
             counts = self.world.compared[self.writer.label, reader.label]
@@ -296,6 +315,8 @@ class Set:
         names = {part for array in self.reads["arrays"] for part in array.split("/")}
         for kind in sorted({kind_of(line, names) for line in detail}):
             lines = [line for line in detail if kind_of(line, names) == kind]
+            if (place, kind) not in self.world.findings:
+                print(f"differs: {place} | {kind}: {self.repeat(reader)}", flush=True)
             self.world.findings[place, kind].append(Finding(self.writer.label, reader, self.told(), self.repeat(reader), lines))
 
     def look_at_plain(self):
@@ -309,6 +330,7 @@ class Set:
                 self.world.compared[self.writer.label, reader.label]["refused of plain"] += 1
             else:
                 self.seen[reader.label] = answer
+        self.unnamed = without_axes(self.plain, self.reads["arrays"])
         self.others = collections.defaultdict(list)
         if self.format == 2:
             readers = [reader for reader in readers if reader.label in self.seen]
@@ -483,6 +505,15 @@ def show(world):
     return failures
 
 
+def write_and_read(one, keep):
+    try:
+        one.run()
+    except RuntimeError as error:  # of zarrfs itself
+        one.failed("running", "(zarrfs)", [str(error)])
+    finally:
+        one.end(keep)
+
+
 def main():
     options = arguments()
     lacking = "run packaging/install-test-readers" if matrix.python_of("zarr3") is None or matrix.python_of("zarr2") is None else \
@@ -502,12 +533,11 @@ def main():
             subprocess.run([matrix.python_of("zarr3"), *matrix.script("make_full.py", kind, os.path.join(work, "full-" + kind))], check=True)
         missed = Planted(world).missed()
         print(f"planted losses: {len(plant_losses.LOSSES)}, not found: {len(missed)}", *missed, sep="\n    ", flush=True)
-        for number, writer in zip(range(options.sets), itertools.cycle(writers)):
-            one = Set(world, options.seed + number, writer, readers)
-            try:
-                one.run()
-            finally:
-                one.end(options.keep)
+        try:
+            for number, writer in zip(range(options.sets), itertools.cycle(writers)):
+                write_and_read(Set(world, options.seed + number, writer, readers), options.keep)
+        except KeyboardInterrupt:
+            print("interrupted: what was seen until then")
         return 1 if show(world) + len(missed) else 0
     finally:
         world.end()

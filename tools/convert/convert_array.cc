@@ -1,12 +1,15 @@
 #include "tools/convert/convert_array.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "core/base/request.h"
 #include "core/metadata/grid.h"
 #include "tools/convert/chunks_ahead.h"
 #include "tools/convert/shard_writer.h"
 #include "tools/shared/console.h"
+#include "tools/shared/parallel.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
@@ -80,32 +83,56 @@ std::vector<std::uint64_t> touched_cells(const Grid& from, const Grid& to,
   return touched;
 }
 
+bool materialises(const Presentation& shown) {
+  return shown.materialise != Materialise::kOff && shown.fill_chunk != nullptr;
+}
+
 class ShardConversion final : public Conversion {
  public:
-  ShardConversion(const Source& source, const SourceArray& array, const ArrayPlan& plan,
-                  const std::vector<std::uint64_t>& cells, Target& target)
-      : layout_(plan.layout),
-        from_(source.reader(array.path, array.node)),
-        to_(target_reader(array.path, plan, target)),
+  ShardConversion(const Source& source, const ArrayWork& work, std::vector<std::uint64_t> cells,
+                  Target& target)
+      : layout_(work.plan.layout),
+        from_(source.reader(work.array.path, work.array.node)),
+        to_(target_reader(work.array.path, work.plan, target)),
         target_(target),
-        cells_(touched_cells(from_->layout().grid(), layout_->grid(), cells)) {}
+        cells_(std::move(cells)) {}
 
   [[nodiscard]] std::uint64_t pieces() const override { return cells_.size(); }
 
-  Result<std::uint64_t> make(std::uint64_t piece) override {
+  Result<Made> make(std::uint64_t piece) override {
     const auto cell = cell_of(piece);
+    ZARRFS_TRY(const bool anything, holds_anything(cell));
+    if (!anything) return Made{};
     const std::string path = to_->shard_path(cell);
-    const std::string temporary = temporary_beside(path);
+    const std::string temporary = target_.temporary_for(path);
     ZARRFS_TRY(const auto file, target_.create(temporary));
     const auto contents = write_shard(*file, *layout_, cell, *from_);
-    if (!contents || contents->chunks == 0) {
+    if (!contents) {
       ZARRFS_CHECK(target_.store().remove(temporary));
-      if (!contents) return fail(contents.error());
-      return 0;
+      return fail(contents.error());
     }
-    target_.complete(*file, contents->bytes);
-    ZARRFS_CHECK(target_.store().rename(temporary, path));
-    return contents->bytes;
+    ZARRFS_CHECK(target_.name(*file, contents->bytes, temporary, path));
+    return Made{1, contents->bytes};
+  }
+
+  // A shard that was made here has nothing between its chunks and its index.
+  Result<std::optional<Made>> found(std::uint64_t piece) override {
+    const auto cell = cell_of(piece);
+    ZARRFS_TRY(const auto status, to_->shard_status(cell));
+    if (!status) return std::nullopt;
+    ZARRFS_TRY(const IndexFormat format, layout_->index_format_of(cell));
+    std::uint64_t bytes = format.encoded_size();
+    bool good = true;
+    const auto visited = to_->visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
+      good = good && chunk.damage.empty();
+      bytes += chunk.range.length;
+      return good;
+    });
+    if (!visited && visited.error().fault != Fault::kDamaged) return fail(visited.error());
+    if (!visited || !good || bytes != static_cast<std::uint64_t>(status->st_size)) {
+      return std::nullopt;
+    }
+    return Made{1, bytes};
   }
 
   Result<std::string> check(std::uint64_t piece, bool bytes) override {
@@ -121,6 +148,20 @@ class ShardConversion final : public Conversion {
   }
 
  private:
+  // Whether the source has a chunk of the shard: an empty one makes no file, and no directory.
+  Result<bool> holds_anything(const std::vector<std::uint64_t>& cell) {
+    bool any = false;
+    ZARRFS_CHECK(
+        for_each_chunk_of(*layout_, cell, [&](const auto& chunk, std::uint64_t) -> Result<void> {
+          if (any) return {};
+          if (interrupted()) return fail(interruption());
+          ZARRFS_TRY(const auto found, from_->find_chunk(chunk));
+          any = found.has_value();
+          return {};
+        }));
+    return any;
+  }
+
   [[nodiscard]] std::vector<std::uint64_t> cell_of(std::uint64_t piece) const {
     return coordinates_of(cells_[piece], layout_->grid().counts());
   }
@@ -152,22 +193,24 @@ Result<std::vector<std::vector<std::uint64_t>>> chunks_in(ArrayReader& reader,
 
 class UnshardConversion final : public Conversion {
  public:
-  UnshardConversion(const Source& source, const SourceArray& array, const ArrayPlan& plan,
-                    std::vector<std::uint64_t> cells, Target& target)
-      : from_(source.reader(array.path, array.node)),
-        to_(target_reader(array.path, plan, target)),
+  UnshardConversion(const Source& source, const ArrayWork& work, std::vector<std::uint64_t> cells,
+                    Target& target)
+      : from_(source.reader(work.array.path, work.array.node)),
+        to_(target_reader(work.array.path, work.plan, target)),
         target_(target),
         cells_(std::move(cells)),
         counts_(from_->layout().grid().counts()) {}
 
   [[nodiscard]] std::uint64_t pieces() const override { return cells_.size(); }
 
-  Result<std::uint64_t> make(std::uint64_t piece) override {
-    std::uint64_t bytes = 0;
+  Result<Made> make(std::uint64_t piece) override {
+    Made made;
     ZARRFS_TRY(const auto chunks, chunks_in(*from_, coordinates_of(cells_[piece], counts_)));
+    PieceFiles files(target_);
     ChunksAhead ahead([&](const auto& chunk, const ChunkBytes& stored) -> Result<void> {
-      bytes += stored.range.length;
-      return write_chunk(to_->shard_path(chunk), stored);
+      ++made.objects;
+      made.bytes += stored.range.length;
+      return write_chunk(files, to_->shard_path(chunk), stored);
     });
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
@@ -176,7 +219,25 @@ class UnshardConversion final : public Conversion {
       ZARRFS_CHECK(ahead.add(chunk, std::move(*found)));
     }
     ZARRFS_CHECK(ahead.finish());
-    return bytes;
+    ZARRFS_CHECK(files.finish());
+    return made;
+  }
+
+  Result<std::optional<Made>> found(std::uint64_t piece) override {
+    Made made;
+    ZARRFS_TRY(const auto chunks, chunks_in(*from_, coordinates_of(cells_[piece], counts_)));
+    for (const auto& chunk : chunks) {
+      if (interrupted()) return fail(interruption());
+      ZARRFS_TRY(const auto wanted, from_->find_chunk(chunk));
+      if (!wanted) continue;
+      ZARRFS_TRY(const auto status, target_.store().status(to_->shard_path(chunk)));
+      const bool same_size =
+          status && static_cast<std::uint64_t>(status->st_size) == wanted->range.length;
+      if (!same_size) return std::nullopt;
+      ++made.objects;
+      made.bytes += wanted->range.length;
+    }
+    return made;
   }
 
   Result<std::string> check(std::uint64_t piece, bool bytes) override {
@@ -190,15 +251,16 @@ class UnshardConversion final : public Conversion {
   }
 
  private:
-  Result<void> write_chunk(const std::string& path, const ChunkBytes& stored) {
-    ZARRFS_TRY(const auto file, target_.create(path));
+  static Result<void> write_chunk(PieceFiles& files, const std::string& path,
+                                  const ChunkBytes& stored) {
+    ZARRFS_TRY(const auto file, files.create(path));
     if (stored.file) {
       ZARRFS_CHECK(file->copy_range(*stored.file, stored.range, 0));
     } else {
       ZARRFS_TRY(const Bytes bytes, stored.read());
       ZARRFS_CHECK(file->write_at(0, bytes));
     }
-    return target_.complete_at(path, *file, stored.range.length);
+    return files.complete(path, *file, stored.range.length);
   }
 
   std::unique_ptr<ArrayReader> from_;
@@ -210,40 +272,57 @@ class UnshardConversion final : public Conversion {
 
 class ShownConversion final : public Conversion {
  public:
-  ShownConversion(const Source& source, const SourceArray& array, Presentation shown,
-                  std::vector<std::uint64_t> cells, Target& target)
-      : from_(source.reader(array.path, array.node)),
-        shown_(std::move(shown)),
+  ShownConversion(const Source& source, const ArrayWork& work, std::vector<std::uint64_t> cells,
+                  Target& target)
+      : from_(source.reader(work.array.path, work.array.node)),
+        shown_(*work.shown),
         target_(target),
         cells_(std::move(cells)),
         counts_(from_->layout().grid().counts()) {}
 
-  // Where missing chunks are shown as files, all objects are pieces, present or not.
-  [[nodiscard]] std::uint64_t pieces() const override {
-    return materialised() ? checked_product(from_->layout().chunk_counts()).value_or(0)
-                          : cells_.size();
-  }
+  [[nodiscard]] std::uint64_t pieces() const override { return cells_.size(); }
 
-  Result<std::uint64_t> make(std::uint64_t piece) override {
-    std::uint64_t bytes = 0;
+  Result<Made> make(std::uint64_t piece) override {
+    Made made;
     ZARRFS_TRY(const auto chunks, chunks_of(piece));
+    PieceFiles files(target_);
+    const auto write = [&](const auto& chunk, const Bytes& bytes) {
+      ++made.objects;
+      made.bytes += bytes.size();
+      return write_chunk(files, path_of(chunk), bytes);
+    };
     ChunksAhead ahead([&](const auto& chunk, const ChunkBytes& stored) -> Result<void> {
       ZARRFS_TRY(const Bytes shown, shown_bytes(stored));
-      bytes += shown.size();
-      return write_chunk(chunk, shown);
+      return write(chunk, shown);
     });
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
       ZARRFS_TRY(auto found, from_->find_chunk(chunk));
       if (found) {
         ZARRFS_CHECK(ahead.add(chunk, std::move(*found)));
-      } else if (materialised()) {
-        bytes += shown_.fill_chunk->size();
-        ZARRFS_CHECK(write_chunk(chunk, *shown_.fill_chunk));
+      } else if (materialises(shown_)) {
+        ZARRFS_CHECK(write(chunk, *shown_.fill_chunk));
       }
     }
     ZARRFS_CHECK(ahead.finish());
-    return bytes;
+    ZARRFS_CHECK(files.finish());
+    return made;
+  }
+
+  // Only decoding tells the size that a chunk has as it is shown.
+  Result<std::optional<Made>> found(std::uint64_t piece) override {
+    Made made;
+    ZARRFS_TRY(const auto chunks, chunks_of(piece));
+    for (const auto& chunk : chunks) {
+      if (interrupted()) return fail(interruption());
+      ZARRFS_TRY(const auto stored, from_->find_chunk(chunk));
+      if (!stored && !materialises(shown_)) continue;
+      ZARRFS_TRY(const auto status, target_.store().status(path_of(chunk)));
+      if (!status) return std::nullopt;
+      ++made.objects;
+      made.bytes += static_cast<std::uint64_t>(status->st_size);
+    }
+    return made;
   }
 
   Result<std::string> check(std::uint64_t piece, bool bytes) override {
@@ -263,18 +342,14 @@ class ShownConversion final : public Conversion {
   }
 
  private:
-  [[nodiscard]] bool materialised() const {
-    return shown_.materialise != Materialise::kOff && shown_.fill_chunk != nullptr;
-  }
-
   [[nodiscard]] std::string path_of(const std::vector<std::uint64_t>& chunk) const {
     return join_path(from_->path(), shown_.keys.key(chunk));
   }
 
   Result<std::vector<std::vector<std::uint64_t>>> chunks_of(std::uint64_t piece) {
-    if (materialised()) {
+    if (materialises(shown_)) {
       std::vector<std::vector<std::uint64_t>> one;
-      one.push_back(coordinates_of(piece, from_->layout().chunk_counts()));
+      one.push_back(coordinates_of(cells_[piece], from_->layout().chunk_counts()));
       return one;
     }
     return chunks_in(*from_, coordinates_of(cells_[piece], counts_));
@@ -283,7 +358,7 @@ class ShownConversion final : public Conversion {
   Result<std::optional<Bytes>> wanted_bytes(const std::vector<std::uint64_t>& chunk) {
     ZARRFS_TRY(const auto found, from_->find_chunk(chunk));
     if (!found) {
-      if (!materialised()) return std::nullopt;
+      if (!materialises(shown_)) return std::nullopt;
       return *shown_.fill_chunk;
     }
     ZARRFS_TRY(Bytes bytes, shown_bytes(*found));
@@ -295,11 +370,10 @@ class ShownConversion final : public Conversion {
     return shown_.present(bytes);
   }
 
-  Result<void> write_chunk(const std::vector<std::uint64_t>& chunk, const Bytes& bytes) {
-    const std::string path = path_of(chunk);
-    ZARRFS_TRY(const auto file, target_.create(path));
+  static Result<void> write_chunk(PieceFiles& files, const std::string& path, const Bytes& bytes) {
+    ZARRFS_TRY(const auto file, files.create(path));
     ZARRFS_CHECK(file->write_at(0, bytes));
-    return target_.complete_at(path, *file, bytes.size());
+    return files.complete(path, *file, bytes.size());
   }
 
   std::unique_ptr<ArrayReader> from_;
@@ -311,21 +385,32 @@ class ShownConversion final : public Conversion {
 
 class CopyConversion final : public Conversion {
  public:
-  CopyConversion(const Source& source, std::vector<std::string> files, Target& target)
-      : from_(source.store), files_(std::move(files)), target_(target) {}
+  using Name = std::function<std::string(std::uint64_t piece)>;
 
-  [[nodiscard]] std::uint64_t pieces() const override { return files_.size(); }
+  CopyConversion(const Source& source, std::uint64_t pieces, Name name, Target& target)
+      : from_(source.store), pieces_(pieces), name_(std::move(name)), target_(target) {}
 
-  Result<std::uint64_t> make(std::uint64_t piece) override {
-    ZARRFS_CHECK(target_.copy_file(*from_, files_[piece]));
-    return 0;
+  [[nodiscard]] std::uint64_t pieces() const override { return pieces_; }
+
+  Result<Made> make(std::uint64_t piece) override {
+    ZARRFS_TRY(const auto bytes, target_.copy_file(*from_, name_(piece)));
+    return bytes ? Made{1, *bytes} : Made{};
+  }
+
+  Result<std::optional<Made>> found(std::uint64_t piece) override {
+    const std::string path = name_(piece);
+    ZARRFS_TRY(const auto got, target_.store().status(path));
+    if (!got) return std::nullopt;
+    ZARRFS_TRY(const auto wanted, from_->status(path));
+    if (!wanted || wanted->st_size != got->st_size) return std::nullopt;
+    return Made{1, static_cast<std::uint64_t>(got->st_size)};
   }
 
   Result<std::string> check(std::uint64_t piece, bool bytes) override {
-    const std::string& path = files_[piece];
+    const std::string path = name_(piece);
     ZARRFS_TRY(const auto wanted, from_->open(path));
-    ZARRFS_TRY(const auto got, target_.store().open(path));
     if (!wanted) return std::string();
+    ZARRFS_TRY(const auto got, target_.store().open(path));
     if (!got || got->size() != wanted->size()) return path + " is missing or has another size";
     const bool same_file = got->identity() == wanted->identity();
     if (!bytes || same_file) return std::string();
@@ -335,35 +420,87 @@ class CopyConversion final : public Conversion {
 
  private:
   std::shared_ptr<Store> from_;
-  std::vector<std::string> files_;
+  std::uint64_t pieces_;
+  Name name_;
   Target& target_;
 };
 
+const Layout& source_layout(const ArrayWork& work) { return *work.array.node.node.layout; }
+
+bool makes_shards(const ArrayWork& work) {
+  return !work.copied && !work.shown && work.plan.action == ArrayPlan::Action::kShard;
+}
+
 }  // namespace
 
-std::unique_ptr<Conversion> shard_conversion(const Source& source, const SourceArray& array,
-                                             const ArrayPlan& plan,
-                                             const std::vector<std::uint64_t>& cells,
-                                             Target& target) {
-  return std::make_unique<ShardConversion>(source, array, plan, cells, target);
+bool makes_all_chunks(const ArrayWork& work) {
+  return !work.copied && work.shown && materialises(*work.shown);
 }
 
-std::unique_ptr<Conversion> unshard_conversion(const Source& source, const SourceArray& array,
-                                               const ArrayPlan& plan,
-                                               std::vector<std::uint64_t> cells, Target& target) {
-  return std::make_unique<UnshardConversion>(source, array, plan, std::move(cells), target);
+const Grid& grid_of_pieces(const ArrayWork& work) {
+  return makes_shards(work) ? work.plan.layout->grid() : source_layout(work).grid();
 }
 
-std::unique_ptr<Conversion> shown_conversion(const Source& source, const SourceArray& array,
-                                             Presentation shown, std::vector<std::uint64_t> cells,
-                                             Target& target) {
-  return std::make_unique<ShownConversion>(source, array, std::move(shown), std::move(cells),
-                                           target);
+std::optional<std::uint64_t> count_pieces(const ArrayWork& work) {
+  if (makes_all_chunks(work)) return checked_product(source_layout(work).chunk_counts());
+  return grid_of_pieces(work).count();
+}
+
+std::vector<std::uint64_t> pieces_of(const ArrayWork& work, std::vector<std::uint64_t> cells) {
+  if (makes_all_chunks(work)) {
+    std::vector<std::uint64_t> all(count_pieces(work).value_or(0));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  if (!makes_shards(work)) return cells;
+  return touched_cells(source_layout(work).grid(), work.plan.layout->grid(), cells);
+}
+
+std::unique_ptr<Conversion> array_conversion(const Source& source, const ArrayWork& work,
+                                             std::vector<std::uint64_t> numbers, Target& target) {
+  if (work.copied) {
+    const std::uint64_t count = numbers.size();
+    std::shared_ptr<ArrayReader> reader = source.reader(work.array.path, work.array.node);
+    const auto name = [reader, numbers = std::move(numbers)](std::uint64_t piece) {
+      return reader->shard_path(coordinates_of(numbers[piece], reader->layout().grid().counts()));
+    };
+    return std::make_unique<CopyConversion>(source, count, name, target);
+  }
+  if (work.shown) {
+    return std::make_unique<ShownConversion>(source, work, std::move(numbers), target);
+  }
+  if (makes_shards(work)) {
+    return std::make_unique<ShardConversion>(source, work, std::move(numbers), target);
+  }
+  return std::make_unique<UnshardConversion>(source, work, std::move(numbers), target);
+}
+
+Result<void> for_each_piece(
+    const Console& console, const std::string& what, unsigned threads,
+    const Conversions& conversions,
+    const std::function<Result<void>(Conversion&, std::uint64_t piece)>& work) {
+  std::vector<std::uint64_t> ends;
+  std::uint64_t total = 0;
+  for (const auto& conversion : conversions) {
+    total += conversion->pieces();
+    ends.push_back(total);
+  }
+  Progress progress(console, what, total, Progress::Unit::kItems);
+  return parallel_for(total, threads, [&](std::uint64_t i) -> Result<void> {
+    const auto which =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), i) - ends.begin());
+    const std::uint64_t first = which == 0 ? 0 : ends[which - 1];
+    ZARRFS_CHECK(work(*conversions[which], i - first));
+    progress.add(1);
+    return {};
+  });
 }
 
 std::unique_ptr<Conversion> copy_conversion(const Source& source, std::vector<std::string> files,
                                             Target& target) {
-  return std::make_unique<CopyConversion>(source, std::move(files), target);
+  const std::uint64_t count = files.size();
+  const auto name = [files = std::move(files)](std::uint64_t piece) { return files[piece]; };
+  return std::make_unique<CopyConversion>(source, count, name, target);
 }
 
 }  // namespace zarrfs::tools

@@ -3,44 +3,70 @@
 // Source: ZEP 2 ("Binary shard format"): new shards hold their chunks in C order.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/present/presentation.h"
 #include "tools/convert/convert_plan.h"
+#include "tools/shared/console.h"
 #include "tools/shared/target.h"
 
 namespace zarrfs::tools {
+
+/// An array whose objects are to be made or copied.
+struct ArrayWork {
+  SourceArray array;
+  ArrayPlan plan;
+  std::optional<Presentation> shown;  ///< Of an array that becomes v2.
+  bool copied = false;                ///< Its objects stay as they are.
+  std::vector<std::uint64_t> cells;   ///< Of the objects of the source, where they were listed.
+};
+
+/// What of a piece is in the target.
+struct Made {
+  std::uint64_t objects = 0;
+  std::uint64_t bytes = 0;
+};
 
 class Conversion {
  public:
   virtual ~Conversion() = default;
   [[nodiscard]] virtual std::uint64_t pieces() const = 0;
-  /// Makes piece `piece`. Returns the bytes written.
-  virtual Result<std::uint64_t> make(std::uint64_t piece) = 0;
+  virtual Result<Made> make(std::uint64_t piece) = 0;
+  /// The piece as it is in the target, where it is complete there, as names, sizes and indexes
+  /// tell; nothing where it has to be made.
+  virtual Result<std::optional<Made>> found(std::uint64_t piece) = 0;
   /// What of the piece differs from the source; empty where nothing does. Compares presence and
   /// sizes of chunks, and with `bytes` the bytes themselves.
   virtual Result<std::string> check(std::uint64_t piece, bool bytes) = 0;
 };
 
-/// Gathers chunks in the shards of `plan.layout`. A piece is one new shard. `cells` are those of
-/// the shards of the source.
-std::unique_ptr<Conversion> shard_conversion(const Source& source, const SourceArray& array,
-                                             const ArrayPlan& plan,
-                                             const std::vector<std::uint64_t>& cells,
-                                             Target& target);
+/// The grid whose cells are the pieces of an array: a shard of the result where shards are made, a
+/// place for an object of the source where not.
+const Grid& grid_of_pieces(const ArrayWork& work);
+/// Whether every chunk becomes a file, also one that is missing: then a piece is one chunk.
+bool makes_all_chunks(const ArrayWork& work);
+/// How many pieces there can be; nothing where 64 bits do not hold it.
+std::optional<std::uint64_t> count_pieces(const ArrayWork& work);
+/// The pieces, by number, that hold something of the source's objects `cells`, in order.
+std::vector<std::uint64_t> pieces_of(const ArrayWork& work, std::vector<std::uint64_t> cells);
 
-/// Writes each chunk as a file of `plan`'s v3 array. A piece is one shard of the source.
-std::unique_ptr<Conversion> unshard_conversion(const Source& source, const SourceArray& array,
-                                               const ArrayPlan& plan,
-                                               std::vector<std::uint64_t> cells, Target& target);
+/// Makes the pieces `numbers` of an array.
+std::unique_ptr<Conversion> array_conversion(const Source& source, const ArrayWork& work,
+                                             std::vector<std::uint64_t> numbers, Target& target);
 
-/// Writes each chunk as `shown` shows it. A piece is one place for a shard of the source.
-std::unique_ptr<Conversion> shown_conversion(const Source& source, const SourceArray& array,
-                                             Presentation shown, std::vector<std::uint64_t> cells,
-                                             Target& target);
+using Conversions = std::vector<std::unique_ptr<Conversion>>;
+
+/// Calls `work` for every piece of `conversions`, from several threads, with a bar named `what`;
+/// stops at the first error.
+Result<void> for_each_piece(
+    const Console& console, const std::string& what, unsigned threads,
+    const Conversions& conversions,
+    const std::function<Result<void>(Conversion&, std::uint64_t piece)>& work);
 
 /// Copies files that stay as they are. A piece is one file.
 std::unique_ptr<Conversion> copy_conversion(const Source& source, std::vector<std::string> files,

@@ -165,6 +165,14 @@ bool made_from(const std::string& marker, const std::string& source_path) {
          dump_json(description->at("source")) == dump_json(Json(source_path));
 }
 
+tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker) {
+  const auto description = parse_json(marker, kConversionMarker);
+  const bool in_parts = description && description->contains(kPlanMember);
+  return fail(Fault::kExists, path + " is the unfinished result of another conversion" +
+                                  (in_parts ? ", in parts (--part, --finish)" : "") +
+                                  ", which --discard removes: " + told_by_marker(marker));
+}
+
 std::string told_by_marker(const std::string& text) {
   const auto description = parse_json(text, kConversionMarker);
   return printable(description ? dump_json(*description) : text, 400);
@@ -183,10 +191,7 @@ Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
     ZARRFS_TRY(place.lock_, lock_marker(place.path_));
     const std::string found = read_text(marker_of(place.path_));
     if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
-      return fail(Fault::kExists,
-                  place.path_ +
-                      " is the unfinished result of another conversion, which --discard removes: " +
-                      told_by_marker(found));
+      return another_conversion(place.path_, found);
     }
     // Nothing was written before the marker was whole: from now on it tells this conversion from
     // others.

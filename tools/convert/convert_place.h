@@ -17,9 +17,16 @@ namespace zarrfs::tools {
 
 /// The name of what says, in an unfinished result, what is being made.
 inline constexpr const char* kConversionMarker = ".zarrfs-conversion";
+/// The member of a marker that tells that several machines may make the result, each some parts.
+inline constexpr const char* kPlanMember = "plan";
+/// A plan in parts names every array.
+inline constexpr std::size_t kLargestMarker = std::size_t{64} << 20U;
 /// Whether a marker stands for a conversion of `source_path`. A name that is no UTF-8 stands in a
 /// marker as JSON can hold it.
 bool made_from(const std::string& marker, const std::string& source_path);
+/// What stands at `path` is the unfinished result of a conversion that is not asked for: `marker`
+/// tells of which.
+tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker);
 /// What a marker says, in one line.
 std::string told_by_marker(const std::string& text);
 

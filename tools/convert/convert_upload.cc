@@ -11,7 +11,6 @@
 namespace zarrfs::tools {
 namespace {
 
-constexpr std::size_t kMarkerLimit = std::size_t{64} << 10U;
 const std::string kUploadMarker = kConversionMarker;
 
 Result<std::shared_ptr<UploadStore>> open_target(const std::string& url,
@@ -67,13 +66,10 @@ Result<ConversionUpload> ConversionUpload::open(const std::string& url, const st
   ConversionUpload place;
   ZARRFS_TRY(place.store_, open_target(url, options));
   const std::string text = dump_document(description);
-  ZARRFS_TRY(const auto marker, place.store_->read_document(kUploadMarker, kMarkerLimit));
+  ZARRFS_TRY(const auto marker, place.store_->read_document(kUploadMarker, kLargestMarker));
   if (marker) {
     if (marker->text != text) {
-      return fail(Fault::kExists,
-                  url +
-                      " is the unfinished result of another conversion, which --discard removes: " +
-                      told_by_marker(marker->text));
+      return another_conversion(url, marker->text);
     }
     place.resumed_ = true;
     place.store_->replace_earlier();
@@ -91,7 +87,7 @@ Result<void> ConversionUpload::finish() { return store_->remove(kUploadMarker); 
 Result<bool> ConversionUpload::discard(const std::string& url, const std::string& options,
                                        const std::string& source_path) {
   ZARRFS_TRY(const auto store, open_target(url, options));
-  ZARRFS_TRY(const auto marker, store->read_document(kUploadMarker, kMarkerLimit));
+  ZARRFS_TRY(const auto marker, store->read_document(kUploadMarker, kLargestMarker));
   if (!marker) {
     ZARRFS_TRY(const bool empty, is_empty(*store));
     if (empty) return false;

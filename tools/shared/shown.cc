@@ -19,30 +19,37 @@ Result<bool> lies_in_image(const Source& source, const std::string& path) {
          (is_ome(parent.node.group->attributes) || is_ome04(parent.node.group->attributes));
 }
 
-// Whether arrays of one group disagree on the size of a dimension of the same name.
-Result<bool> names_conflict(const Source& source, const std::string& path) {
-  if (path.empty()) return false;
-  const std::string parent = parent_path(path);
+// What the names of dimensions of one group's arrays tell of each.
+Result<void> look_at_siblings(const Source& source, const SourceArray& around,
+                              ArrayCircumstances& circumstances) {
+  if (around.path.empty()) return {};
+  const std::string parent = parent_path(around.path);
   const auto listed = source.store->list(parent);
-  if (!listed && listed.error().fault == Fault::kUnsupported) return false;  // nothing tells names
+  if (!listed && listed.error().fault == Fault::kUnsupported) return {};  // nothing tells names
   if (!listed) return fail(listed.error());
   const auto& entries = *listed;
-  if (!entries) return false;
+  if (!entries) return {};
   std::map<std::string, std::uint64_t> sizes;
+  bool named = false;
   for (const Entry& entry : *entries) {
     if (entry.kind != EntryKind::kDirectory) continue;
     ZARRFS_TRY(const SourceNode sibling,
                load_source_node(*source.store, join_path(parent, entry.name)));
     if (!sibling.node.array) continue;
     const ArrayMetadata& array = *sibling.node.array;
+    named = named || (!array.shape.empty() && has_dimension_names(array));
     for (std::size_t axis = 0; axis < array.dimension_names.size(); ++axis) {
       const auto& name = array.dimension_names[axis];
       if (!name) continue;
       const auto known = sizes.emplace(*name, array.shape[axis]).first;
-      if (known->second != array.shape[axis]) return true;
+      if (known->second != array.shape[axis]) circumstances.omit_dimension_names = true;
     }
   }
-  return false;
+  // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
+  if (named && around.node.node.array->shape.empty()) {
+    circumstances.dimensions = std::make_shared<const DimensionNames>();
+  }
+  return {};
 }
 
 // Looks at the first chunk of the first, a middle and the last shard.
@@ -96,7 +103,7 @@ Result<Presentation> presentation_of(const Source& source, const SourceArray& ar
   ArrayCircumstances circumstances;
   ZARRFS_TRY(circumstances.in_ome_image, lies_in_image(source, array.path));
   ZARRFS_TRY(circumstances.image_level, is_image_level(*source.store, array.path));
-  ZARRFS_TRY(circumstances.omit_dimension_names, names_conflict(source, array.path));
+  ZARRFS_CHECK(look_at_siblings(source, array, circumstances));
   ZARRFS_TRY(circumstances.zstd_without_size, sampled_frames_lack_size(source, array));
   if (as.profile.as_noted) {
     ZARRFS_TRY(circumstances.netcdf_wrote, is_of_netcdf(*source.store, array.path));

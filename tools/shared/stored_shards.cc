@@ -36,8 +36,9 @@ std::optional<std::vector<std::uint64_t>> parse_numbers(std::string_view text, c
 // Walks the directory of one array.
 class CellLister {
  public:
-  CellLister(Store& store, const std::string& path, const ArrayMetadata& array)
-      : store_(store), path_(path), array_(array), counts_(array.grid.counts()) {}
+  CellLister(Store& store, const std::string& path, const ArrayMetadata& array,
+             const CellBox* box = nullptr)
+      : store_(store), path_(path), array_(array), box_(box), counts_(array.grid.counts()) {}
 
   Result<StoredShards> run() {
     ZARRFS_CHECK(list_directory(""));
@@ -45,6 +46,20 @@ class CellLister {
     std::sort(found_.outside.begin(), found_.outside.end());
     std::sort(found_.others.begin(), found_.others.end());
     return std::move(found_);
+  }
+
+  Result<std::vector<std::string>> run_beside() {
+    ZARRFS_TRY(const auto entries, store_.list(path_));
+    if (!entries) return std::vector<std::string>();
+    for (const Entry& entry : *entries) {
+      if (is_metadata_name(entry.name) || is_own_name(entry.name)) continue;
+      if (entry.kind == EntryKind::kDirectory && leads_to_keys(entry.name)) continue;
+      if (!parse_key(array_.key_encoding, counts_.size(), entry.name)) {
+        found_.others.push_back(entry.name);
+      }
+    }
+    std::sort(found_.others.begin(), found_.others.end());
+    return std::move(found_.others);
   }
 
  private:
@@ -59,7 +74,7 @@ class CellLister {
       if (is_own_name(entry.name)) continue;
       const std::string name = join_path(relative, entry.name);
       if (entry.kind == EntryKind::kDirectory && leads_to_keys(name)) {
-        ZARRFS_CHECK(list_directory(name));
+        if (reaches_box(name)) ZARRFS_CHECK(list_directory(name));
       } else {
         sort_in(name);
       }
@@ -79,7 +94,22 @@ class CellLister {
       found_.outside.push_back(name);
       return;
     }
-    found_.cells.push_back(linear_of(*cell, counts_));
+    if (box_ == nullptr || touches_box(*cell)) found_.cells.push_back(linear_of(*cell, counts_));
+  }
+
+  // Whether the cells that begin with `numbers` include some of the box.
+  [[nodiscard]] bool touches_box(const std::vector<std::uint64_t>& numbers) const {
+    for (std::size_t axis = 0; axis < numbers.size(); ++axis) {
+      if (numbers[axis] < box_->first[axis] || numbers[axis] > box_->last[axis]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool reaches_box(std::string_view name) const {
+    if (box_ == nullptr || name == "c") return true;
+    if (name.starts_with("c/")) name.remove_prefix(2);
+    const auto numbers = parse_numbers(name, '/');
+    return !numbers || touches_box(*numbers);
   }
 
   // Whether the directory `name` can hold shards or directories that do.
@@ -99,6 +129,7 @@ class CellLister {
   Store& store_;
   const std::string& path_;
   const ArrayMetadata& array_;
+  const CellBox* box_;
   std::vector<std::uint64_t> counts_;
   StoredShards found_;
   Ways ways_;
@@ -109,6 +140,29 @@ class CellLister {
 Result<StoredShards> list_shards(Store& store, const std::string& path,
                                  const ArrayMetadata& array) {
   return CellLister(store, path, array).run();
+}
+
+CellBox box_of(const std::vector<std::uint64_t>& counts, NumberRange range) {
+  CellBox box{coordinates_of(range.begin, counts), coordinates_of(range.end - 1, counts)};
+  std::size_t axis = 0;
+  while (axis < counts.size() && box.first[axis] == box.last[axis]) ++axis;
+  for (++axis; axis < counts.size(); ++axis) {
+    box.first[axis] = 0;
+    box.last[axis] = counts[axis] - 1;
+  }
+  return box;
+}
+
+Result<std::vector<std::uint64_t>> list_shards_within(Store& store, const std::string& path,
+                                                      const ArrayMetadata& array,
+                                                      const CellBox& box) {
+  ZARRFS_TRY(StoredShards stored, CellLister(store, path, array, &box).run());
+  return std::move(stored.cells);
+}
+
+Result<std::vector<std::string>> list_beside_shards(Store& store, const std::string& path,
+                                                    const ArrayMetadata& array) {
+  return CellLister(store, path, array).run_beside();
 }
 
 std::optional<std::vector<std::uint64_t>> parse_key(const ChunkKeyEncoding& encoding,

@@ -8,6 +8,7 @@
 
 #include "core/metadata/metadata.h"
 #include "core/store/store.h"
+#include "tools/shared/part.h"
 
 namespace zarrfs::tools {
 
@@ -21,6 +22,26 @@ struct StoredShards {
 /// Lists the directory of the array at `path`. Costs one listing of each directory; memory grows by
 /// eight bytes for each shard.
 Result<StoredShards> list_shards(Store& store, const std::string& path, const ArrayMetadata& array);
+
+/// Cells of a grid: on each axis from `first` to `last`.
+struct CellBox {
+  std::vector<std::uint64_t> first;
+  std::vector<std::uint64_t> last;
+};
+
+/// The smallest box that holds the cells of `range`, which is not empty; `counts` are those of the
+/// grid.
+CellBox box_of(const std::vector<std::uint64_t>& counts, NumberRange range);
+
+/// As list_shards(), of `box` only, whose directories alone are listed.
+Result<std::vector<std::uint64_t>> list_shards_within(Store& store, const std::string& path,
+                                                      const ArrayMetadata& array,
+                                                      const CellBox& box);
+
+/// What is directly in the array's directory, but for documents, shards and directories that can
+/// hold shards.
+Result<std::vector<std::string>> list_beside_shards(Store& store, const std::string& path,
+                                                    const ArrayMetadata& array);
 
 /// The coordinates that a key stands for; nothing where it is not a key as ChunkKeyEncoding writes
 /// it. The coordinates may lie outside the grid.

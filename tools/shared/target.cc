@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/random_name.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs::tools {
@@ -46,38 +47,81 @@ Result<std::unique_ptr<NewFile>> Target::create(const std::string& path) {
   return store_->create(path, kFileMode);
 }
 
-Result<void> Target::copy_file(Store& from, const std::string& path) {
-  ZARRFS_CHECK(make_directories(directory_of(path)));
+Result<std::optional<std::uint64_t>> Target::copy_file(Store& from, const std::string& path) {
   if (links_from_) {
+    ZARRFS_CHECK(make_directories(directory_of(path)));
     const std::string old_name = *links_from_ + "/" + path;
     const std::string new_name = local_path_ + "/" + path;
     ZARRFS_CHECK(store_->remove(path));  // what an interrupted run left there
-    if (::link(old_name.c_str(), new_name.c_str()) == 0) return {};
+    if (::link(old_name.c_str(), new_name.c_str()) == 0) return 0;
   }
   ZARRFS_TRY(const auto file, from.open(path));
-  if (!file) return {};
-  const std::string temporary = temporary_beside(path);
+  if (!file) return std::nullopt;
+  const std::string temporary = temporary_for(path);
   ZARRFS_TRY(const auto copy, create(temporary));
-  ZARRFS_CHECK(copy->copy_range(*file, {0, file->size()}, 0));
-  complete(*copy, file->size());
-  return store_->rename(temporary, path);
+  const auto copied = copy->copy_range(*file, {0, file->size()}, 0);
+  if (!copied) {
+    if (shared_) static_cast<void>(store_->remove(temporary));
+    return fail(copied.error());
+  }
+  ZARRFS_CHECK(name(*copy, file->size(), temporary, path));
+  return file->size();
 }
 
 Result<void> Target::write_document(const std::string& path, const std::string& text) {
-  const std::string temporary = temporary_beside(path);
+  const std::string temporary = temporary_for(path);
   ZARRFS_TRY(const auto file, create(temporary));
   const auto* first = reinterpret_cast<const std::uint8_t*>(text.data());
   ZARRFS_CHECK(file->write_at(0, ByteView(first, text.size())));
   return store_->rename(temporary, path);
 }
 
+std::string Target::temporary_for(const std::string& path) const {
+  return shared_ ? temporary_beside(path) + "-" + random_digits() : temporary_beside(path);
+}
+
+Result<void> Target::name(NewFile& file, std::uint64_t size, const std::string& temporary,
+                          const std::string& path) {
+  if (!shared_ || uploads_ != nullptr) {
+    complete(file, size);
+    return store_->rename(temporary, path);
+  }
+  auto named = file.sync();
+  if (named) named = store_->rename(temporary, path);
+  if (!named) static_cast<void>(store_->remove(temporary));
+  return named;
+}
+
 void Target::complete(NewFile& file, std::uint64_t size) const {
   if (uploads_ == nullptr && size >= kSmall) file.begin_sync();
 }
 
-Result<void> Target::complete_at(const std::string& path, NewFile& file, std::uint64_t size) {
-  if (uploads_ != nullptr) return uploads_->publish(path);
-  complete(file, size);
+PieceFiles::~PieceFiles() {
+  for (const auto& [path, temporary] : temporary_) {
+    static_cast<void>(target_.store().remove(temporary));
+  }
+}
+
+Result<std::unique_ptr<NewFile>> PieceFiles::create(const std::string& path) {
+  if (!named_late()) return target_.create(path);
+  const std::string& temporary = temporary_[path] = target_.temporary_for(path);
+  return target_.create(temporary);
+}
+
+Result<void> PieceFiles::complete(const std::string& path, NewFile& file, std::uint64_t size) {
+  if (target_.uploads_ != nullptr) return target_.uploads_->publish(path);
+  target_.complete(file, size);
+  return {};
+}
+
+Result<void> PieceFiles::finish() {
+  if (temporary_.empty()) return {};
+  ZARRFS_CHECK(target_.sync());
+  while (!temporary_.empty()) {
+    const auto& [path, temporary] = *temporary_.begin();
+    ZARRFS_CHECK(target_.store().rename(temporary, path));
+    temporary_.erase(temporary_.begin());
+  }
   return {};
 }
 

@@ -124,7 +124,9 @@ std::vector<RemoteOption> make_table() {
       {"cache", "DIR", "", "directory for a cache on disk, which mounts may share",
        set_name<&Options::cache>},
       {"cache_size", "SIZE", "10G", "bytes of the cache on disk", set_bytes<&Options::cache_size>},
-      {"memory_cache", "SIZE", "256M", "bytes of remote objects kept in memory",
+      {"memory_cache", "SIZE", "256M",
+       "bytes of remote objects kept in memory; of a mount's memory, at most an eighth where not "
+       "given",
        set_bytes<&Options::memory_cache>},
       {"connections", "N", "24", "requests on their way at once", set_connections},
       {"deadline", "SECONDS", "60", "how long a request is tried again before it is an error",

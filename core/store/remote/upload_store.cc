@@ -20,6 +20,7 @@ namespace zarrfs {
 namespace {
 
 constexpr mode_t kStagedMode = 0600;
+constexpr int kPutAttempts = 5;  // where others put the same object at the same moment
 constexpr std::uint64_t kCompared = std::uint64_t{4} << 20U;
 
 /// A file that has no name, and so is gone with this process.
@@ -68,6 +69,11 @@ class Uploads final : public UploadStore {
     ZARRFS_TRY(Fd file, take(path));
     return put(std::move(file), path);
   }
+  Result<bool> publish_first(const std::string& path) override {
+    ZARRFS_TRY(Fd staged, take(path));
+    ZARRFS_TRY(const auto file, complete_file(std::move(staged), path));
+    return put_in_place_of(std::nullopt, file, path);
+  }
   Result<void> remove(const std::string& path) override {
     if (take(path)) return {};
     ZARRFS_TRY(const auto info, objects_->status(path));
@@ -90,21 +96,39 @@ class Uploads final : public UploadStore {
   }
 
   Result<void> put(Fd staged, const std::string& path) {
+    ZARRFS_TRY(const auto file, complete_file(std::move(staged), path));
+    for (int attempt = 1;; ++attempt) {
+      std::optional<ObjectInfo> earlier;
+      if (replaces_) {
+        ZARRFS_TRY(earlier, objects_->status(path));
+      }
+      if (earlier && earlier->size == file->size()) {
+        ZARRFS_TRY(const bool same, holds(path, *earlier, *file));
+        if (same) return {};
+      }
+      ZARRFS_TRY(const bool made, put_in_place_of(earlier, file, path));
+      if (made) return {};
+      if (!replaces_ || attempt == kPutAttempts) return put_by_another(path);
+    }
+  }
+
+  static Result<std::shared_ptr<File>> complete_file(Fd staged, const std::string& path) {
     struct stat status {};
     if (::fstat(staged.get(), &status) != 0) return fail(system_error(errno, path));
-    const auto file = make_local_file(std::move(staged), status, path);
-    std::optional<ObjectInfo> earlier;
-    if (replaces_) {
-      ZARRFS_TRY(earlier, objects_->status(path));
-    }
-    if (earlier && earlier->size == file->size()) {
-      ZARRFS_TRY(const bool same, holds(path, *earlier, *file));
-      if (same) return {};
-    }
+    return make_local_file(std::move(staged), status, path);
+  }
+
+  /// False where something else stands there.
+  Result<bool> put_in_place_of(const std::optional<ObjectInfo>& earlier,
+                               const std::shared_ptr<File>& file, const std::string& path) {
     ZARRFS_TRY(const auto body, RequestBody::of_file(file, {0, file->size()}));
     const auto made = objects_->put(path, body, earlier, random_digits());
-    if (made) return {};
+    if (made) return true;
     if (made.error().fault != Fault::kStale) return fail(made.error());
+    return false;
+  }
+
+  [[nodiscard]] tl::unexpected<Error> put_by_another(const std::string& path) const {
     return fail(Fault::kExists, objects_->url_of(path) + " was put by another program meanwhile");
   }
 

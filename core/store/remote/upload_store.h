@@ -15,7 +15,11 @@ class UploadStore : public Store {
   /// Puts the file that create() made at `path`, complete now, under that name. kExists where an
   /// object stands there.
   virtual Result<void> publish(const std::string& path) = 0;
-  /// From now on objects that stand where one is put are replaced: an earlier run has left them.
+  /// As publish(), also after replace_earlier(): false, and nothing is done, where an object stands
+  /// there.
+  virtual Result<bool> publish_first(const std::string& path) = 0;
+  /// From now on objects that stand where one is put are replaced: an earlier run has left them, or
+  /// another machine puts the same. One that has the same bytes is left.
   virtual void replace_earlier() = 0;
   /// Tries with an object of its own whether the server keeps conditions: kReadOnly where not.
   virtual Result<void> check_conditions() = 0;

@@ -7,6 +7,9 @@
 `mount` returns when the mount answers, and what it gives unmounts and puts what was written into its shards. It works in
 notebooks (no `with` is needed) and with forked or spawned workers: they use the path, and only the process that has mounted
 unmounts, at the latest when it exits.
+
+`shard`, `unshard`, `reshard` and `verify` are the commands of the same name, done by the workers of a dask cluster where they
+are given its client, or in tasks for any other engine (`plan`, `run`); `WorkerMount` mounts on each machine of a dask cluster.
 """
 from __future__ import annotations
 
@@ -15,9 +18,18 @@ import sys
 from typing import Any, Dict, List, NoReturn, Optional
 
 from ._mount import Mount, Option, PathLike
+from ._parts import Cancelled, Plan, Task, plan, reshard, run, shard, unshard, verify
 from ._program import Error, FuseMissing, program, run_json
 
-__all__ = ["Error", "FuseMissing", "Mount", "info", "main", "mount", "mounts", "program"]
+__all__ = ["Cancelled", "Error", "FuseMissing", "Mount", "Plan", "Task", "WorkerMount", "info", "main", "mount", "mounts", "plan",
+           "program", "reshard", "run", "shard", "unshard", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "WorkerMount":  # needs dask.distributed
+        from ._workers import WorkerMount
+        return WorkerMount
+    raise AttributeError(f"module 'zarrfs' has no attribute {name!r}")
 
 
 def mount(store: PathLike, mountpoint: Optional[PathLike] = None, **options: Option) -> Mount:

@@ -29,6 +29,32 @@ TEST(V2Note, BareNumbersAreShownAsTheyWereWritten) {
       R"({"missing_value":NaN,"range":[-Infinity,Infinity],"a/b~c":{"x":NaN},"text":"NaN","odd":"\u0001NaN\" "})");
 }
 
+TEST(V2Note, TextThatLooksLikeABareNumberStaysText) {
+  const std::string text =
+      R"({"a":NaN,"b":"\u0001NaN","c":"\"\u0001NaN","d":"\u0001\u0001NaN","e":"\\\u0001NaN"})";
+  const Json attributes = attributes_with_note(text);
+  EXPECT_EQ(styled_line(without_note(attributes), style_of(attributes, true)), text);
+}
+
+// 2000 numbers below a name of 200 KiB would be 400 MB of pointers.
+TEST(V2Note, ANoteIsShortWhateverIsWritten) {
+  std::string text = "{\"short\": NaN, \"" + std::string(std::size_t{200} << 10U, 'x') + "\": [NaN";
+  for (int i = 0; i < 2000; ++i) text += ", NaN";
+  const Json attributes = attributes_with_note(text + "]}");
+  EXPECT_EQ(attributes[kNoteAttribute]["bare"], Json::parse(R"(["/short"])"));
+  std::string many = "{\"list\": [NaN";
+  for (int i = 0; i < 200'000; ++i) many += ", NaN";
+  EXPECT_LT(dump_json(attributes_with_note(many + "]}")[kNoteAttribute]).size(), 128U << 10U);
+}
+
+TEST(V2Note, OfAStoresNoteNoMoreIsTakenThanIsWritten) {
+  Json attributes = Json::parse(R"({"a": "NaN"})");
+  attributes[kNoteAttribute]["bare"] = Json::array({std::string(std::size_t{1} << 20U, '/')});
+  EXPECT_TRUE(style_of(attributes, true).bare.empty());
+  attributes[kNoteAttribute]["bare"] = std::vector<std::string>(100'000, "/a");
+  EXPECT_LT(style_of(attributes, true).bare.size(), 2000U);
+}
+
 TEST(V2Note, AStringThatTookThePlaceOfABareNumberStaysOne) {
   Json attributes = attributes_with_note(R"({"missing_value": NaN, "list": [NaN]})");
   attributes["missing_value"] = "none";

@@ -1,40 +1,118 @@
 // Node numbers, versions of shards, and the table of named nodes.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <unordered_set>
+
 #include "core/chunks/shard_versions.h"
 #include "core/names/inode_table.h"
-#include "core/view/node_id.h"
+#include "core/view/node_numbers.h"
 
 namespace zarrfs {
 namespace {
 
-TEST(NodeNumbers, RangesOfTwoVersionsNeverMeet) {
+constexpr NodeId kAllNodes = (NodeId{1} << 63U) - kFirstChunkNode;
+
+TEST(NodeNumbers, TwoVersionsNeverHaveTheSameNumber) {
   NodeNumbers numbers;
-  const NodeId first = *numbers.range_of("a", 7, 0, 100);
-  const NodeId second = *numbers.range_of("a", 7, 1, 100);
-  EXPECT_GE(second, first + 100);
-  EXPECT_EQ(*numbers.range_of("a", 7, 0, 100), first);
-  const auto found = numbers.find(second + 99);
+  const auto range = *numbers.range_of("a", 7, 100, true);
+  EXPECT_GE(range->node(1, 0), range->node(0, 99) + 1);
+  EXPECT_EQ(*numbers.range_of("a", 7, 100, true), range);
+  const auto found = numbers.find(range->node(1, 99));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->array_path, "a");
-  EXPECT_EQ(found->version, 1U);
+  EXPECT_EQ(found->generation, 7U);
+  EXPECT_EQ(found->tag, range->tag_of(1));
   EXPECT_EQ(found->offset, 99U);
+}
+
+TEST(NodeNumbers, ATagIsWhatFitsOfAVersion) {
+  NodeNumbers numbers;
+  const auto range = *numbers.range_of("a", 7, 100, true);
+  const std::uint64_t digest = 0xFEDCBA9876543210U;
+  const auto found = numbers.find(range->node(digest, 5));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->tag, range->tag_of(digest));
+  EXPECT_EQ(found->offset, 5U);
+  EXPECT_NE(range->tag_of(digest), range->tag_of(digest + 1));
 }
 
 TEST(NodeNumbers, NumbersOutsideEveryRangeAreUnknown) {
   NodeNumbers numbers;
   EXPECT_FALSE(numbers.find(kFirstChunkNode));
-  const NodeId base = *numbers.range_of("a", 0, 0, 10);
-  EXPECT_FALSE(numbers.find(base - 1));
-  EXPECT_FALSE(numbers.find(base + 10));
+  const auto range = *numbers.range_of("a", 0, 10, false);
+  EXPECT_FALSE(numbers.find(range->first() - 1));
+  EXPECT_EQ(range->end(), range->first() + 10);
+  EXPECT_FALSE(numbers.find(range->end()));
 }
 
 TEST(NodeNumbers, ExhaustionIsAnErrorAndNotAWrap) {
   NodeNumbers numbers;
-  ASSERT_TRUE(numbers.range_of("a", 0, 0, (NodeId{1} << 63U) - kFirstChunkNode - 2));
-  const auto more = numbers.range_of("b", 0, 0, 10);
+  ASSERT_TRUE(numbers.range_of("a", 0, kAllNodes - 2, false));
+  const auto more = numbers.range_of("b", 0, 10, false);
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().fault, Fault::kUnsupported);
+}
+
+TEST(NodeNumbers, AreFreeAgainWhenTheKernelHasForgottenTheDirectory) {
+  NodeNumbers numbers;
+  NodeId first = 0;
+  for (int round = 0; round < 100; ++round) {
+    auto range = *numbers.range_of("a", round, kAllNodes / 4, false);
+    NodeNumbers::give(*range);
+    if (round == 0) first = range->first();
+    EXPECT_EQ(range->first(), first);
+    range.reset();
+    numbers.forgotten("a");
+    EXPECT_EQ(numbers.size(), 0U);
+  }
+}
+
+TEST(NodeNumbers, WhatIsInUseStays) {
+  NodeNumbers numbers;
+  const auto held = *numbers.range_of("a", 0, 10, true);
+  NodeNumbers::give(*held);
+  numbers.forgotten("a");
+  EXPECT_TRUE(numbers.find(held->first()));
+  EXPECT_EQ(*numbers.range_of("a", 0, 10, true), held);
+}
+
+TEST(NodeNumbers, WhatAMovedDirectoryHadStaysUntilItIsForgottenByItsNewName) {
+  NodeNumbers numbers;
+  auto range = *numbers.range_of("g/a", 0, 10, true);
+  NodeNumbers::give(*range);
+  const NodeId node = range->first();
+  range.reset();
+  numbers.moved("g", "h");
+  numbers.forgotten("g/a");
+  ASSERT_TRUE(numbers.find(node));
+  EXPECT_EQ(numbers.find(node)->array_path, "g/a") << "its nodes are stale";
+  numbers.forgotten("h/a");
+  EXPECT_FALSE(numbers.find(node));
+}
+
+TEST(NodeNumbers, AnArrayThatIsResizedAMillionTimesTakesAsMuchAsOneOfAThousand) {
+  NodeNumbers numbers;
+  NodeId last = 0;
+  for (std::uint64_t generation = 0; generation < 1'000'000; ++generation) {
+    auto range = numbers.range_of("a", generation, std::uint64_t{1} << 20U, true);
+    ASSERT_TRUE(range) << generation << ": " << range.error().message;
+    NodeNumbers::give(**range);
+    last = (*range)->first();
+  }
+  EXPECT_EQ(numbers.size(), NodeNumbers::kMostGenerations);
+  EXPECT_TRUE(numbers.find(last));
+  numbers.forgotten("a");
+  EXPECT_EQ(numbers.size(), 0U);
+  EXPECT_EQ((*numbers.range_of("b", 0, 1, true))->first(), kFirstChunkNode) << "all are free again";
+}
+
+TEST(NodeNumbers, ArraysOfWhichNoChunkWasLookedUpAreForgotten) {
+  NodeNumbers numbers;
+  for (int array = 0; array < 100'000; ++array) {
+    ASSERT_TRUE(numbers.range_of("a" + std::to_string(array), 0, 1000, true));
+  }
+  EXPECT_LT(numbers.size(), 2000U);
 }
 
 TEST(Inodes, AreStableAndDistinct) {
@@ -45,79 +123,153 @@ TEST(Inodes, AreStableAndDistinct) {
   EXPECT_NE(inode_of("a", 0), inode_of("b", 0));
 }
 
-std::uint64_t version(ShardVersions& versions, std::uint64_t object, std::uint64_t digest,
-                      std::uint64_t chunk = 0) {
-  return versions.version_of(object, 1000 + chunk, {digest, {}}).version;
+FileIdentity file(std::uint64_t number, std::int64_t seconds = 5) {
+  return {1, number, 100, seconds * 1'000'000'000};
 }
 
-TEST(ShardVersions, AChangedShardGetsAnotherVersionAndOthersKeepTheirs) {
+ShardState state_of(const FileIdentity& identity) {
+  struct timespec modified {};
+  modified.tv_sec = static_cast<time_t>(identity.mtime_ns / 1'000'000'000);
+  return {digest_of(identity), modified};
+}
+
+constexpr ShardVersions::Key kShard{7, 1};
+constexpr ShardVersions::Key kOther{7, 2};
+
+std::uint64_t version(ShardVersions& versions, ShardVersions::Key shard,
+                      const FileIdentity& identity, std::uint64_t chunk = 0) {
+  return versions.version_of(shard, chunk, state_of(identity)).version;
+}
+
+TEST(ShardVersions, AChangedShardGetsAnotherVersionAndNothingIsKept) {
   ShardVersions versions;
-  EXPECT_EQ(version(versions, 1, 100), 0U);
-  EXPECT_EQ(version(versions, 2, 200), 0U);
-  EXPECT_EQ(version(versions, 1, 101), 1U);
-  EXPECT_EQ(version(versions, 1, 101), 1U);
-  EXPECT_EQ(version(versions, 2, 200), 0U);
-}
-
-TEST(ShardVersions, ForgettingNeverBringsAnOldVersionBack) {
-  ShardVersions versions(2);
-  version(versions, 1, 100);
-  version(versions, 1, 101);
-  version(versions, 2, 200);
-  EXPECT_EQ(version(versions, 3, 300), 2U);
-  EXPECT_EQ(version(versions, 1, 100), 2U);
+  const std::uint64_t first = version(versions, kShard, file(100));
+  EXPECT_NE(version(versions, kShard, file(101)), first);
+  EXPECT_EQ(version(versions, kShard, file(100)), first);
+  EXPECT_EQ(versions.kept(), 0U);
 }
 
 TEST(ShardVersions, AWrittenChunkGetsAnotherVersionAndItsNeighboursKeepTheirs) {
   ShardVersions versions;
-  version(versions, 1, 100, 1);
-  versions.written(1, 1001, {7, 0});
-  EXPECT_EQ(version(versions, 1, 100, 1), 1U);
-  EXPECT_EQ(version(versions, 1, 100, 2), 0U);
-  versions.written(1, 1001, {8, 0});
-  EXPECT_EQ(versions.version_of_draft(1, 1001, {}).version, 2U);
+  const std::uint64_t before = version(versions, kShard, file(100), 1);
+  versions.written(kShard, 1, {7, 0});
+  const std::uint64_t once = version(versions, kShard, file(100), 1);
+  EXPECT_NE(once, before);
+  EXPECT_EQ(version(versions, kShard, file(100), 2), before);
+  versions.written(kShard, 1, {8, 0});
+  EXPECT_NE(versions.version_of_draft(kShard, 1, {}).version, once);
 }
 
 TEST(ShardVersions, ACommitOfOurOwnChangesNeitherVersionNorTime) {
   ShardVersions versions;
-  EXPECT_EQ(versions.version_of(1, 1002, {100, {5, 0}}).modified.tv_sec, 5);
-  versions.written(1, 1001, {7, 0});
-  versions.republished(1, 100, 101);
-  EXPECT_EQ(version(versions, 1, 101, 1), 1U);
-  EXPECT_EQ(versions.version_of(1, 1001, {101, {9, 0}}).modified.tv_sec, 7);
-  EXPECT_EQ(versions.version_of(1, 1002, {101, {9, 0}}).modified.tv_sec, 5);
-  EXPECT_EQ(versions.version_of(1, 1002, {101, {9, 0}}).version, 0U);
+  const std::uint64_t before = version(versions, kShard, file(100, 5), 2);
+  versions.written(kShard, 1, {7, 0});
+  const std::uint64_t written = version(versions, kShard, file(100, 5), 1);
+  versions.replacing(kShard, file(100, 5), file(101, 9));
+  versions.republished(kShard, file(100, 5), file(101, 9));
+  EXPECT_EQ(version(versions, kShard, file(101, 9), 1), written);
+  EXPECT_EQ(versions.version_of(kShard, 1, state_of(file(101, 9))).modified.tv_sec, 7);
+  EXPECT_EQ(versions.version_of(kShard, 2, state_of(file(101, 9))).modified.tv_sec, 5);
+  EXPECT_EQ(version(versions, kShard, file(101, 9), 2), before);
+}
+
+TEST(ShardVersions, ACommitKeepsVersionsThoughNobodyAskedSinceTheWrite) {
+  ShardVersions versions;
+  const std::uint64_t before = version(versions, kShard, file(100, 5), 2);
+  versions.written(kShard, 1, {7, 0});
+  versions.replacing(kShard, file(100, 5), file(101, 9));
+  versions.republished(kShard, file(100, 5), file(101, 9));
+  EXPECT_EQ(version(versions, kShard, file(101, 9), 2), before);
+  EXPECT_EQ(versions.version_of(kShard, 2, state_of(file(101, 9))).modified.tv_sec, 5);
 }
 
 TEST(ShardVersions, DuringACommitBothShardsHaveTheSameVersion) {
   ShardVersions versions;
-  version(versions, 1, 100);
-  versions.written(1, 1001, {7, 0});
-  versions.replacing(1, 100, 101);
-  for (const std::uint64_t digest : {100, 101, 100}) {
-    EXPECT_EQ(version(versions, 1, digest, 1), 1U);
-    EXPECT_EQ(version(versions, 1, digest, 2), 0U);
+  versions.written(kShard, 1, {7, 0});
+  const std::uint64_t written = version(versions, kShard, file(100), 1);
+  const std::uint64_t other = version(versions, kShard, file(100), 2);
+  versions.replacing(kShard, file(100), file(101));
+  for (const std::uint64_t number : {100, 101, 100}) {
+    EXPECT_EQ(version(versions, kShard, file(number), 1), written);
+    EXPECT_EQ(version(versions, kShard, file(number), 2), other);
   }
-  versions.republished(1, 100, 101);
-  EXPECT_EQ(version(versions, 1, 101, 1), 1U);
-  EXPECT_EQ(version(versions, 1, 100, 2), 2U) << "the old shard, put back by somebody";
+  versions.republished(kShard, file(100), file(101));
+  EXPECT_EQ(version(versions, kShard, file(101), 1), written);
+  EXPECT_NE(version(versions, kShard, file(100), 2), other)
+      << "the old shard, put back by somebody";
 }
 
 TEST(ShardVersions, ACommitThatFailsChangesNoVersion) {
   ShardVersions versions;
-  version(versions, 1, 100);
-  versions.replacing(1, 100, 101);
-  EXPECT_EQ(version(versions, 1, 100), 0U);
-  EXPECT_EQ(version(versions, 1, 102), 1U);
-  EXPECT_EQ(version(versions, 1, 101), 2U);
+  const std::uint64_t before = version(versions, kShard, file(100));
+  versions.written(kShard, 1, {7, 0});
+  versions.replacing(kShard, file(100), file(101));
+  EXPECT_EQ(version(versions, kShard, file(100)), before);
+  const std::uint64_t others = version(versions, kShard, file(102));
+  EXPECT_NE(others, before);
+  EXPECT_NE(version(versions, kShard, file(101)), others);
 }
 
 TEST(ShardVersions, AnotherProgramsShardGivesAllItsChunksANewVersion) {
   ShardVersions versions;
-  version(versions, 1, 100);
-  versions.written(1, 1001, {7, 0});
-  EXPECT_EQ(version(versions, 1, 101, 1), 2U);
-  EXPECT_EQ(version(versions, 1, 101, 2), 2U);
+  versions.written(kShard, 1, {7, 0});
+  const std::uint64_t written = version(versions, kShard, file(100), 1);
+  const std::uint64_t other = version(versions, kShard, file(100), 2);
+  EXPECT_NE(version(versions, kShard, file(101), 1), written);
+  EXPECT_NE(version(versions, kShard, file(101), 2), other);
+  EXPECT_NE(version(versions, kShard, file(100), 1), written) << "it came back";
+  EXPECT_NE(version(versions, kShard, file(100), 2), other);
+}
+
+TEST(ShardVersions, ForgettingNeverBringsAnOldVersionBack) {
+  ShardVersions versions(4);
+  const std::uint64_t before = version(versions, kShard, file(100), 1);
+  versions.written(kShard, 1, {7, 0});
+  const std::uint64_t written = version(versions, kShard, file(100), 1);
+  for (std::uint64_t cell = 10; cell < 20; ++cell) versions.written({7, cell}, cell, {});
+  EXPECT_LE(versions.kept(), 4U);
+  // The file that the commit made has the number, the size and the time of the one before.
+  EXPECT_NE(version(versions, kShard, file(100), 1), before);
+  EXPECT_NE(version(versions, kShard, file(100), 1), written);
+  EXPECT_NE(versions.version_of_draft(kShard, 1, {7, 0}).version, written);
+}
+
+TEST(ShardVersions, AMillionWritesTakeAsMuchAsAThousand) {
+  ShardVersions versions;
+  for (int round = 0; round < 1'000'000; ++round) versions.written(kShard, 1, {7, 0});
+  EXPECT_EQ(versions.kept(), 2U);
+  for (std::uint64_t cell = 0; cell < 1'000'000; ++cell) versions.written({7, cell}, cell, {});
+  EXPECT_LE(versions.kept(), ShardVersions::kMostKept);
+  for (std::uint64_t chunk = 0; chunk < 200'000; ++chunk) versions.written(kOther, chunk, {});
+  EXPECT_LE(versions.kept(), ShardVersions::kMostKept);
+}
+
+/// Commits of our own come so fast that the file system gives the number of the file that is gone
+/// to the next one, which has the same size and was made within the same tick of time, as ext4
+/// does.
+TEST(ShardVersions, AFileThatIsReplacedWithinTicksIsAnotherVersionEachTime) {
+  constexpr int kRounds = 1'000'000;
+  constexpr int kWithinTick = 100;
+  constexpr int kUntilOthers = 1000;  // rounds, after which others need the table
+  const auto file_of = [](int round) { return file(100 + round % 2, 5 + round / kWithinTick); };
+  ShardVersions versions(64);
+  std::unordered_set<std::uint64_t> seen;
+  for (int round = 0; round < kRounds; ++round) {
+    const FileIdentity now = file_of(round);
+    const FileIdentity next = file_of(round + 1);
+    const std::uint64_t untouched = version(versions, kShard, now, 2);
+    versions.written(kShard, 1, {7, 0});
+    const std::uint64_t written = version(versions, kShard, now, 1);
+    ASSERT_TRUE(seen.insert(written).second) << "round " << round;
+    versions.replacing(kShard, now, next);
+    versions.republished(kShard, now, next);
+    ASSERT_EQ(version(versions, kShard, next, 1), written) << "round " << round;
+    ASSERT_EQ(version(versions, kShard, next, 2), untouched) << "round " << round;
+    if (round % kUntilOthers != kUntilOthers - 1) continue;
+    for (std::uint64_t cell = 10; cell < 80; ++cell) versions.written({7, cell}, cell, {});
+    ASSERT_TRUE(seen.insert(version(versions, kShard, next, 1)).second) << "round " << round;
+    ASSERT_LE(versions.kept(), 64U);
+  }
 }
 
 TEST(InodeTable, ANodeKeepsItsNumberUntilEveryLookupIsForgotten) {
@@ -137,6 +289,41 @@ TEST(InodeTable, OtherContentsAreAnotherNode) {
   InodeTable table;
   const NodeId id = table.look_up({NamedNode::Kind::kDocument, "a/.zarray", 5});
   EXPECT_NE(table.look_up({NamedNode::Kind::kDocument, "a/.zarray", 6}), id);
+}
+
+TEST(InodeTable, ADirectoryIsForgottenWhenNoNumberOfItIsKnown) {
+  InodeTable table;
+  const NamedNode directory{NamedNode::Kind::kDirectory, "g/a", 0};
+  const NodeId old = table.look_up(directory);
+  table.removed(directory);
+  const NodeId made_again = table.look_up(directory);
+  EXPECT_NE(made_again, old);
+  EXPECT_FALSE(table.forget(made_again, 1)) << "somebody is still in the one that was removed";
+  EXPECT_EQ(table.forget(old, 1), "g/a");
+  EXPECT_FALSE(table.forget(table.look_up({NamedNode::Kind::kDocument, "g/a", 5}), 1));
+}
+
+TEST(InodeTable, AMovedDirectoryIsForgottenByItsNewName) {
+  InodeTable table;
+  const NodeId inner = table.look_up({NamedNode::Kind::kDirectory, "g/a", 0});
+  const NodeId there = table.look_up({NamedNode::Kind::kDirectory, "h/a", 0});
+  table.moved("g", "h");
+  EXPECT_EQ(table.find(inner)->path, "h/a");
+  EXPECT_EQ(table.look_up({NamedNode::Kind::kDirectory, "h/a", 0}), inner);
+  EXPECT_FALSE(table.forget(there, 1));
+  EXPECT_EQ(table.forget(inner, 2), "h/a");
+}
+
+TEST(InodeTable, WhatNobodyAskedForIsUnusedTheSecondTime) {
+  InodeTable table;
+  const NodeId once = table.look_up({NamedNode::Kind::kPassThrough, "a", 1});
+  const NodeId often = table.look_up({NamedNode::Kind::kPassThrough, "b", 2});
+  EXPECT_TRUE(table.unused(1000).empty());
+  EXPECT_TRUE(table.find(often));
+  EXPECT_EQ(table.unused(1000), std::vector<NodeId>{once});
+  const std::uint64_t before = table.bytes();
+  table.forget(once, 1);
+  EXPECT_LT(table.bytes(), before);
 }
 
 TEST(InodeTable, TheRootStays) {

@@ -104,6 +104,15 @@ TEST(Survey, TheProfileIsThatOfWhatTheStoreIs) {
                 .profile,
             "xarray")
       << "text, which netCDF-C cannot be shown";
+  const auto lengths = [](int inner) {
+    return Tree()
+        .add("x", array_document({4}, {"x"}, Json::object()))
+        .add("inner/x", array_document({inner}, {"x"}, Json::object()))
+        .choice();
+  };
+  EXPECT_EQ(lengths(4).profile, "netcdf");
+  EXPECT_EQ(lengths(3).profile, "xarray");
+  EXPECT_THAT(lengths(3).because, HasSubstr("profile=netcdf would rename dimensions"));
 }
 
 TEST(Survey, ADefaultMountSaysWhatWasChosenAndAnExplicitProfileWins) {

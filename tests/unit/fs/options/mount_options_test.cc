@@ -34,7 +34,7 @@ TEST(MountOptions, ChangeWhatTheyName) {
   EXPECT_EQ(settings.view.materialise, Materialise::kList);
   EXPECT_THAT(settings.view.rechunk, ElementsAre(64, 32));
   EXPECT_TRUE(settings.view.immutable);
-  EXPECT_EQ(settings.view.index_cache, 1U << 20U);
+  EXPECT_EQ(settings.memory.index_cache, 1U << 20U);
   EXPECT_EQ(settings.view.read_ahead, 0U);
   EXPECT_EQ(settings.threads, 3U);
   EXPECT_EQ(settings.ring, RingUse::kOff);
@@ -61,7 +61,6 @@ TEST(MountOptions, DefaultsInTheTableAreThoseOfTheSettings) {
   EXPECT_EQ(settings.umask, untouched.umask);
   EXPECT_EQ(settings.view.format, untouched.view.format);
   EXPECT_EQ(settings.view.profile, untouched.view.profile);
-  EXPECT_EQ(settings.view.index_cache, untouched.view.index_cache);
   EXPECT_EQ(settings.view.read_ahead, untouched.view.read_ahead);
   EXPECT_EQ(settings.timeout, untouched.timeout);
   EXPECT_EQ(settings.ring, untouched.ring);

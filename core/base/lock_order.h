@@ -18,10 +18,11 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "core/base/thread_safety.h"
+
 namespace zarrfs {
 
-/// From the outermost lock to the innermost one. Each is held across I/O or across another
-/// lock, but for the last two.
+/// From the outermost lock to the innermost one. Those before kNodes may be held across I/O.
 enum class LockRank : std::uint8_t {
   kCreation,    ///< CreationGate: names and nodes are made.
   kTurn,        ///< MoveGate: whose turn it is.
@@ -81,38 +82,41 @@ class LockOrder {
   static inline thread_local std::array<std::uint32_t, kLockRanks> held_{};
 };
 
-/// A mutex of the standard library with its place in the order.
+/// A mutex of the standard library with its place in the order. Clang's analysis follows it where
+/// HeldLock or ChainedLock takes it (core/base/thread_safety.h).
 template <class Mutex, LockRank kRank>
-class Ranked {
+class ZARRFS_CAPABILITY Ranked {
  public:
-  void lock() {
+  void lock() ZARRFS_ACQUIRE() ZARRFS_UNCHECKED {
     LockOrder::check(kRank);
     mutex_.lock();
     LockOrder::taken(kRank);
   }
   /// For a thread that holds one of the same rank, where the caller says what orders the two.
-  void lock_chained() {
+  void lock_chained() ZARRFS_ACQUIRE() ZARRFS_UNCHECKED {
     LockOrder::check_chained(kRank);
     mutex_.lock();
     LockOrder::taken(kRank);
   }
-  bool try_lock() { return taken(mutex_.try_lock()); }
+  bool try_lock() ZARRFS_TRY_ACQUIRE(true) ZARRFS_UNCHECKED { return taken(mutex_.try_lock()); }
   template <class Duration>
-  bool try_lock_for(const Duration& time) {
+  bool try_lock_for(const Duration& time) ZARRFS_TRY_ACQUIRE(true) ZARRFS_UNCHECKED {
     LockOrder::check(kRank);
     return taken(mutex_.try_lock_for(time));
   }
-  void unlock() {
+  void unlock() ZARRFS_RELEASE() ZARRFS_UNCHECKED {
     LockOrder::released(kRank);
     mutex_.unlock();
   }
-  void lock_shared() {
+  void lock_shared() ZARRFS_ACQUIRE_SHARED() ZARRFS_UNCHECKED {
     LockOrder::check(kRank);
     mutex_.lock_shared();
     LockOrder::taken(kRank);
   }
-  bool try_lock_shared() { return taken(mutex_.try_lock_shared()); }
-  void unlock_shared() {
+  bool try_lock_shared() ZARRFS_TRY_ACQUIRE_SHARED(true) ZARRFS_UNCHECKED {
+    return taken(mutex_.try_lock_shared());
+  }
+  void unlock_shared() ZARRFS_RELEASE_SHARED() ZARRFS_UNCHECKED {
     LockOrder::released(kRank);
     mutex_.unlock_shared();
   }
@@ -125,12 +129,39 @@ class Ranked {
   Mutex mutex_;
 };
 
-/// Holds a mutex while it lives: see Ranked::lock_chained.
+/// Holds a mutex while it lives, as std::lock_guard, and clang sees that what the mutex guards may
+/// be used. May wait for a RankedCondition.
 template <class Mutex>
-class [[nodiscard]] ChainedLock {
+class [[nodiscard]] ZARRFS_SCOPED_CAPABILITY HeldLock {
  public:
-  explicit ChainedLock(Mutex& mutex) : mutex_(mutex) { mutex_.lock_chained(); }
-  ~ChainedLock() { mutex_.unlock(); }
+  explicit HeldLock(Mutex& mutex) ZARRFS_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~HeldLock() ZARRFS_RELEASE() {
+    if (held_) mutex_.unlock();
+  }
+  HeldLock(const HeldLock&) = delete;
+  HeldLock& operator=(const HeldLock&) = delete;
+  void lock() ZARRFS_ACQUIRE() {
+    mutex_.lock();
+    held_ = true;
+  }
+  void unlock() ZARRFS_RELEASE() {
+    held_ = false;
+    mutex_.unlock();
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_ = true;
+};
+
+/// As HeldLock: see Ranked::lock_chained.
+template <class Mutex>
+class [[nodiscard]] ZARRFS_SCOPED_CAPABILITY ChainedLock {
+ public:
+  explicit ChainedLock(Mutex& mutex) ZARRFS_ACQUIRE(mutex) : mutex_(mutex) {
+    mutex_.lock_chained();
+  }
+  ~ChainedLock() ZARRFS_RELEASE() { mutex_.unlock(); }
   ChainedLock(const ChainedLock&) = delete;
   ChainedLock& operator=(const ChainedLock&) = delete;
 

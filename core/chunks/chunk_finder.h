@@ -2,7 +2,7 @@
 // and what it holds. Life of a read: shown coordinates -> ArrayReader::find_chunk -> range or
 // absence -> the presentation's rule -> size, bytes.
 //
-// Thread-safe. No lock is held across I/O.
+// Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // an array are read alike: what was read of the shards before is asked for of the next one, in as
 // few requests as that takes, and shards that follow each other in the grid are opened in advance.
 // Where nothing tells, the largest block of a shard of which more than a quarter was opened is
-// asked for, and what lies behind a long run. Thread-safe. No lock is held across I/O.
+// asked for, and what lies behind a long run. Thread-safe. Its lock is not held across I/O.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // kernel is asked to fetch the bytes that follow. When several chunks close together are opened in
 // whatever order (zarr-python 3 stores chunks in Morton order; several threads read at once), it is
 // asked for the whole block of the shard around them. FarAhead does it at a server. Thread-safe.
-// No lock is held across I/O.
+// Its lock is not held across I/O.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Chunks of another grid than the stored one: which stored chunks they overlap, and their elements
-// put together. Thread-safe. No lock is held across I/O.
+// put together. Thread-safe.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 // listing the store's directories, so that an empty part of a large grid costs nothing.
 //
 // Memory is bounded by the names in one directory of the store; recent listings are kept for a
-// while. Thread-safe. No lock is held across I/O.
+// while. Thread-safe. Its lock is not held across I/O.
 #pragma once
 
 #include <chrono>

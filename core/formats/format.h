@@ -19,7 +19,7 @@
 
 namespace zarrfs {
 
-/// Where the bytes of one array's chunks are. Thread-safe. No lock is held across I/O.
+/// Where the bytes of one array's chunks are. Thread-safe.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;

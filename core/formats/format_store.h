@@ -10,7 +10,7 @@ namespace zarrfs {
 
 /// `store` with its volumes shown as Zarr v3, read-only: writing into one is kReadOnly, by name.
 /// A volume is known from the moment its zarr.json is asked for or its directory is listed, and is
-/// read anew when its marker changes. Thread-safe. No lock is held across I/O.
+/// read anew when its marker changes. Thread-safe. Its lock is not held across I/O.
 std::shared_ptr<Store> with_formats(std::shared_ptr<Store> store);
 
 }  // namespace zarrfs

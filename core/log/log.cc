@@ -204,6 +204,7 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
                                                    const std::optional<LogContents>& earlier) {
   std::unique_ptr<LogWriter> writer(new LogWriter(std::move(store)));
   if (!earlier) return writer;
+  const HeldLock lock(writer->mutex_);
   ZARRFS_TRY(writer->file_, writer->store_->reopen(kLogPath));
   if (!writer->file_) return writer;
   ZARRFS_TRY(const struct stat status, writer->file_->status());
@@ -288,15 +289,15 @@ Result<void> LogWriter::replace_locked(const std::vector<LogRecord>& records) {
 }
 
 bool LogWriter::mostly_done() const {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return dead_records_ > live_records_;
 }
 
 Result<void> LogWriter::shorten() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (!file_) return {};
   ZARRFS_TRY(LogContents contents, contents_locked());
-  std::erase_if(contents.records, [&](const LogRecord& record) {
+  std::erase_if(contents.records, [&](const LogRecord& record) ZARRFS_REQUIRES(mutex_) {
     const bool opens = record.kind == LogRecord::Kind::kOpen;
     return !records_of_.contains(opens ? record.sequence : record.successor);
   });
@@ -304,13 +305,13 @@ Result<void> LogWriter::shorten() {
 }
 
 Result<std::uint64_t> LogWriter::append(LogRecord record) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   ZARRFS_CHECK(append_owed_locked());
   return append_locked(std::move(record));
 }
 
 void LogWriter::append_in_time(LogRecord record) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   owed_.push_back(std::move(record));
   static_cast<void>(append_owed_locked());  // what is left is tried by whoever comes next
 }
@@ -340,7 +341,7 @@ Result<void> LogWriter::sync() {
   std::uint64_t size = 0;
   bool directory_durable = false;
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     if (!file_ || (durable_size_ == size_ && directory_durable_)) return {};
     if (sync_failed_) {
       ZARRFS_TRY(const LogContents contents, contents_locked());
@@ -351,7 +352,7 @@ Result<void> LogWriter::sync() {
     directory_durable = directory_durable_;
   }
   if (auto synced = file->sync(); !synced) {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     sync_failed_ = sync_failed_ || file == file_;
     return synced;
   }
@@ -359,7 +360,7 @@ Result<void> LogWriter::sync() {
     ZARRFS_CHECK(store_->sync_directory(kLogDirectory));
     ZARRFS_CHECK(store_->sync_directory(""));
   }
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (file == file_) {
     durable_size_ = std::max(durable_size_, size);
     directory_durable_ = true;
@@ -368,7 +369,7 @@ Result<void> LogWriter::sync() {
 }
 
 Result<void> LogWriter::clear() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (!file_) return {};
   // A new file next time, not this one emptied: so no remnant of old records can stand behind new
   // ones.
@@ -379,7 +380,7 @@ Result<void> LogWriter::clear() {
 }
 
 Result<void> LogWriter::remove() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   file_.reset();
   owed_.clear();
   ZARRFS_TRY(const auto status, store_->status(kLogDirectory));
@@ -390,7 +391,7 @@ Result<void> LogWriter::remove() {
 }
 
 std::uint64_t LogWriter::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return size_;
 }
 

@@ -95,27 +95,30 @@ class LogWriter {
 
  private:
   explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
-  Result<void> create_locked();
-  Result<std::uint64_t> append_locked(LogRecord record);
-  Result<void> append_owed_locked();
-  Result<LogContents> contents_locked();
-  Result<void> replace_locked(const std::vector<LogRecord>& records);
-  void count(const LogRecord& record);
-  Result<void> reserve_locked(std::uint64_t size);
+  Result<void> create_locked() ZARRFS_REQUIRES(mutex_);
+  Result<std::uint64_t> append_locked(LogRecord record) ZARRFS_REQUIRES(mutex_);
+  Result<void> append_owed_locked() ZARRFS_REQUIRES(mutex_);
+  Result<LogContents> contents_locked() ZARRFS_REQUIRES(mutex_);
+  Result<void> replace_locked(const std::vector<LogRecord>& records) ZARRFS_REQUIRES(mutex_);
+  void count(const LogRecord& record) ZARRFS_REQUIRES(mutex_);
+  Result<void> reserve_locked(std::uint64_t size) ZARRFS_REQUIRES(mutex_);
 
   std::shared_ptr<Store> store_;
   mutable RankedMutex<LockRank::kLog> mutex_;
-  std::shared_ptr<NewFile> file_;
-  std::uint64_t next_sequence_ = 1;
-  std::uint64_t size_ = 0;
-  std::uint64_t reserved_ = 0;  ///< Size of the file: zeros stand behind the records.
-  std::uint64_t durable_size_ = 0;
-  bool directory_durable_ = false;
-  bool sync_failed_ = false;  ///< The file may have lost records: see fsync(2).
-  std::map<std::uint64_t, std::uint64_t> records_of_;  ///< Of successors that are not done.
-  std::uint64_t live_records_ = 0;
-  std::uint64_t dead_records_ = 0;
-  std::vector<LogRecord> owed_;  ///< See append_in_time.
+  std::shared_ptr<NewFile> file_ ZARRFS_GUARDED_BY(mutex_);
+  std::uint64_t next_sequence_ ZARRFS_GUARDED_BY(mutex_) = 1;
+  std::uint64_t size_ ZARRFS_GUARDED_BY(mutex_) = 0;
+  /// Size of the file: zeros stand behind the records.
+  std::uint64_t reserved_ ZARRFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t durable_size_ ZARRFS_GUARDED_BY(mutex_) = 0;
+  bool directory_durable_ ZARRFS_GUARDED_BY(mutex_) = false;
+  /// The file may have lost records: see fsync(2).
+  bool sync_failed_ ZARRFS_GUARDED_BY(mutex_) = false;
+  /// Of successors that are not done.
+  std::map<std::uint64_t, std::uint64_t> records_of_ ZARRFS_GUARDED_BY(mutex_);
+  std::uint64_t live_records_ ZARRFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t dead_records_ ZARRFS_GUARDED_BY(mutex_) = 0;
+  std::vector<LogRecord> owed_ ZARRFS_GUARDED_BY(mutex_);  ///< See append_in_time.
 };
 
 /// Whether an earlier writer left writes in the store's log.

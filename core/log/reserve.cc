@@ -46,7 +46,7 @@ Result<void> Reserve::extend_locked(std::uint64_t bytes) {
 }
 
 Result<void> Reserve::hold(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (bytes <= held_ || !possible_) return {};
   if (bytes > kMost) return fail(Fault::kTooBig, "a shard of " + std::to_string(bytes) + " bytes");
   if (!store_->space()) {  // no file system
@@ -61,7 +61,7 @@ Result<void> Reserve::hold(std::uint64_t bytes) {
 }
 
 std::uint64_t Reserve::release() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (!file_) return 0;
   file_.reset();
   static_cast<void>(store_->remove(path_));  // else the next writer removes it

@@ -30,15 +30,15 @@ class Reserve {
   std::uint64_t release();
 
  private:
-  Result<void> extend_locked(std::uint64_t bytes);
+  Result<void> extend_locked(std::uint64_t bytes) ZARRFS_REQUIRES(mutex_);
 
   std::shared_ptr<Store> store_;
   std::function<void(const std::string&)> complain_;
   RankedMutex<LockRank::kReserve> mutex_;
-  std::string path_;
-  std::unique_ptr<NewFile> file_;
-  std::uint64_t held_ = 0;
-  bool possible_ = true;  ///< Until the storage says that it is not.
+  std::string path_ ZARRFS_GUARDED_BY(mutex_);
+  std::unique_ptr<NewFile> file_ ZARRFS_GUARDED_BY(mutex_);
+  std::uint64_t held_ ZARRFS_GUARDED_BY(mutex_) = 0;
+  bool possible_ ZARRFS_GUARDED_BY(mutex_) = true;  ///< Until the storage says that it is not.
 };
 
 }  // namespace zarrfs

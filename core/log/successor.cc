@@ -45,7 +45,7 @@ bool is_successor_name(std::string_view name) {
 }
 
 void DirtyShard::set_array(std::shared_ptr<ArrayReader> latest) {
-  const std::lock_guard lock(state_mutex);
+  const HeldLock lock(state_mutex);
   array = std::move(latest);
 }
 
@@ -77,20 +77,25 @@ Result<void> DirtyShard::attach(std::shared_ptr<NewFile> successor) {
   auto growing = std::make_shared<GrowingFile>(successor, status);
   file = std::move(successor);
   stage = ShardStage::kAppending;
-  const std::lock_guard lock(state_mutex);
+  const HeldLock lock(state_mutex);
   reader = std::move(growing);
   return {};
 }
 
 void DirtyShard::detach() {
   file.reset();
-  const std::lock_guard lock(state_mutex);
+  const HeldLock lock(state_mutex);
   reader.reset();
 }
 
 bool DirtyShard::complete() const {
-  const std::lock_guard lock(state_mutex);
+  const HeldLock lock(state_mutex);
   return drafts.size() - kept_back - removed == expected;
+}
+
+bool DirtyShard::has_drafts() const {
+  const HeldLock lock(state_mutex);
+  return !drafts.empty();
 }
 
 bool lacks_room(const Error& error) {

@@ -94,34 +94,41 @@ struct DirtyShard {
   std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 
   mutable RankedMutex<LockRank::kDrafts> state_mutex;
-  /// The array as of the last write. Changed under both mutexes, so read under either.
-  std::shared_ptr<ArrayReader> array;
-  // Under state_mutex:
-  std::map<std::uint64_t, Draft> drafts;
+  // Changed under both mutexes, so read under either:
+  std::shared_ptr<ArrayReader> array;  ///< As of the last write.
   std::shared_ptr<const File> reader;  ///< The successor; null where it is not open.
-  std::uint64_t kept_back = 0;         ///< Drafts that are kept back.
-  std::uint64_t removed = 0;           ///< Others that remove a chunk.
-  std::uint64_t live_bytes = 0;        ///< In the successor, of drafts.
-  std::uint64_t dead_bytes = 0;        ///< In the successor, of drafts that were written again.
-  std::uint64_t dead_records = 0;      ///< In the log, of drafts that were written again.
-  bool unsynced = false;               ///< Bytes were appended since the last sync.
-  Clock::time_point dirty_since;
-  Clock::time_point changed;
-  Clock::time_point retry_at;    ///< Not committed before, after a failure.
-  std::optional<Error> failure;  ///< Of the last commit.
+
+  std::map<std::uint64_t, Draft> drafts ZARRFS_GUARDED_BY(state_mutex);
+  /// Drafts that are kept back, and others that remove a chunk.
+  std::uint64_t kept_back ZARRFS_GUARDED_BY(state_mutex) = 0;
+  std::uint64_t removed ZARRFS_GUARDED_BY(state_mutex) = 0;
+  /// In the successor: of drafts, and of drafts that were written again.
+  std::uint64_t live_bytes ZARRFS_GUARDED_BY(state_mutex) = 0;
+  std::uint64_t dead_bytes ZARRFS_GUARDED_BY(state_mutex) = 0;
+  /// In the log, of drafts that were written again.
+  std::uint64_t dead_records ZARRFS_GUARDED_BY(state_mutex) = 0;
+  /// Bytes were appended since the last sync.
+  bool unsynced ZARRFS_GUARDED_BY(state_mutex) = false;
+  Clock::time_point dirty_since ZARRFS_GUARDED_BY(state_mutex);
+  Clock::time_point changed ZARRFS_GUARDED_BY(state_mutex);
+  /// Not committed before, after a failure.
+  Clock::time_point retry_at ZARRFS_GUARDED_BY(state_mutex);
+  /// Of the last commit.
+  std::optional<Error> failure ZARRFS_GUARDED_BY(state_mutex);
 
   /// The caller holds commit_mutex.
   void set_array(std::shared_ptr<ArrayReader> latest);
   /// Notes the latest write of chunk `number`. The caller holds state_mutex.
-  void set_draft(std::uint64_t number, const Draft& draft);
+  void set_draft(std::uint64_t number, const Draft& draft) ZARRFS_REQUIRES(state_mutex);
   /// Forgets what is published. The caller holds state_mutex.
-  void erase_draft(std::uint64_t number);
+  void erase_draft(std::uint64_t number) ZARRFS_REQUIRES(state_mutex);
   /// Chunks are appended to `successor` and read from it. The caller holds commit_mutex.
   Result<void> attach(std::shared_ptr<NewFile> successor);
   /// Closes the successor's file for a while. The caller holds commit_mutex.
   void detach();
   /// Whether each chunk of it was written: nothing has to be copied.
   [[nodiscard]] bool complete() const;
+  [[nodiscard]] bool has_drafts() const;
 };
 
 /// Whether the storage, or its owner's quota, is full.

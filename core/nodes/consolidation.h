@@ -1,7 +1,7 @@
 // Consolidated metadata of a group: every document below it in one, rendered from the tree as it is
 // shown. Source: Zarr v2 consolidated metadata (`.zmetadata`, format 1), and
 // `consolidated_metadata` in zarr.json as zarr-python 3 writes it. Kept for a short while;
-// rendering that takes long is kept longer. Thread-safe. No lock is held across I/O.
+// rendering that takes long is kept longer. Thread-safe. Its lock is not held across I/O.
 #pragma once
 
 #include <atomic>

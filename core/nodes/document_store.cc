@@ -17,7 +17,7 @@ constexpr mode_t kFileMode = 0666;
 
 Result<void> DocumentStore::put(const std::string& path, const Json& document,
                                 const FileIdentity& before) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return put_locked(path, document, before);
 }
 
@@ -29,8 +29,8 @@ Result<void> DocumentStore::put_locked(const std::string& path, const Json& docu
 
 Result<void> DocumentStore::edit_array(const std::string& path,
                                        const std::function<void(Json&)>& change) {
-  const std::lock_guard lock(mutex_);
-  return again_where_stale([&]() -> Result<void> {
+  const HeldLock lock(mutex_);
+  return again_where_stale([&]() ZARRFS_REQUIRES(mutex_) -> Result<void> {
     ZARRFS_TRY(const Node node, load_node(store_, path));
     if (node.array == nullptr) return fail(Fault::kStale, "/" + path + " is no array any more");
     Json document = node.array->document;
@@ -40,14 +40,14 @@ Result<void> DocumentStore::edit_array(const std::string& path,
 }
 
 Result<void> DocumentStore::remove(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   ZARRFS_CHECK(drop_consolidated_above(path));
   ZARRFS_CHECK(store_.remove(join_path(path, kNodeDocument)));
   return store_.sync_directory(path);
 }
 
 Result<void> DocumentStore::remove_node(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   ZARRFS_CHECK(drop_consolidated_above(path));
   // The document goes first: what a crash leaves is no array with holes.
   ZARRFS_CHECK(store_.remove(join_path(path, kNodeDocument)));
@@ -57,7 +57,7 @@ Result<void> DocumentStore::remove_node(const std::string& path) {
 
 Result<void> DocumentStore::move(const std::string& from, const std::string& to,
                                  const std::function<Result<void>()>& rename) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   ZARRFS_CHECK(drop_consolidated_above(from));
   ZARRFS_CHECK(drop_consolidated_above(to));
   ZARRFS_CHECK(rename());

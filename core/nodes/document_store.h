@@ -33,10 +33,10 @@ class DocumentStore {
                     const std::function<Result<void>()>& rename);
 
  private:
-  Result<void> put_locked(const std::string& path, const Json& document,
-                          const FileIdentity& before);
+  Result<void> put_locked(const std::string& path, const Json& document, const FileIdentity& before)
+      ZARRFS_REQUIRES(mutex_);
   Result<void> replace(const std::string& path, const Json& document, const FileIdentity& expected);
-  Result<void> drop_consolidated_above(const std::string& path);
+  Result<void> drop_consolidated_above(const std::string& path) ZARRFS_REQUIRES(mutex_);
   Result<void> remove_tree(const std::string& path);
 
   Store& store_;

@@ -112,7 +112,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
 }
 
 std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   if (found == entries_.end()) return nullptr;
   Kept& entry = found->second;
@@ -122,7 +122,7 @@ std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
 }
 
 std::shared_ptr<const NodeState> NodeCache::stale(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   if (found == entries_.end()) return nullptr;
   const Kept& entry = found->second;
@@ -145,7 +145,6 @@ Result<bool> NodeCache::unchanged(const NodeState& state) {
   return directory && S_ISDIR(directory->st_mode) && directory->st_ino == state.node.status.st_ino;
 }
 
-/// With the mutex held.
 void NodeCache::drop(const std::string& path) {
   const auto found = entries_.find(path);
   if (found == entries_.end()) return;
@@ -155,7 +154,7 @@ void NodeCache::drop(const std::string& path) {
 }
 
 void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   drop(state->path);
   if (state->kind == NodeState::Kind::kAbsent) return;
   uses_.push_front(state->path);
@@ -169,12 +168,12 @@ void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
 }
 
 std::uint64_t NodeCache::bytes() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return bytes_;
 }
 
 void NodeCache::touch(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   if (found != entries_.end()) found->second.checked = Clock::now();
 }
@@ -333,7 +332,7 @@ Result<void> NodeCache::number(NodeState& state) {
 Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
     const std::string& group_path) {
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     const auto found = families_.find(group_path);
     if (found != families_.end() &&
         (shared_.options.immutable || Clock::now() - found->second.loaded < kValidity)) {
@@ -343,7 +342,7 @@ Result<std::shared_ptr<const NodeCache::Family>> NodeCache::family_of(
   ZARRFS_TRY(Family loaded, load_family(group_path));
   ZARRFS_CHECK(check_wanted());
   auto family = std::make_shared<const Family>(std::move(loaded));
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (families_.size() >= kMaxFamilies) families_.clear();
   families_[group_path] = {family, Clock::now()};
   return family;
@@ -398,7 +397,7 @@ Result<LevelNames> NodeCache::levels_of(const std::string& group_path, const Gro
 
 std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     if (dimensions_ != nullptr && (shared_.options.immutable || Clock::now() < dimensions_until_)) {
       return dimensions_;
     }
@@ -412,7 +411,7 @@ std::shared_ptr<const DimensionNames> NodeCache::dimensions() {
   }
   if (request_ended()) return names;  // it was a part of them
   const auto done = Clock::now();
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   dimensions_ = std::move(names);
   dimensions_until_ = done + std::max<Clock::duration>(kValidity, (done - begun) * kRestPerScan);
   return dimensions_;
@@ -429,7 +428,7 @@ std::uint64_t NodeCache::moves_above(const std::string& path) const {
 
 std::shared_ptr<const ArrayVersions> NodeCache::versions_of(const NodeState& state) {
   if (shared_.options.writing) {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     if (names_.size() >= kMaxGenerations) names_.clear();
     names_.emplace(state.generation, state.shown.names);
   }
@@ -438,14 +437,14 @@ std::shared_ptr<const ArrayVersions> NodeCache::versions_of(const NodeState& sta
 }
 
 std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
   return found == entries_.end() ? nullptr : found->second.state;
 }
 
 std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
                                                      std::uint64_t offset) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   const auto names = names_.find(generation);
   if (names == names_.end() || offset >= names->second.nodes()) return std::nullopt;
   return names->second.part_of(offset);
@@ -453,7 +452,7 @@ std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
 
 void NodeCache::forget() {
   ++epoch_;
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   entries_.clear();
   uses_.clear();
   bytes_ = 0;

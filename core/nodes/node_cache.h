@@ -1,5 +1,6 @@
 // The nodes met so far, each with how it is shown. A node's document is looked at again at most
-// once a second, and never where the store is immutable. Thread-safe. No lock is held across I/O.
+// once a second, and never where the store is immutable. Thread-safe. Its lock is not held across
+// I/O.
 #pragma once
 
 #include <array>
@@ -64,7 +65,7 @@ class NodeCache {
   [[nodiscard]] bool shows_what_was_seen() const;
   void keep(const std::shared_ptr<const NodeState>& state);
   void touch(const std::string& path);
-  void drop(const std::string& path);
+  void drop(const std::string& path) ZARRFS_REQUIRES(mutex_);
 
   Result<std::shared_ptr<const NodeState>> build(const std::string& path, Node node);
   Result<void> build_array(NodeState& state);
@@ -87,17 +88,17 @@ class NodeCache {
   /// How often a directory whose path has this digest was moved away.
   std::array<std::atomic<std::uint64_t>, 1024> moves_{};
   RankedMutex<LockRank::kNodes> mutex_;
-  std::unordered_map<std::string, Kept> entries_;
-  std::list<std::string> uses_;                          // most recent first
-  std::uint64_t bytes_ = 0;                              // of the entries
-  std::unordered_map<std::uint64_t, ChunkNames> names_;  // by generation
+  std::unordered_map<std::string, Kept> entries_ ZARRFS_GUARDED_BY(mutex_);
+  std::list<std::string> uses_ ZARRFS_GUARDED_BY(mutex_);  // most recent first
+  std::uint64_t bytes_ ZARRFS_GUARDED_BY(mutex_) = 0;      // of the entries
+  std::unordered_map<std::uint64_t, ChunkNames> names_ ZARRFS_GUARDED_BY(mutex_);  // by generation
   struct KeptFamily {
     std::shared_ptr<const Family> family;
     Clock::time_point loaded;
   };
-  std::unordered_map<std::string, KeptFamily> families_;
-  std::shared_ptr<const DimensionNames> dimensions_;
-  Clock::time_point dimensions_until_;
+  std::unordered_map<std::string, KeptFamily> families_ ZARRFS_GUARDED_BY(mutex_);
+  std::shared_ptr<const DimensionNames> dimensions_ ZARRFS_GUARDED_BY(mutex_);
+  Clock::time_point dimensions_until_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

@@ -73,7 +73,7 @@ Result<std::size_t> MadeFile::read_at(std::uint64_t offset, MutableByteView out)
 }
 
 Result<std::shared_ptr<const Bytes>> MadeFile::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (made_ != nullptr) return made_;
   ZARRFS_TRY(Bytes made, make_());
   if (made.size() != size()) {

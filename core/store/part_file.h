@@ -57,7 +57,7 @@ class MadeFile final : public File {
   Make make_;
   struct stat status_;
   mutable RankedMutex<LockRank::kStore> mutex_;
-  mutable std::shared_ptr<const Bytes> made_;
+  mutable std::shared_ptr<const Bytes> made_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

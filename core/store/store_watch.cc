@@ -79,7 +79,7 @@ Result<std::shared_ptr<StoreWatch>> StoreWatch::of(const std::string& root, std:
 }
 
 std::size_t StoreWatch::directories() const {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return watched_.size();
 }
 
@@ -92,7 +92,7 @@ bool StoreWatch::watch_what_is_there(const std::string& directory) {
 }
 
 StoreWatch::Watched StoreWatch::watch_down_to(const std::string& directory) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (watched_.contains(directory)) return Watched::kYes;
   // From the root down: who is above tells when what was opened is replaced, or comes.
   Watched watched = watch_one("");
@@ -146,7 +146,7 @@ void StoreWatch::drop(const std::string& directory) {
 }
 
 void StoreWatch::clear() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   drop("");
 }
 
@@ -173,7 +173,7 @@ std::vector<std::string> StoreWatch::take() {
     const ssize_t got = ::read(events_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return changed;
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(got);) {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof event);

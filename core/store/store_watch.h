@@ -60,17 +60,19 @@ class StoreWatch {
   enum class Watched { kYes, kAbsent, kNo };
   /// Those above it first, down to the first one that is absent or cannot be watched.
   Watched watch_down_to(const std::string& directory);
-  Watched watch_one(const std::string& directory);
-  void drop(const std::string& directory);
+  Watched watch_one(const std::string& directory) ZARRFS_REQUIRES(mutex_);
+  void drop(const std::string& directory) ZARRFS_REQUIRES(mutex_);
   /// The path that the event is about; nothing of it where its directory is watched no longer.
-  void note(int watched, std::uint32_t what, const char* name, std::vector<std::string>& changed);
+  void note(int watched, std::uint32_t what, const char* name, std::vector<std::string>& changed)
+      ZARRFS_REQUIRES(mutex_);
 
   const Fd root_;
   const Fd events_;
   const std::size_t most_;
   mutable RankedMutex<LockRank::kStore> mutex_;
-  std::map<std::string, int> watched_;            ///< By directory; guarded by mutex_.
-  std::unordered_map<int, std::string> by_mark_;  ///< The same; guarded by mutex_.
+  /// By directory, and the same by mark.
+  std::map<std::string, int> watched_ ZARRFS_GUARDED_BY(mutex_);
+  std::unordered_map<int, std::string> by_mark_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

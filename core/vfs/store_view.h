@@ -1,5 +1,6 @@
 // The view of one store: gives each request to the class whose task it is, and reports the faults
-// that come back. Thread-safe. No lock is held across I/O.
+// that come back. Thread-safe. docs/architecture.md, "Locks", has the locks that are
+// held across I/O.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,8 @@
 // ...), one file per inner chunk, and what else is in the store, unchanged. fs/ only carries
 // questions and answers between this and the kernel.
 //
-// Thread-safe. No lock is held across I/O.
+// Thread-safe. docs/architecture.md, "Locks", has the locks that are
+// held across I/O.
 #pragma once
 
 #include <sys/stat.h>

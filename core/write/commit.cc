@@ -30,7 +30,7 @@ using Drafts = std::map<std::uint64_t, Draft>;
 
 /// Drafts that a commit publishes: all that are neither quarantined nor held.
 Drafts publishable(const DirtyShard& shard) {
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   Drafts drafts;
   for (const auto& [number, draft] : shard.drafts) {
     if (!draft.kept_back()) drafts.emplace(number, draft);
@@ -100,7 +100,7 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
 bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
   if (shard.stage != ShardStage::kAppending) return false;
   const Layout& layout = shard.array->layout();
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
   if (!layout.sharded()) {  // the file is the chunk: nothing may stand before or behind it
     return std::all_of(drafts.begin(), drafts.end(), [&](const auto& item) {

@@ -49,7 +49,7 @@ Result<DirtyPointer> Committer::shard_for(const ArrayPointer& array, const Dirty
   const std::string path = array->shard_path(cell);
   if (const DirtyPointer known = parts_.table.find(path)) {
     if (known->form == array->metadata().form) return known;
-    const std::lock_guard lock(known->commit_mutex);
+    const HeldLock lock(known->commit_mutex);
     if (known->stage != ShardStage::kClosed) {
       parts_.options.log(true, "shard " + path +
                                    ": another program has replaced its array; chunks that "
@@ -72,7 +72,8 @@ Result<void> Committer::carry_on(const DirtyPointer& shard,
     return moved;
   }
   {
-    const std::scoped_lock lock(shard->state_mutex, next->state_mutex);
+    const HeldLock lock(shard->state_mutex);
+    const ChainedLock lock_next(next->state_mutex);  // which nobody else has yet
     next->dirty_since = shard->dirty_since;
     next->retry_at = shard->retry_at;
     next->failure = shard->sync_failed ? std::nullopt : shard->failure;
@@ -99,7 +100,7 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
       const ByteView view = bytes;
       ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held));
     }
-    const std::lock_guard state(to.state_mutex);
+    const HeldLock state(to.state_mutex);
     to.drafts[number].written = draft.written;
   }
   if (to.stage == ShardStage::kAppending) ZARRFS_CHECK(sync_successor(*parts_.store, to));
@@ -121,7 +122,7 @@ Result<void> Committer::retire(DirtyShard& shard) {
 Result<void> Committer::finish(const DirtyPointer& shard, const CommitOutcome& outcome) {
   std::map<std::uint64_t, Draft> rest;
   {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     for (const std::uint64_t number : outcome.published) shard->erase_draft(number);
     rest = shard->drafts;
     shard->failure.reset();
@@ -166,7 +167,7 @@ tl::unexpected<Error> Committer::report_failure(DirtyShard& shard, const Error& 
       away ? std::chrono::seconds(0)
            : std::min<std::chrono::seconds>(kFirstRetry * (1 << (shard.failures - 1)), kLastRetry);
   {
-    const std::lock_guard state(shard.state_mutex);
+    const HeldLock state(shard.state_mutex);
     shard.failure = error;
     shard.retry_at = Clock::now() + wait;
   }
@@ -268,7 +269,7 @@ Result<CommitOutcome> Committer::commit_with(DirtyShard& shard, const CommitHook
 
 Result<void> Committer::commit(const DirtyPointer& shard) {
   {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     if (shard->drafts.size() == shard->kept_back) return {};
   }
   if (auto same = check_form(*parts_.store, *shard); !same)
@@ -296,12 +297,12 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
 
 Result<void> Committer::sync(DirtyShard& shard) {
   files_.limit();
-  const std::lock_guard lock(shard.commit_mutex);
+  const HeldLock lock(shard.commit_mutex);
   if (shard.stage == ShardStage::kClosed) return {};
   ZARRFS_CHECK(drafts_.log_removals(shard));
   bool unsynced = false;
   {
-    const std::lock_guard state(shard.state_mutex);
+    const HeldLock state(shard.state_mutex);
     unsynced = shard.unsynced;
     shard.unsynced = false;
   }
@@ -309,7 +310,7 @@ Result<void> Committer::sync(DirtyShard& shard) {
   ZARRFS_CHECK(files_.open(shard));
   auto synced = sync_successor(*parts_.store, shard);
   if (synced) return synced;
-  const std::lock_guard state(shard.state_mutex);
+  const HeldLock state(shard.state_mutex);
   shard.unsynced = true;
   shard.failure = synced.error();
   return synced;
@@ -317,14 +318,14 @@ Result<void> Committer::sync(DirtyShard& shard) {
 
 Result<void> Committer::drop(const DirtyPointer& shard) {
   {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     while (!shard->drafts.empty()) shard->erase_draft(shard->drafts.begin()->first);
   }
   return finish(shard, {});
 }
 
 Result<void> Committer::abandon(const DirtyPointer& shard, Error error) {
-  if (shard->drafts.empty()) {
+  if (!shard->has_drafts()) {
     static_cast<void>(retire(*shard));  // `error` is what to tell
     forget(shard);
   }
@@ -334,7 +335,7 @@ Result<void> Committer::abandon(const DirtyPointer& shard, Error error) {
 void Committer::limit_waste(const DirtyPointer& shard) {
   std::map<std::uint64_t, Draft> drafts;
   {
-    const std::lock_guard lock(shard->state_mutex);
+    const HeldLock lock(shard->state_mutex);
     const bool bytes =
         shard->dead_bytes > std::max(shard->live_bytes, parts_.options.most_dead_bytes);
     const bool records =
@@ -361,7 +362,7 @@ Result<void> Committer::renew(const DirtyPointer& shard,
 Result<void> Committer::drop_waste(const DirtyPointer& shard) {
   std::map<std::uint64_t, Draft> drafts;
   {
-    const std::lock_guard lock(shard->state_mutex);
+    const HeldLock lock(shard->state_mutex);
     if (shard->dead_bytes == 0 || shard->drafts.empty() || shard->sync_failed) return {};
     drafts = shard->drafts;
   }
@@ -376,10 +377,10 @@ Result<void> Committer::make_way(const Error& error) {
   if (!lacks_room(error)) return fail(error);
   bool freed = false;
   for (const DirtyPointer& shard : parts_.table.below("")) {
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     {
-      const std::lock_guard state(shard->state_mutex);
+      const HeldLock state(shard->state_mutex);
       if (shard->removed == 0 && shard->dead_bytes == 0) continue;
     }
     freed = commit(shard).has_value() || freed;

@@ -80,7 +80,7 @@ Result<void> check_own_file(const DirtyShard& shard, bool drop_foreign) {
 
 std::vector<std::uint64_t> unlogged(const DirtyShard& shard) {
   std::vector<std::uint64_t> numbers;
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   for (const auto& [number, draft] : shard.drafts) {
     if (draft.sequence == 0) numbers.push_back(number);
   }
@@ -100,7 +100,7 @@ Result<void> DraftWriter::check_base(DirtyShard& shard, std::uint64_t number, bo
     shard.base_bytes = status ? static_cast<std::uint64_t>(status->st_size) : 0;
     return {};
   }
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   const std::size_t drafts = shard.drafts.size() + (shard.drafts.contains(number) ? 0 : 1);
   const bool all = drafts - shard.kept_back == shard.expected;
   return shard.array->layout().regular() && (removal || all) ? Result<void>{} : read;
@@ -117,7 +117,7 @@ Result<void> DraftWriter::note_base(DirtyShard& shard) {
 
 void DraftWriter::renew_base(DirtyShard& shard) {
   {
-    const std::lock_guard lock(shard.state_mutex);
+    const HeldLock lock(shard.state_mutex);
     if (shard.drafts.empty() || shard.drafts.size() > shard.kept_back) return;
   }
   static_cast<void>(note_base(shard));  // then it stays the older one
@@ -156,7 +156,7 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
   ZARRFS_TRY(const IndexFormat index, layout.index_format_of(shard.cell));
   std::uint64_t drafts = 0;
   {
-    const std::lock_guard lock(shard.state_mutex);
+    const HeldLock lock(shard.state_mutex);
     drafts = shard.live_bytes + bytes;
     const bool in_place = layout.levels().size() == 1 && layout.levels()[0].around.steps().empty();
     if (in_place && shard.dead_bytes == 0 && shard.kept_back == 0) drafts = 0;
@@ -193,7 +193,7 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
               .checksum = record.checksum,
               .sequence = sequence,
               .written = wall_clock_now()};
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);  // 3 readers see it
   shard.end += record.range.length;
   shard.unsynced = true;
@@ -205,7 +205,7 @@ Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
   LogRecord record{.successor = shard.id, .number = number, .held = true};
   Draft draft;
   {
-    const std::lock_guard lock(shard.state_mutex);
+    const HeldLock lock(shard.state_mutex);
     draft = shard.drafts.at(number);
   }
   record.kind = draft.removed ? LogRecord::Kind::kRemove : LogRecord::Kind::kPut;
@@ -213,13 +213,13 @@ Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
   record.checksum = draft.checksum;
   ZARRFS_TRY(draft.sequence, parts_.log->append(record));
   draft.held = true;
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);
   return {};
 }
 
 void DraftWriter::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, {.removed = true, .written = wall_clock_now()});
   shard.changed = Clock::now();
 }

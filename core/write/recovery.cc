@@ -126,7 +126,7 @@ Result<void> Recovery::resume(const DirtyPointer& shard, const LoggedSuccessor& 
   shard->based_on = logged.open.number;
   if (shard->stage == ShardStage::kNew) shard->stage = ShardStage::kLogged;
   auto& taken = run.taken[shard->shard_path];
-  const std::lock_guard lock(shard->state_mutex);
+  const HeldLock lock(shard->state_mutex);
   for (const auto& [number, records] : logged.writes) {
     for (const LogRecord& record : records) {
       shard->end = std::max(shard->end, record.range.offset + record.range.length);
@@ -160,7 +160,7 @@ Result<void> Recovery::put_again(const DirtyPointer& shard, const LoggedSuccesso
     const LogRecord* record = latest_whole(left, records);
     if (record == nullptr) continue;
     if (!taken.contains(number)) {
-      const std::lock_guard lock(shard->state_mutex);
+      const HeldLock lock(shard->state_mutex);
       const auto draft = shard->drafts.find(number);
       if (draft != shard->drafts.end()) taken[number] = draft->second.sequence;
     }
@@ -185,7 +185,7 @@ Result<void> Recovery::take_up(const ArrayPointer& array, const LoggedSuccessor&
   files_.limit();
   for (;;) {
     ZARRFS_TRY(const DirtyPointer shard, shard_for(array, logged.open.cell));
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     if (shard->stage == ShardStage::kRenamed) {
       ZARRFS_CHECK(committer_.commit(shard));
@@ -197,7 +197,7 @@ Result<void> Recovery::take_up(const ArrayPointer& array, const LoggedSuccessor&
     if (!taken && first) committer_.forget(shard);
     ZARRFS_CHECK(taken);
     if (!first) dispose(logged);
-    if (!shard->drafts.empty()) return {};
+    if (shard->has_drafts()) return {};
     auto retired = committer_.retire(*shard);  // nothing was durable
     committer_.forget(shard);
     return retired;

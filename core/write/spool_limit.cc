@@ -29,7 +29,7 @@ std::uint64_t bytes_of(const LoggedSuccessor& logged) {
 std::uint64_t SpoolLimit::used() const {
   std::uint64_t bytes = 0;
   for (const DirtyPointer& shard : parts_.table.below("")) {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     bytes += shard->live_bytes + shard->dead_bytes;
   }
   if (parts_.parked.empty()) return bytes;
@@ -50,7 +50,7 @@ Result<SpoolLimit::Admitted> SpoolLimit::admit(std::uint64_t bytes) {
 
 bool SpoolLimit::take(std::uint64_t bytes) {
   const std::uint64_t others = parts_.options.most_unpublished - bytes;
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (at_most_ > others) at_most_ = used() + coming_;
   if (at_most_ > others) return false;
   at_most_ += bytes;
@@ -60,7 +60,7 @@ bool SpoolLimit::take(std::uint64_t bytes) {
 
 void SpoolLimit::written(std::uint64_t bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     coming_ -= bytes;
     ++puts_;
   }
@@ -84,7 +84,7 @@ Result<void> SpoolLimit::make_room(std::uint64_t bytes) {
 std::vector<DirtyPointer> SpoolLimit::oldest_first() const {
   std::vector<std::pair<Clock::time_point, DirtyPointer>> shards;
   for (DirtyPointer& shard : parts_.table.below("")) {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     shards.emplace_back(shard->dirty_since, shard);
   }
   std::stable_sort(shards.begin(), shards.end(),
@@ -111,11 +111,11 @@ SpoolLimit::Round SpoolLimit::commit_some(std::uint64_t bytes, std::string& why)
   }
   for (const DirtyPointer& shard : oldest_first()) {
     files_.limit();
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     Result<void> committed;
     if (shard->stage != ShardStage::kClosed) {
       {
-        const std::lock_guard state(shard->state_mutex);
+        const HeldLock state(shard->state_mutex);
         if (shard->failure) why = shard->failure->message;
         if (Clock::now() < shard->retry_at) continue;  // it has just failed, and waited for that
       }
@@ -138,7 +138,7 @@ SpoolLimit::Round SpoolLimit::drop_waste(std::uint64_t bytes, std::string& why) 
   std::vector<std::pair<std::uint64_t, DirtyPointer>> shards;
   std::uint64_t waste = 0;
   for (DirtyPointer& shard : parts_.table.below("")) {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     if (shard->dead_bytes == 0) continue;
     waste += shard->dead_bytes;
     shards.emplace_back(shard->dead_bytes, shard);
@@ -150,7 +150,7 @@ SpoolLimit::Round SpoolLimit::drop_waste(std::uint64_t bytes, std::string& why) 
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [dead, shard] : shards) {
     files_.limit();
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     const auto dropped = committer_.drop_waste(shard);
     if (!dropped) why = dropped.error().message;
@@ -160,15 +160,16 @@ SpoolLimit::Round SpoolLimit::drop_waste(std::uint64_t bytes, std::string& why) 
 }
 
 std::uint64_t SpoolLimit::puts() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return puts_;
 }
 
 /// Whether another write has ended since there were `before`; waits for those that are on their
 /// way.
 bool SpoolLimit::others_have_written(std::uint64_t before) {
-  std::unique_lock lock(mutex_);
-  written_.wait_for(lock, kWaitForOthers, [&] { return puts_ != before || coming_ == 0; });
+  HeldLock lock(mutex_);
+  written_.wait_for(lock, kWaitForOthers,
+                    [&]() ZARRFS_REQUIRES(mutex_) { return puts_ != before || coming_ == 0; });
   return puts_ != before;
 }
 

@@ -59,11 +59,10 @@ class SpoolLimit {
   std::atomic<Clock::time_point> next_call_{Clock::time_point()};  ///< Of the server.
   RankedMutex<LockRank::kSpool> mutex_;
   RankedCondition written_;
-  // Under mutex_:
-  std::uint64_t coming_ = 0;                   ///< Admitted, and being written.
-  std::uint64_t puts_ = 0;                     ///< Those that were written, or failed.
-  std::uint64_t at_most_ = ~std::uint64_t{0};  ///< Not less than used(), which takes longer, and
-                                               ///< coming_ together.
+  std::uint64_t coming_ ZARRFS_GUARDED_BY(mutex_) = 0;  ///< Admitted, and being written.
+  std::uint64_t puts_ ZARRFS_GUARDED_BY(mutex_) = 0;    ///< Those that were written, or failed.
+  /// Not less than used(), which takes longer, and coming_ together.
+  std::uint64_t at_most_ ZARRFS_GUARDED_BY(mutex_) = ~std::uint64_t{0};
 };
 
 }  // namespace zarrfs

@@ -59,7 +59,7 @@ void SuccessorFiles::close_unused(DirtyShard& shard) {
   if (shard.sync_failed || !sync_successor(*parts_.store, shard)) return;  // its next fsync tells
   shard.detach();
   --open_;
-  const std::lock_guard state(shard.state_mutex);
+  const HeldLock state(shard.state_mutex);
   shard.unsynced = false;
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kDraftMemory = sizeof(Draft) + 64;  // with the map's node
 
 /// Whether the shard is to be committed now.
 bool is_due(const DirtyShard& shard, const WriteOptions& options, Clock::time_point now) {
-  const std::lock_guard lock(shard.state_mutex);
+  const HeldLock lock(shard.state_mutex);
   const std::uint64_t publishable = shard.drafts.size() - shard.kept_back;
   if (publishable == 0 || now < shard.retry_at) return false;
   return now - shard.changed >= options.flush_after ||
@@ -66,7 +66,7 @@ Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::
   files_.limit();
   for (bool tried = false;;) {
     ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
-    std::unique_lock lock(shard->commit_mutex);
+    HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;  // begin its next version
     if (shard->stage == ShardStage::kRenamed) {
       ZARRFS_CHECK(committer_.commit(shard));  // not known to be durable: finish that first
@@ -98,7 +98,7 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
                                  std::uint64_t number) {
   for (;;) {
     ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     if (shard->stage == ShardStage::kRenamed) {
       ZARRFS_CHECK(committer_.commit(shard));
@@ -126,7 +126,7 @@ Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, co
     if (!shard) return std::nullopt;
     FoundDraft draft;
     {
-      const std::lock_guard lock(shard->state_mutex);
+      const HeldLock lock(shard->state_mutex);
       const auto found = shard->drafts.find(number);
       if (found == shard->drafts.end()) return std::nullopt;
       draft.draft = found->second;
@@ -150,7 +150,7 @@ std::map<std::uint64_t, Draft> WriteBuffer::drafts(const ArrayReader& array,
                                                    const Cell& cell) const {
   const DirtyPointer shard = parts_.table.find(array, cell);
   if (!shard) return {};
-  const std::lock_guard lock(shard->state_mutex);
+  const HeldLock lock(shard->state_mutex);
   return shard->drafts;
 }
 
@@ -166,7 +166,7 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
   ZARRFS_CHECK(parts_.log->sync());
   ZARRFS_CHECK(synced);
   ZARRFS_CHECK(committed);
-  const std::lock_guard state(shard->state_mutex);
+  const HeldLock state(shard->state_mutex);
   const auto draft = shard->drafts.find(number);
   if (draft == shard->drafts.end()) return {};
   if (draft->second.quarantined) {
@@ -184,7 +184,7 @@ Result<void> WriteBuffer::sync_below(const std::string& prefix) {
   for (const DirtyPointer& shard : parts_.table.below(prefix)) {
     auto synced = committer_.sync(*shard);
     if (synced) {
-      const std::lock_guard state(shard->state_mutex);
+      const HeldLock state(shard->state_mutex);
       if (shard->failure) synced = fail(*shard->failure);
     }
     if (!synced && first) first = std::move(synced);
@@ -198,7 +198,7 @@ Result<void> WriteBuffer::commit(const std::string& shard_path) {
     const DirtyPointer shard = parts_.table.find(shard_path);
     if (!shard) return {};
     files_.limit();
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage != ShardStage::kClosed) return committer_.commit(shard);
   }  // what it held may have gone on in another successor
 }
@@ -207,7 +207,7 @@ Result<void> WriteBuffer::publish(const std::string& shard_path, std::uint64_t n
   ZARRFS_CHECK(commit(shard_path));
   const DirtyPointer shard = parts_.table.find(shard_path);
   if (!shard) return {};
-  const std::lock_guard state(shard->state_mutex);
+  const HeldLock state(shard->state_mutex);
   const auto draft = shard->drafts.find(number);
   const bool held = draft != shard->drafts.end() && draft->second.held;
   return held ? fail(Committer::held(*shard, number)) : Result<void>{};
@@ -216,7 +216,7 @@ Result<void> WriteBuffer::publish(const std::string& shard_path, std::uint64_t n
 /// The error of the first chunk of arrays at or below `prefix` that is held.
 Result<void> WriteBuffer::check_held(const std::string& prefix) const {
   for (const DirtyPointer& shard : parts_.table.below(prefix)) {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     for (const auto& [number, draft] : shard->drafts) {
       if (draft.held) return fail(Committer::held(*shard, number));
     }
@@ -250,7 +250,7 @@ void WriteBuffer::commit_due(Clock::time_point now) {
   for (DirtyPointer& next : pointers) {
     const DirtyPointer shard = std::move(next);
     files_.limit();
-    const std::unique_lock lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed || !(over || is_due(*shard, parts_.options, now)))
       continue;
     static_cast<void>(committer_.commit(shard));  // logged, kept and retried
@@ -259,7 +259,7 @@ void WriteBuffer::commit_due(Clock::time_point now) {
 
 Result<void> WriteBuffer::drop_below(const std::string& path) {
   for (const DirtyPointer& shard : parts_.table.below(path)) {
-    const std::lock_guard lock(shard->commit_mutex);
+    const HeldLock lock(shard->commit_mutex);
     if (shard->stage == ShardStage::kClosed) continue;
     ZARRFS_CHECK(committer_.drop(shard));
   }
@@ -272,7 +272,7 @@ Result<void> WriteBuffer::drop_below(const std::string& path) {
 std::vector<LeftDraft> WriteBuffer::left() const {
   std::vector<LeftDraft> left;
   for (const DirtyPointer& shard : parts_.table.below("")) {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     for (const auto& [number, draft] : shard->drafts) {
       std::string reason = shard->failure ? shard->failure->message : "";
       if (draft.sequence == 0)
@@ -301,7 +301,7 @@ WriteStatistics WriteBuffer::statistics() const {
     result = parts_.statistics;
   }
   for (const DirtyPointer& shard : parts_.table.below("")) {
-    const std::lock_guard state(shard->state_mutex);
+    const HeldLock state(shard->state_mutex);
     ++result.dirty_shards;
     result.drafts += shard->drafts.size();
   }

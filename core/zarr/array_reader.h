@@ -3,7 +3,7 @@
 // index entry (one per level) -> range.
 //
 // The first chunk of a shard costs two ranged reads (index, bytes), each next one: one.
-// Thread-safe. No lock is held across I/O.
+// Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // them: the nodes of a group from its consolidated metadata, from OME-Zarr's multiscales, plates
 // and labels; the objects of an array by asking for each, where there are not too many. Where
 // nothing tells, a listing is kUnsupported: it never guesses an empty directory. Every name that is
-// asked for is looked up, listed or not. Thread-safe. No lock is held across I/O.
+// asked for is looked up, listed or not. Thread-safe. Its lock is not held across I/O.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 // count from its own first byte.
 //
 // One thread at a time; several readers may share a file and a cache. Refers to what it was made
-// with. No lock is held across I/O.
+// with.
 #pragma once
 
 #include <functional>

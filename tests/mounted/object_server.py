@@ -61,6 +61,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self):
+        with self.server.lock:
+            self.server.in_hand += 1
+        try:
+            self.serve()
+        finally:
+            with self.server.lock:
+                self.server.in_hand -= 1
+
+    def serve(self):
         server = self.server
         sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         if server.away:  # as one that is not there: no answer, and nothing is done
@@ -257,7 +266,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
         self.fault, self.away, self.missed = None, False, []
         self.careless, self.notes, self.changing = (), {}, threading.Lock()
         self.google, self.kind, self.generations, self.token = False, "x-amz", {}, ""
-        self.lock, self.seen, self.sent = threading.Lock(), [], 0
+        self.lock, self.seen, self.sent, self.in_hand = threading.Lock(), [], 0, 0
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()
 

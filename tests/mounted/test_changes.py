@@ -145,7 +145,7 @@ def test_an_open_file_is_read_to_its_end_long_after_it_was_replaced(mount, store
     with open(mounted / "a/1.0", "rb") as old:
         store.write_shard(0, 0, add=100)
         within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add=100))
-        time.sleep(0.1)
+        time.sleep(0.1)  # more than its attributes are known
         assert old.read() == store.chunk(1, 0), "at the end the kernel asks for the size once more"
 
 

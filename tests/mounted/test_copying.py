@@ -144,7 +144,7 @@ def test_chunks_that_came_first_survive_a_kill(mount, tmp_path, nested):
                 os._exit(0)
             except OSError:
                 os._exit(1)
-        time.sleep(rng.uniform(0, pause))
+        time.sleep(rng.uniform(0, pause))  # killed at any moment
         os.kill(daemon, signal.SIGKILL)
         complete = os.waitpid(writer, 0)[1] == 0
         subprocess.run(["umount", "-l", mounted.path], check=True)

@@ -388,7 +388,7 @@ def test_listings_follow_a_store_that_others_change_all_the_time(mount, store):
     threads = [threading.Thread(target=change)] + [threading.Thread(target=look) for _ in range(3)]
     for thread in threads:
         thread.start()
-    time.sleep(6)
+    time.sleep(6)  # so long they change and look
     ended.set()
     for thread in threads:
         thread.join()

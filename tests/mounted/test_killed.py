@@ -108,7 +108,7 @@ def test_what_was_acknowledged_survives_the_kill(tmp_path):
             process = int(os.getxattr(mountpoint, "user.zarrfs.process"))
             writer = Writer(mountpoint, rng, sure, counter)
             writer.start()
-            time.sleep(rng.random() * 0.06)
+            time.sleep(rng.random() * 0.06)  # killed at any moment
             least = (0, 2, 20)[round_number % 3]  # however slow the machine is
             within(60, lambda: writer.written >= least or not writer.is_alive())
             kill(process)
@@ -154,7 +154,7 @@ def test_a_kill_while_documents_are_written_leaves_nothing_behind(tmp_path):
         process = int(os.getxattr(mountpoint, "user.zarrfs.process"))
         writer = threading.Thread(target=write_attributes_until_the_mount_dies, args=[mountpoint])
         writer.start()
-        time.sleep(0.02 + rng.random() * 0.05)
+        time.sleep(0.02 + rng.random() * 0.05)  # killed at any moment
         kill(process)
         writer.join(60)
         subprocess.run(["umount", "-l", mountpoint], check=False)

@@ -20,6 +20,12 @@ def store(tmp_path):
     return SmallStore(tmp_path)
 
 
+def is_asleep(task):
+    """Whether the process or thread waits, and not for a processor."""
+    with open(f"/proc/{task}/stat") as text:
+        return text.read().rpartition(")")[2].split()[0] in ("S", "D")
+
+
 def exchange_attributes(descriptor):
     """What programs ask of an open file, whatever has become of its name."""
     size = os.fstat(descriptor).st_size
@@ -108,7 +114,7 @@ def test_documents_that_wait_leave_every_request_of_others_served(mount, store):
     threads = [threading.Thread(target=close, args=(descriptor,)) for descriptor in documents]
     for thread in threads:
         thread.start()
-    time.sleep(0.3)
+    time.sleep(0.3)  # so long at least; later they wait as well
     assert not ended
     start = time.monotonic()
     for _ in range(5):
@@ -131,7 +137,7 @@ def test_who_waits_can_be_interrupted(mount, store):
     program = f"import os; d = os.open({mounted / 'n/.zgroup'!r}, os.O_WRONLY | os.O_CREAT); os.write(d, {ZGROUP!r}); print('w', flush=True); os.close(d)"
     waiting = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert waiting.stdout.readline() == "w\n"
-    time.sleep(0.2)
+    within(30, lambda: is_asleep(waiting.pid))  # in close(2)
     start = time.monotonic()
     waiting.kill()
     waiting.wait(30)
@@ -161,7 +167,7 @@ def test_a_killed_daemon_leaves_nobody_hanging(mount, store):
         threads.append(threading.Thread(target=close))
     for thread in threads:
         thread.start()
-    time.sleep(0.2)
+    within(30, lambda: sum(is_asleep(f"self/task/{thread.native_id}") for thread in threads) == 12)  # in close(2)
     kill(pid)
     for thread in threads:
         thread.join(20)

@@ -171,7 +171,7 @@ def test_a_full_spool_takes_writes_as_soon_as_the_server_answers(bucket):
     put(mounted, "0.2", 3)
     for _ in range(8):  # each of which makes the next try come later, were the server not known to be away
         assert answers(lambda: put(mounted, "2.0", 4)) == errno.ENOSPC
-        time.sleep(0.3)
+        time.sleep(0.3)  # it tries meanwhile
     log = mounted.log_text()
     assert log.count("could not be written") <= 3, log
     bucket.server.away = False

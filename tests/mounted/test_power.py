@@ -78,7 +78,7 @@ def test_what_was_synced_survives_the_power_cut(tmp_path, disk):
         writer.start()
         least = rng.randrange(1, 16)  # however slow the disk is
         within(60, lambda: writer.synced >= least or not writer.is_alive())
-        time.sleep(rng.random() * 0.02)
+        time.sleep(rng.random() * 0.02)  # cut at any moment
         disk.cut()
         writer.join(60)
         assert writer.error is not None, f"seed {SEED}, cut {number}: the writer hangs"

@@ -63,10 +63,11 @@ def read(mounted, chunks, threads=10):
 
 
 def costs(server, requests, megabytes):
-    before = None
-    while before != (before := (len(server.seen), server.sent)):  # what was asked for in advance comes to its end
-        time.sleep(0.3)
-    seen, sent = before
+    looks = []
+    while len(set(looks[-4:])) != 1 or looks[-1][2] or len(looks) < 4:  # what was asked for in advance comes to its end
+        time.sleep(0.1)
+        looks.append((len(server.seen), server.sent, server.in_hand))
+    seen, sent, _ = looks[-1]
     print(f"{seen} requests, {sent / 1e6:.1f} MB")
     assert seen <= requests and sent <= megabytes * 1e6, (seen, sent)
     server.forget()

@@ -152,7 +152,7 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(small, tmp_path
         processes = [int(os.getxattr(mounted.path, "user.zarrfs.process")) for mounted in mounts.values()]
         for writer in writers:
             writer.start()
-        time.sleep(0.1 + rng.random() * 0.4)
+        time.sleep(0.1 + rng.random() * 0.4)  # killed at any moment
         for process in processes:
             kill(process)
             kills += 1

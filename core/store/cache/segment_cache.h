@@ -1,6 +1,6 @@
 // Ranges of objects in memory: those that are kept, and those that are on their way, so that
-// nothing is asked for twice. Bounded; what was unused for longest goes first. Thread-safe. No lock
-// is held across I/O.
+// nothing is asked for twice. Bounded; what was unused for longest goes first. Thread-safe. Its
+// lock is not held across I/O.
 #pragma once
 
 #include <cstdint>

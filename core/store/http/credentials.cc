@@ -160,7 +160,7 @@ std::optional<std::string> CredentialSource::setting(const std::string& name) co
 }
 
 Result<AccessKey> CredentialSource::get() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (current_ && (!current_->expires || *current_->expires - kEarly > now())) {
     return current_->key;
   }
@@ -176,12 +176,12 @@ Result<AccessKey> CredentialSource::get() {
 
 Result<std::string> CredentialSource::origin() {
   ZARRFS_CHECK(get());
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return current_ ? current_->origin : std::string();
 }
 
 void CredentialSource::expire() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   current_.reset();
   sections_ = read_profiles(environment_);
 }
@@ -326,7 +326,7 @@ Result<std::optional<Credentials>> CredentialSource::from_machine() {
 }
 
 Result<std::string> TokenSource::get() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (!current_ || current_->expires - kEarly <= now()) {
     ZARRFS_TRY(current_, find());
   }
@@ -335,12 +335,12 @@ Result<std::string> TokenSource::get() {
 
 Result<std::string> TokenSource::origin() {
   ZARRFS_CHECK(get());
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   return current_ ? current_->origin : std::string();
 }
 
 void TokenSource::expire() {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   current_.reset();
 }
 

@@ -69,7 +69,7 @@ class CredentialSource {
   bool profile_was_named_;
   Sections sections_;
   RankedMutex<LockRank::kStore> mutex_;
-  std::optional<Credentials> current_;  // guarded by mutex_
+  std::optional<Credentials> current_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 /// A token for Google's storage ("Authorization: Bearer"): from GOOGLE_OAUTH_ACCESS_TOKEN, the file
@@ -94,7 +94,7 @@ class TokenSource {
   HttpClient& http_;
   const Environment environment_;
   RankedMutex<LockRank::kStore> mutex_;
-  std::optional<Token> current_;  // guarded by mutex_
+  std::optional<Token> current_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

@@ -8,7 +8,7 @@ constexpr std::chrono::seconds kPause{60};
 }  // namespace
 
 bool PartsUse::usable(RemoteObjects& objects) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (usable_) return *usable_;
   if (Clock::now() < try_again_) return false;
   const auto tried = objects.check_parts();
@@ -23,7 +23,7 @@ bool PartsUse::usable(RemoteObjects& objects) {
 }
 
 void PartsUse::refuse(const Error& error) {
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   if (usable_.value_or(true)) refuse_locked(error);
 }
 

@@ -23,12 +23,12 @@ class PartsUse {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void refuse_locked(const Error& error);
+  void refuse_locked(const Error& error) ZARRFS_REQUIRES(mutex_);
 
   Say say_ = [](const std::string&) {};
   RankedMutex<LockRank::kStore> mutex_;
-  std::optional<bool> usable_;   // guarded by mutex_
-  Clock::time_point try_again_;  // guarded by mutex_
+  std::optional<bool> usable_ ZARRFS_GUARDED_BY(mutex_);
+  Clock::time_point try_again_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
@@ -116,8 +116,8 @@ std::string ControlFiles::statistics() {
                    {"whole_shards_decoded", counters.whole_shards.load()},
                    {"index_cache_bytes", parts_.shared.indexes->bytes()},
                    {"named_nodes", parts_.table.size()}};
-  if (const auto* objects = dynamic_cast<const ObjectStore*>(parts_.shared.store.get())) {
-    const auto remote = parse_json(objects->statistics(), "statistics");
+  if (const std::string told = parts_.shared.store->statistics(); !told.empty()) {
+    const auto remote = parse_json(told, "statistics");
     if (remote) document["remote"] = *remote;
   }
   if (parts_.writable()) {

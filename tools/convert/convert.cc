@@ -65,9 +65,7 @@ class StoreConverter {
  private:
   using Files = std::vector<std::string>;
 
-  static bool is_no_document(const std::string& path) {
-    return !is_metadata_name(std::string_view(path).substr(path.rfind('/') + 1));
-  }
+  static bool is_no_document(const std::string& path) { return !is_metadata_name(last_name(path)); }
   static bool is_below_root(const std::string& path) { return path.find('/') != std::string::npos; }
 
   void add_copies(Files files, Target& target) {

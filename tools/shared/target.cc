@@ -30,7 +30,7 @@ Result<void> Target::make_directories(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (directories_.contains(path)) return {};
   }
-  ZARRFS_CHECK(make_directories(directory_of(path)));
+  ZARRFS_CHECK(make_directories(parent_path(path)));
   auto made = store_->make_directory(path, kDirectoryMode);
   if (!made && made.error().fault != Fault::kExists) return made;
   const std::lock_guard lock(mutex_);
@@ -39,7 +39,7 @@ Result<void> Target::make_directories(const std::string& path) {
 }
 
 Result<std::unique_ptr<NewFile>> Target::create(const std::string& path) {
-  ZARRFS_CHECK(make_directories(directory_of(path)));
+  ZARRFS_CHECK(make_directories(parent_path(path)));
   auto made = store_->create(path, kFileMode);
   if (made || made.error().fault != Fault::kExists) return made;
   ZARRFS_CHECK(store_->remove(path));
@@ -47,7 +47,7 @@ Result<std::unique_ptr<NewFile>> Target::create(const std::string& path) {
 }
 
 Result<void> Target::copy_file(Store& from, const std::string& path) {
-  ZARRFS_CHECK(make_directories(directory_of(path)));
+  ZARRFS_CHECK(make_directories(parent_path(path)));
   if (links_from_) {
     const std::string old_name = *links_from_ + "/" + path;
     const std::string new_name = local_path_ + "/" + path;
@@ -88,15 +88,8 @@ Result<void> Target::sync() {
   return {};
 }
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 std::string temporary_beside(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  return join_path(directory_of(path), ".zarrfs-new-" + name);
+  return join_path(parent_path(path), ".zarrfs-new-" + last_name(path));
 }
 
 Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRange range_b) {

@@ -56,9 +56,6 @@ class Target {
   std::set<std::string> directories_;  // known to be there
 };
 
-/// "a/b" -> "a"; "b" -> "".
-std::string directory_of(const std::string& path);
-
 /// The name beside `path` under which its successor is written.
 std::string temporary_beside(const std::string& path);
 

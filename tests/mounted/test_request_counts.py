@@ -192,7 +192,8 @@ def test_all_of_a_volume(volume, mounted_volume, threads):
     read_volume(mounted_volume, chunks, threads)
     assert max(index_reads(volume)) <= 1
     everything = CHUNK * VOLUME_EDGE**3 / 1e6
-    costs(volume, 260 * MARGIN[threads], 1.1 * MARGIN[threads] * everything)
+    # Small gaps between what is there already are brought once more rather than asked around.
+    costs(volume, 260 * MARGIN[threads], 1.2 * MARGIN[threads] * everything)
     read_volume(mounted_volume, chunks, threads)
     costs(volume, 0, 0)
 

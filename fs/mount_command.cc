@@ -1,6 +1,7 @@
 #include "fs/mount_command.h"
 
 #include "core/cli/exit_code.h"
+#include "core/store/http/schemes.h"
 #include "fs/commands.h"
 #include "fs/options/options.h"
 
@@ -27,11 +28,7 @@ void add_options_argument(CLI::App& app, std::vector<std::string>& options) {
 }  // namespace
 
 void MountCommand::declare(CLI::App& app) {
-  app.add_option(
-         "source", source_,
-         "The store, or a group or array in it: a directory, a .zip or .b2nd file, or a URL (file, "
-         "http, https, "
-         "s3, gs)")
+  app.add_option("source", source_, "The store, or a group or array in it: " + source_kinds())
       ->type_name("SOURCE")
       ->required();
   app.add_option("mountpoint", mountpoint_,

@@ -106,7 +106,8 @@ class Ls final : public Command {
         continue;
       }
       auto visited = reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& found) {
-        tell(console, found.chunk, path, found.range, found.damage);
+        const StoredPlace place = place_of_chunk(found, path);
+        tell(console, found.chunk, place.path, place.range, found.damage);
         return !interrupted() && console.out.good();
       });
       if (!visited && visited.error().fault != Fault::kDamaged) return visited;
@@ -238,7 +239,7 @@ class Locate final : public Command {
     ZARRFS_TRY(const NamedChunk named, find_named(source_, remote_, chunk_));
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     std::string shard = cell_path_of(named);
-    if (found && !named.reader->layout().sharded()) {
+    if (found && !found->memory) {
       ZARRFS_TRY(const auto place, place_of_object(*named.source.store, shard));
       if (place) shard = place->path;
     }

@@ -161,7 +161,7 @@ class Compact final : public Command {
       return fail(Fault::kStale, path + " was changed by another program meanwhile");
     }
     ZARRFS_CHECK(store.rename(temporary_beside(path), path));
-    ZARRFS_CHECK(store.sync_directory(directory_of(path)));
+    ZARRFS_CHECK(store.sync_directory(parent_path(path)));
     return file.size() - size;
   }
 

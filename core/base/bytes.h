@@ -28,6 +28,12 @@ constexpr bool lies_within(ByteRange range, std::uint64_t size) {
   return range.offset <= size && range.length <= size - range.offset;
 }
 
+/// The range of a file that `inner`, a range of the part `part` of it, is. `inner` lies within the
+/// part.
+constexpr ByteRange range_within(ByteRange part, ByteRange inner) {
+  return {part.offset + inner.offset, inner.length};
+}
+
 /// For messages: "[9000, +512)".
 std::string spell_range(ByteRange range);
 

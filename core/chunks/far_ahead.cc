@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/open_hint.h"
 
@@ -349,8 +349,7 @@ FarAhead::Plan FarAhead::plan(const std::string& path, const Chunk& chunk) {
 }
 
 void FarAhead::open_next(const ArrayReader& reader, const Plan& plan) {
-  auto* const objects = dynamic_cast<ObjectStore*>(&reader.store());
-  if (objects == nullptr || plan.cells == 0) return;
+  if (plan.cells == 0) return;
   const auto counts = reader.layout().grid().counts();
   const std::uint64_t end =
       std::min(checked_product(counts).value_or(0), plan.first_cell + plan.cells);
@@ -362,7 +361,7 @@ void FarAhead::open_next(const ArrayReader& reader, const Plan& plan) {
   if (plan.whole > 0 && hint.part != OpenHint::Part::kWhole) {
     hint = {OpenHint::Part::kStart, plan.whole};
   }
-  objects->open_ahead(paths, hint);
+  reader.store().open_ahead(paths, hint);
 }
 
 void FarAhead::fetch_alike(ArrayReader& reader, const Coordinates& cell, const Plan& plan,
@@ -372,7 +371,9 @@ void FarAhead::fetch_alike(ArrayReader& reader, const Coordinates& cell, const P
   const auto take = [&](const ArrayReader::Visited& one) {
     while (next != plan.entries.end() && *next < one.number) ++next;
     if (next == plan.entries.end()) return false;
-    if (*next == one.number && one.damage.empty()) ranges.push_back(one.range);
+    if (*next == one.number && one.damage.empty()) {
+      ranges.push_back(one.part ? range_within(one.part->range, one.range) : one.range);
+    }
     return true;
   };
   if (!reader.visit_shard(cell, plan.entries.front(), take)) return;
@@ -380,18 +381,24 @@ void FarAhead::fetch_alike(ArrayReader& reader, const Coordinates& cell, const P
 }
 
 void FarAhead::opened(ArrayReader& reader, const Coordinates& chunk, const ChunkBytes& bytes) {
-  const std::uint64_t size = bytes.file->size();
-  if (window_ == 0 || bytes.range.length == 0 || !lies_within(bytes.range, size)) return;
+  const auto made_of = bytes.file->place();  // where the chunk is made of other bytes
+  const File& file = made_of ? *made_of->whole : *bytes.file;
+  const ByteRange range = made_of ? made_of->range : bytes.range;
+  const std::uint64_t size = file.size();
+  if (window_ == 0 || range.length == 0 || !lies_within(range, size)) return;
   const auto place = reader.place_of(chunk);
   if (!place) return;
   const Layout& layout = reader.layout();
   const std::uint64_t number =
       layout.sharded() ? number_of(layout, place->cell, place->entries) : 0;
+  // The file of a volume has the chunks of many cells: only its bytes tell them apart.
+  const bool shared = !layout.sharded() && range.length < size;
+  const std::uint64_t entries = shared ? 0 : entries_in(layout, place->cell);
   const Plan made =
-      plan(reader.path(), {bytes.shard.inode, linear_of(place->cell, layout.grid().counts()),
-                           number, entries_in(layout, place->cell), size, bytes.range});
-  if (made.range) bytes.file->fetch(*made.range);
-  if (!made.entries.empty()) fetch_alike(reader, place->cell, made, *bytes.file);
+      plan(reader.path(), {file.identity().inode, linear_of(place->cell, layout.grid().counts()),
+                           number, entries, size, range});
+  if (made.range) file.fetch(*made.range);
+  if (!made.entries.empty()) fetch_alike(reader, place->cell, made, file);
   open_next(reader, made);
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/base/request.h"
 #include "core/metadata/chunk_key.h"
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 #include "core/zarr/open_hint.h"
 #include "core/zarr/tree.h"
 
@@ -72,7 +72,7 @@ Result<ShardListings::Numbers> ShardListings::list(
     return fail(Fault::kDamaged, directory + ": a file stands where a directory of shards belongs");
   }
   const FileIdentity identity = identity_by_ctime(*status);
-  const bool tells_changes = traits_of(store).directories;
+  const bool tells_changes = store.traits().directories;
   if (auto numbers = tells_changes ? kept(directory, &identity) : nullptr) return numbers;
 
   ZARRFS_TRY(const auto entries, store.list(directory));
@@ -107,9 +107,7 @@ std::string ShardDirectory::directory_of(std::span<const std::uint64_t> prefix) 
 Result<ShardListings::Numbers> ShardDirectory::next_coordinates(
     std::span<const std::uint64_t> prefix) {
   ZARRFS_CHECK(check_wanted());
-  if (auto* const objects = dynamic_cast<ObjectStore*>(store_.get())) {
-    ZARRFS_CHECK(objects->list_below(array_path_, directory_of({})));
-  }
+  ZARRFS_CHECK(store_->list_below(array_path_, directory_of({})));
   // Whatever the array's shape is now: the listing may be kept longer.
   return listings_->list(*store_, directory_of(prefix), [](const std::string& name) {
     return parse_coordinate(name, std::numeric_limits<std::uint64_t>::max());
@@ -202,8 +200,7 @@ Result<bool> ShardDirectory::visit_below(Coordinates& prefix, const Coordinates&
 }
 
 void ShardDirectory::expect_indexes(std::uint64_t first, const Layout& layout) {
-  auto* const objects = dynamic_cast<ObjectStore*>(store_.get());
-  if (objects == nullptr || objects->traits().near || !layout.sharded()) return;
+  if (store_->traits().near || !layout.sharded()) return;
   const OpenHint hint = hint_for(layout);
   if (hint.part == OpenHint::Part::kWhole || hint.bytes == 0) return;
   const std::uint64_t most = std::clamp<std::uint64_t>(kIndexBytes / hint.bytes, 1, kManyIndexes);
@@ -225,7 +222,7 @@ void ShardDirectory::expect_indexes(std::uint64_t first, const Layout& layout) {
     return paths.size() < count;
   };
   if (!visit(first, take)) return;  // who lists it meets the error
-  objects->expect(paths, hint);
+  store_->expect(paths, hint);
   const std::lock_guard lock(mutex_);
   expected_.end = std::max(expected_.end, last + 1);
 }

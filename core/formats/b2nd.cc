@@ -36,6 +36,8 @@ Result<std::optional<Blosc2Frame>> frame_of(const File& file) {
 
 /// The bytes of the chunk that begins at `offset`; they end before `end`.
 Result<Bytes> read_chunk(const File& file, std::uint64_t offset, std::uint64_t end) {
+  // At a server, in one request.
+  if (file.descriptor() < 0) file.fetch({offset, end - offset});
   ZARRFS_TRY(const Bytes header, file.read_range({offset, kBlosc2ChunkHeader}));
   const std::uint64_t length = load_little<std::uint32_t>(ByteView(header).subspan(12));
   if (length < kBlosc2ChunkHeader || length > end - offset) {
@@ -64,6 +66,10 @@ class B2ndChunks final : public ChunkSource {
     return fail(found.error().fault, context_.top + ": " + found.error().message);
   }
 
+  [[nodiscard]] Asked asked_for(std::span<const std::uint64_t> /*chunk*/) const override {
+    return {context_.top, {}};
+  }
+
  private:
   [[nodiscard]] Result<std::shared_ptr<File>> find_in(const std::shared_ptr<const File>& file,
                                                       std::uint64_t number) const {
@@ -72,22 +78,23 @@ class B2ndChunks final : public ChunkSource {
     const bool stored = place.kind == Kind::kStored;
     // What is not stored has no place: a number behind the file stands for it.
     const std::uint64_t offset = stored ? place.offset : file->size() + number;
-    return std::make_shared<MadeFile>(file, offset, frame_.blocks.chunk_bytes(),
-                                      [file, index, place, name = context_.top]() -> Result<Bytes> {
-                                        auto made = made_of(*file, index->frame(), place);
-                                        if (made) return made;
-                                        return fail(made.error().fault,
-                                                    name + ": " + made.error().message);
-                                      });
+    const std::uint64_t room = stored ? index->room_at(offset) : 0;
+    const FilePlace origin{file, context_.top, {offset, room}};
+    return std::make_shared<MadeFile>(
+        origin, frame_.blocks.chunk_bytes(),
+        [file, index, place, room, name = context_.top]() -> Result<Bytes> {
+          auto made = made_of(*file, index->frame(), place, room);
+          if (made) return made;
+          return fail(made.error().fault, name + ": " + made.error().message);
+        });
   }
 
   static Result<Bytes> made_of(const File& file, const Blosc2Frame& frame,
-                               const Blosc2Index::Place& place) {
+                               const Blosc2Index::Place& place, std::uint64_t room) {
     const std::uint64_t bytes = frame.blocks.chunk_bytes();
     if (place.kind == Kind::kZeros) return Bytes(static_cast<std::size_t>(bytes));
     if (place.kind == Kind::kNans) return blosc2_nans(bytes, frame.blocks.item);
-    ZARRFS_TRY(const Bytes stored,
-               read_chunk(file, place.offset, frame.header_bytes + frame.chunk_area));
+    ZARRFS_TRY(const Bytes stored, read_chunk(file, place.offset, place.offset + room));
     ZARRFS_TRY(const Bytes decoded, decode_blosc2(stored, frame.blocks.stored_bytes().value_or(0)));
     return joined_blocks(frame.blocks, decoded);
   }

@@ -228,8 +228,17 @@ Result<std::optional<Blosc2Frame>> parse_blosc2_frame(ByteView header) {
 Blosc2Index::Blosc2Index(const Blosc2Frame& frame, ByteView offsets, const FileIdentity& file)
     : frame_(frame), file_(file) {
   for (std::size_t at = 0; at + 8 <= offsets.size(); at += 8) {
-    offsets_.push_back(load_little<std::uint64_t>(offsets.subspan(at)));
+    const auto offset = load_little<std::uint64_t>(offsets.subspan(at));
+    offsets_.push_back(offset);
+    if (offset < frame.chunk_area) begins_.push_back(frame.header_bytes + offset);
   }
+  std::sort(begins_.begin(), begins_.end());
+}
+
+std::uint64_t Blosc2Index::room_at(std::uint64_t offset) const {
+  const std::uint64_t end = frame_.header_bytes + frame_.chunk_area;
+  const auto next = std::upper_bound(begins_.begin(), begins_.end(), offset);
+  return (next == begins_.end() ? end : *next) - std::min(offset, end);
 }
 
 Result<Blosc2Index::Place> Blosc2Index::find(std::uint64_t chunk) const {

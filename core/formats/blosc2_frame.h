@@ -66,16 +66,19 @@ class Blosc2Index final : public Shard {
   Blosc2Index(const Blosc2Frame& frame, ByteView offsets, const FileIdentity& file);
   [[nodiscard]] FileIdentity identity() const override { return file_; }
   [[nodiscard]] std::size_t memory() const override {
-    return sizeof(*this) + offsets_.size() * sizeof(std::uint64_t);
+    return sizeof(*this) + (offsets_.size() + begins_.size()) * sizeof(std::uint64_t);
   }
   /// Of a chunk below the number of offsets. kDamaged, with numbers, where no chunk can be there.
   [[nodiscard]] Result<Place> find(std::uint64_t chunk) const;
+  /// The bytes from a chunk's header at `offset` up to the next chunk, or to the end of the area.
+  [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const;
   [[nodiscard]] const Blosc2Frame& frame() const { return frame_; }
 
  private:
   Blosc2Frame frame_;
   FileIdentity file_;
   std::vector<std::uint64_t> offsets_;
+  std::vector<std::uint64_t> begins_;  ///< Those of stored chunks, in order.
 };
 
 /// A chunk in C order, of its blocks (stored_bytes() of them).

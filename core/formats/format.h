@@ -28,6 +28,16 @@ class ChunkSource {
   /// file, entry and numbers, where its place cannot be trusted. `chunk` is within the grid.
   [[nodiscard]] virtual Result<std::shared_ptr<File>> find(
       std::span<const std::uint64_t> chunk) const = 0;
+  /// The stored file that find() opens first for a chunk, and what it reads of it first.
+  struct Asked {
+    std::string path;
+    OpenHint hint;
+  };
+  [[nodiscard]] virtual Asked asked_for(std::span<const std::uint64_t> chunk) const = 0;
+  /// Which chunks are there of the `count` that `prefix` and a number from 0 on name. A damaged one
+  /// is: asking for it tells why.
+  [[nodiscard]] virtual Result<std::vector<bool>> present(std::span<const std::uint64_t> prefix,
+                                                          std::uint64_t count) const;
 };
 
 /// One group or array of a volume.

@@ -16,6 +16,7 @@
 #include "core/base/request.h"
 #include "core/formats/format.h"
 #include "core/metadata/chunk_key.h"
+#include "core/store/layer_store.h"
 #include "core/store/part_file.h"
 #include "core/store/store_users.h"
 #include "core/zarr/tree.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::string_view kDocumentName = "zarr.json";
 constexpr std::size_t kMaxFormatDepth = 2;
+constexpr OpenHint kMarkerHint{OpenHint::Part::kStart, std::uint64_t{1} << 16U};
 constexpr std::size_t kIndexCacheBytes = std::size_t{128} << 20U;
 /// Each is asked for, where a directory of chunks is listed.
 constexpr std::uint64_t kMostAlongAxis = std::uint64_t{1} << 20U;
@@ -123,85 +125,85 @@ bool may_be_volume(const Format& format, const std::string& path, const std::str
   return format.is_file && (path.empty() ? store : path).ends_with(format.marker);
 }
 
-/// `path` below `top`, without the slash between them.
-std::string below(const std::string& path, const std::string& top) {
-  if (path.size() == top.size()) return {};
-  return top.empty() ? path : path.substr(top.size() + 1);
-}
-
-class FormatStore final : public Store, public StoreUsers {
+class FormatStore final : public LayerStore, public StoreUsers {
  public:
   explicit FormatStore(std::shared_ptr<Store> store)
-      : store_(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {}
+      : LayerStore(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {}
 
-  [[nodiscard]] const std::string& name() const override { return store_->name(); }
-  Result<struct statvfs> space() override { return store_->space(); }
+  // Files of volumes are asked for as their format reads them.
+  void expect(std::span<const std::string> paths, const OpenHint& hint) override {
+    for (const Wanted& one : wanted_below(paths, hint)) below().expect(one.paths, one.hint);
+  }
+  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
+    for (const Wanted& one : wanted_below(paths, hint)) below().open_ahead(one.paths, one.hint);
+  }
+  /// The chunks of a volume are listed one by one.
+  Result<void> list_below(const std::string& path, const std::string& needed) override {
+    const auto route = route_of(path);
+    const bool array = route && route->node != nullptr && route->node->chunks != nullptr;
+    return array ? Result<void>{} : below().list_below(path, needed);
+  }
 
+  StoreUsers* users() override { return below().users() == nullptr ? nullptr : this; }
   Result<std::optional<struct stat>> status(const std::string& path) override;
-  Result<std::shared_ptr<File>> open(const std::string& path) override;
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override;
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override;
 
-  void serve_others() override {
-    if (StoreUsers* users = users_of(*store_)) users->serve_others();
-  }
-  [[nodiscard]] bool serves_others() const override {
-    const StoreUsers* users = users_of(*store_);
-    return users != nullptr && users->serves_others();
-  }
+  void serve_others() override { below().users()->serve_others(); }
+  [[nodiscard]] bool serves_others() const override { return below().users()->serves_others(); }
   Result<void> may_write(const std::string& path) override {
-    StoreUsers* users = users_of(*store_);
-    return users == nullptr ? Result<void>{} : users->may_write(path);
+    return below().users()->may_write(path);
   }
   /// What is made of a volume's files has the permissions that its status says.
   Result<std::optional<struct stat>> permissions(const std::string& path) override {
-    if (StoreUsers* users = users_of(*store_)) {
-      ZARRFS_TRY(const auto stored, users->permissions(path));
-      if (stored) return stored;
-    }
-    return status(path);
+    ZARRFS_TRY(const auto stored, below().users()->permissions(path));
+    return stored ? Result<std::optional<struct stat>>(stored) : status(path);
   }
 
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
-    ZARRFS_CHECK(check_writable(path));
-    return store_->create(path, mode);
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().create(path, mode);
   }
   Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
                                          mode_t mode) override {
-    ZARRFS_CHECK(check_writable(path));
-    return store_->clone(from, path, mode);
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().clone(from, path, mode);
   }
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
-    ZARRFS_CHECK(check_writable(path));
-    return store_->reopen(path);
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().reopen(path);
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
-    ZARRFS_CHECK(check_writable(from));
-    ZARRFS_CHECK(check_writable(to));
-    return store_->rename(from, to);
+    ZARRFS_CHECK(check_known_changeable(from));
+    ZARRFS_CHECK(check_known_changeable(to));
+    return below().rename(from, to);
   }
   Result<void> remove(const std::string& path) override {
-    ZARRFS_CHECK(check_writable(path));
-    return store_->remove(path);
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().remove(path);
   }
   Result<void> make_directory(const std::string& path, mode_t mode) override {
-    ZARRFS_CHECK(check_writable(path));
-    return store_->make_directory(path, mode);
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().make_directory(path, mode);
   }
   Result<void> remove_directory(const std::string& path) override {
-    ZARRFS_CHECK(check_writable(path));
-    return store_->remove_directory(path);
-  }
-  Result<void> sync_directory(const std::string& path) override {
-    return store_->sync_directory(path);
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().remove_directory(path);
   }
   Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
-    if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_writable(path));
-    return store_->open_plain(path, flags, mode);
+    if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_known_changeable(path));
+    return below().open_plain(path, flags, mode);
   }
   std::optional<std::string> why_read_only() override {
-    const auto known = detect("");
-    if (known && *known) return refusal(**known);
-    return store_->why_read_only();
+    const auto changeable = check_changeable("");
+    return changeable ? below().why_read_only() : std::optional(changeable.error().message);
+  }
+  Result<void> check_changeable(const std::string& path) override {
+    if (path.empty()) {
+      const auto known = detect(path);
+      if (known && *known) return fail(Fault::kReadOnly, refusal(**known));
+    }
+    return check_known_changeable(path);
   }
 
  private:
@@ -209,6 +211,9 @@ class FormatStore final : public Store, public StoreUsers {
   Result<KnownPointer> meet_file(const std::string& path);
   [[nodiscard]] std::optional<Route> route_of(const std::string& path) const;
   Result<KnownPointer> detect(const std::string& path);
+  Result<std::optional<struct stat>> status_of_marker(const std::string& path);
+  Result<std::size_t> ask_for_markers(std::span<const std::string> tops);
+  void expect_files_of(const std::string& directory, std::span<const Entry> entries);
   Result<KnownPointer> look_for(const Format& format, const std::string& top);
   void forget(const std::string& top);
   Result<std::optional<Route>> route_of_document(const std::string& path);
@@ -216,6 +221,13 @@ class FormatStore final : public Store, public StoreUsers {
   Result<std::optional<struct stat>> status_in(const Route& route, const std::string& path);
   Result<std::shared_ptr<File>> open_in(const Route& route, const std::string& path);
   Result<std::optional<std::vector<Entry>>> list_in(const Route& route, const std::string& path);
+  /// Files that are asked for in one way.
+  struct Wanted {
+    std::vector<std::string> paths;
+    OpenHint hint;
+  };
+  [[nodiscard]] std::vector<Wanted> wanted_below(std::span<const std::string> paths,
+                                                 const OpenHint& hint) const;
   static Result<std::vector<Entry>> list_chunks(const Route& route,
                                                 const std::vector<std::uint64_t>& prefix);
 
@@ -223,12 +235,12 @@ class FormatStore final : public Store, public StoreUsers {
     return "/" + known.top + " is a volume of " + std::string(known.format->name) +
            ", which is shown read-only";
   }
-  [[nodiscard]] Result<void> check_writable(const std::string& path) const {
+  /// Of volumes that were met.
+  [[nodiscard]] Result<void> check_known_changeable(const std::string& path) const {
     const auto route = route_of(path);
     return route ? fail(Fault::kReadOnly, refusal(*route->known)) : Result<void>{};
   }
 
-  std::shared_ptr<Store> store_;
   std::shared_ptr<IndexCache> indexes_;
   std::atomic<bool> any_{false};  ///< Whether known_ holds anything: most stores have no volume.
   mutable Ranked<std::shared_mutex, LockRank::kTable> mutex_;
@@ -246,14 +258,42 @@ void FormatStore::forget(const std::string& top) {
   known_.erase(top);
 }
 
+/// What is opened is known at a server, with its bytes: a document is read next.
+Result<std::optional<struct stat>> FormatStore::status_of_marker(const std::string& path) {
+  if (below().traits().directories) return below().status(path);
+  ZARRFS_TRY(const auto file, below().open_for(path, kMarkerHint));
+  if (file == nullptr) return std::nullopt;
+  return file->status();
+}
+
+/// At a server, all markers that detect() looks for at once; the first of `tops` that may have one:
+/// nothing is below a prefix that does not exist.
+Result<std::size_t> FormatStore::ask_for_markers(std::span<const std::string> tops) {
+  std::size_t first = 0;
+  if (below().traits().lists) {
+    ZARRFS_TRY(const auto status, below().status(tops.front()));
+    if (!status) first = 1;
+  }
+  std::vector<std::string> paths;
+  for (std::size_t up = first; up < tops.size(); ++up) {
+    for (const Format& format : formats()) {
+      if (format.is_file || format.depth < up) continue;
+      paths.push_back(join_path(tops[up], std::string(format.marker)));
+    }
+  }
+  below().expect(paths, kMarkerHint);
+  ZARRFS_CHECK(check_wanted());
+  return first;
+}
+
 /// The known volume of the format whose marker stands in `top`: as known, or read now; null where
 /// there is none.
 Result<KnownPointer> FormatStore::look_for(const Format& format, const std::string& top) {
-  if (format.is_file && !may_be_volume(format, top, store_->name())) return nullptr;
+  if (format.is_file && !may_be_volume(format, top, name())) return nullptr;
   const std::string path = format.is_file ? top : join_path(top, std::string(format.marker));
   const KnownPointer before = known_at(top);
   const bool is_before = before != nullptr && before->format == &format;
-  ZARRFS_TRY(const auto status, store_->status(path));
+  ZARRFS_TRY(const auto status, status_of_marker(path));
   if (!status || !S_ISREG(status->st_mode)) {
     if (is_before) forget(top);
     return nullptr;
@@ -261,16 +301,19 @@ Result<KnownPointer> FormatStore::look_for(const Format& format, const std::stri
   if (is_before && identity_of(before->marker) == identity_of(*status)) return before;
   std::optional<Document> document = Document{{}, *status};
   if (!format.is_file) {
-    ZARRFS_TRY(document, store_->read_document(path, kMaxMarker));
+    ZARRFS_TRY(document, below().read_document(path, kMaxMarker));
   }
   if (!document) return nullptr;
   auto known = std::make_shared<Known>();
   known->format = &format;
   known->top = top;
   known->marker = document->status;
-  auto volume = format.open({store_, top, indexes_}, *document);
+  auto volume = format.open({shared_below(), top, indexes_}, *document);
   if (volume && *volume == nullptr) return nullptr;
-  if (!volume && is_given_up(volume.error())) return fail(std::move(volume.error()));
+  // Any other error may have passed when the volume is asked for next.
+  const bool is_of_content = !volume && (volume.error().fault == Fault::kDamaged ||
+                                         volume.error().fault == Fault::kUnsupported);
+  if (!volume && !is_of_content) return fail(std::move(volume.error()));
   if (volume) {
     known->volume = std::move(*volume);
   } else {
@@ -282,11 +325,24 @@ Result<KnownPointer> FormatStore::look_for(const Format& format, const std::stri
   return known;
 }
 
+/// At a server, the files in a directory that may be volumes of their own, at once.
+void FormatStore::expect_files_of(const std::string& directory, std::span<const Entry> entries) {
+  if (below().traits().directories) return;
+  std::vector<std::string> paths;
+  for (const Entry& entry : entries) {
+    const bool may_be = std::any_of(formats().begin(), formats().end(), [&](const Format& format) {
+      return may_be_volume(format, entry.name, name());
+    });
+    if (may_be) paths.push_back(join_path(directory, entry.name));
+  }
+  if (!paths.empty()) below().expect(paths, kMarkerHint);
+}
+
 /// The volume that the file at `path` is; null where it is none. Every other function of a path
 /// asks this before the storage, which has a file where an array is shown.
 Result<KnownPointer> FormatStore::meet_file(const std::string& path) {
   for (const Format& format : formats()) {
-    if (!may_be_volume(format, path, store_->name())) continue;
+    if (!may_be_volume(format, path, name())) continue;
     ZARRFS_TRY(const KnownPointer known, look_for(format, path));
     if (known != nullptr) return known;
   }
@@ -300,13 +356,17 @@ Result<KnownPointer> FormatStore::detect(const std::string& path) {
   for (std::size_t up = 0; up < kMaxFormatDepth && !tops.back().empty(); ++up) {
     tops.push_back(parent_path(tops.back()));
   }
-  for (std::size_t up = tops.size(); up-- > 0;) {
+  std::size_t first = 0;
+  if (!below().traits().directories) {
+    ZARRFS_TRY(first, ask_for_markers(tops));
+  }
+  for (std::size_t up = tops.size(); up-- > first;) {
     for (const Format& format : formats()) {
       if (format.depth < up) continue;
       ZARRFS_TRY(const KnownPointer known, look_for(format, tops[up]));
       if (known == nullptr) continue;
       const bool readable = known->volume != nullptr;
-      if (readable ? known->volume->contains(below(path, tops[up])) : up == 0) return known;
+      if (readable ? known->volume->contains(path_below(path, tops[up])) : up == 0) return known;
     }
   }
   return nullptr;
@@ -317,12 +377,12 @@ std::optional<Route> FormatStore::route_of(const std::string& path) const {
   for (std::string top = path;; top = parent_path(top)) {
     const KnownPointer known = known_at(top);
     if (known != nullptr && known->volume != nullptr) {
-      const std::string inner = below(path, top);
+      const std::string inner = path_below(path, top);
       for (std::string at = inner;; at = parent_path(at)) {
         const auto node = known->volume->find(at);
         if (node != known->volume->end()) {
           return Route{known, &node->second, at.empty() ? top : join_path(top, at),
-                       below(inner, at)};
+                       path_below(inner, at)};
         }
         const auto next = known->volume->lower_bound(at + "/");
         if (at == inner && next != known->volume->end() && next->first.starts_with(at + "/")) {
@@ -342,9 +402,29 @@ Result<std::optional<Route>> FormatStore::route_of_document(const std::string& p
   ZARRFS_TRY(const KnownPointer known, detect(node));
   if (known == nullptr) return std::nullopt;
   if (known->volume == nullptr) return fail(known->error);
-  const auto found = known->volume->find(below(node, known->top));
+  const auto found = known->volume->find(path_below(node, known->top));
   if (found->second.error) return fail(*found->second.error);
   return Route{known, &found->second, node, std::string(kDocumentName)};
+}
+
+/// The files below that have what is at `paths`.
+std::vector<FormatStore::Wanted> FormatStore::wanted_below(std::span<const std::string> paths,
+                                                           const OpenHint& hint) const {
+  std::vector<Wanted> wanted(1);
+  wanted.front().hint = hint;
+  std::set<std::string> asked;
+  for (const std::string& path : paths) {
+    const auto route = route_of(path);
+    const bool array = route && route->node != nullptr && route->node->chunks != nullptr;
+    const auto chunk = array ? coordinates_below(route->rest, route->node->counts) : std::nullopt;
+    if (!array) wanted.front().paths.push_back(path);
+    if (!chunk || chunk->size() < route->node->counts.size()) continue;
+    ChunkSource::Asked file = route->node->chunks->asked_for(*chunk);
+    if (!asked.insert(file.path).second) continue;
+    if (wanted.size() == 1 || !(wanted.back().hint == file.hint)) wanted.push_back({{}, file.hint});
+    wanted.back().paths.push_back(std::move(file.path));
+  }
+  return wanted;
 }
 
 Result<std::optional<struct stat>> FormatStore::status(const std::string& path) {
@@ -352,10 +432,10 @@ Result<std::optional<struct stat>> FormatStore::status(const std::string& path) 
   if (file != nullptr && !is_document(path)) return made_directory(*file, path);
   if (!is_document(path)) {
     if (const auto route = route_of(path)) return status_in(*route, path);
-    return store_->status(path);
+    return below().status(path);
   }
   if (file == nullptr) {
-    ZARRFS_TRY(auto stored, store_->status(path));
+    ZARRFS_TRY(auto stored, below().status(path));
     if (stored) return stored;
   }
   ZARRFS_TRY(const auto route, route_of_document(path));
@@ -375,19 +455,23 @@ Result<std::optional<struct stat>> FormatStore::status_in(const Route& route,
     if (file == nullptr) return std::nullopt;
     return file->status();
   }
-  ZARRFS_TRY(auto stored, store_->status(path));
-  if (stored || !route.rest.empty()) return stored;
+  if (!route.rest.empty()) return below().status(path);
+  // Of a node's directory at a server there is nothing to know.
+  ZARRFS_TRY(auto stored, below().traits().directories
+                              ? below().status(path)
+                              : Result<std::optional<struct stat>>(std::nullopt));
+  if (stored) return stored;
   return made_directory(*route.known, path);
 }
 
-Result<std::shared_ptr<File>> FormatStore::open(const std::string& path) {
+Result<std::shared_ptr<File>> FormatStore::open_for(const std::string& path, const OpenHint& hint) {
   ZARRFS_TRY(const KnownPointer file, meet_file(is_document(path) ? parent_path(path) : path));
   if (!is_document(path)) {
     if (const auto route = route_of(path)) return open_in(*route, path);
-    return store_->open(path);
+    return below().open_for(path, hint);
   }
   if (file == nullptr) {
-    ZARRFS_TRY(auto stored, store_->open(path));
+    ZARRFS_TRY(auto stored, below().open_for(path, hint));
     if (stored) return stored;
   }
   ZARRFS_TRY(const auto route, route_of_document(path));
@@ -399,7 +483,7 @@ Result<std::shared_ptr<File>> FormatStore::open(const std::string& path) {
 
 Result<std::shared_ptr<File>> FormatStore::open_in(const Route& route, const std::string& path) {
   if (is_marker(route)) return nullptr;
-  if (route.node == nullptr || route.node->chunks == nullptr) return store_->open(path);
+  if (route.node == nullptr || route.node->chunks == nullptr) return below().open(path);
   const auto chunk = coordinates_below(route.rest, route.node->counts);
   if (!chunk && !route.rest.empty()) return nullptr;
   if (!chunk || chunk->size() < route.node->counts.size()) {
@@ -412,8 +496,9 @@ Result<std::optional<std::vector<Entry>>> FormatStore::list(const std::string& p
   ZARRFS_TRY(const KnownPointer file, meet_file(path));
   if (const auto route = route_of(path)) return list_in(*route, path);
   if (file != nullptr) return std::vector<Entry>{{std::string(kDocumentName), EntryKind::kFile}};
-  ZARRFS_TRY(auto entries, store_->list(path));
+  ZARRFS_TRY(auto entries, below().list(path));
   if (!entries) return entries;
+  expect_files_of(path, *entries);
   bool marked = false;
   bool zarr = false;
   for (Entry& entry : *entries) {
@@ -447,7 +532,11 @@ Result<std::optional<std::vector<Entry>>> FormatStore::list_in(const Route& rout
     ZARRFS_TRY(auto chunks, list_chunks(route, *prefix));
     return chunks;
   }
-  ZARRFS_TRY(auto stored, store_->list(path));
+  // Where no server tells the names, the volume knows its own.
+  std::optional<std::vector<Entry>> stored;
+  if (below().traits().lists) {
+    ZARRFS_TRY(stored, below().list(path));
+  }
   if (!stored && !route.rest.empty()) return std::nullopt;
   std::vector<Entry> entries = stored ? std::move(*stored) : std::vector<Entry>{};
   if (!route.rest.empty()) return entries;
@@ -459,10 +548,10 @@ Result<std::optional<std::vector<Entry>>> FormatStore::list_in(const Route& rout
   if (route.node != nullptr && names.insert(std::string(kDocumentName)).second) {
     entries.push_back({std::string(kDocumentName), EntryKind::kFile});
   }
-  const std::string inner = below(path, route.known->top);
+  const std::string inner = path_below(path, route.known->top);
   for (const auto& [node_path, node] : *route.known->volume) {
     if (node_path.size() <= inner.size() || !is_at_or_below(node_path, inner)) continue;
-    const std::string deeper = below(node_path, inner);
+    const std::string deeper = path_below(node_path, inner);
     std::string child = deeper.substr(0, deeper.find('/'));
     if (names.insert(child).second) entries.push_back({std::move(child), EntryKind::kDirectory});
   }
@@ -482,14 +571,13 @@ Result<std::vector<Entry>> FormatStore::list_chunks(const Route& route,
                                     " are not listed; those that are asked for are found");
   }
   const bool last = prefix.size() + 1 == counts.size();
-  std::vector<std::uint64_t> chunk = prefix;
-  chunk.push_back(0);
-  for (std::uint64_t& at = chunk.back(); at < counts[prefix.size()]; ++at) {
+  std::vector<bool> there;
+  if (last) {
+    ZARRFS_TRY(there, route.node->chunks->present(prefix, counts[prefix.size()]));
+  }
+  for (std::uint64_t at = 0; at < counts[prefix.size()]; ++at) {
     ZARRFS_CHECK(check_wanted());
-    if (last) {
-      const auto file = route.node->chunks->find(chunk);
-      if (file && *file == nullptr) continue;
-    }
+    if (last && !there[at]) continue;
     entries.push_back({std::to_string(at), last ? EntryKind::kFile : EntryKind::kDirectory});
   }
   return entries;

@@ -37,9 +37,7 @@ class WkwChunks final : public ChunkSource {
   [[nodiscard]] Result<std::shared_ptr<File>> find(
       std::span<const std::uint64_t> chunk) const override {
     const std::uint64_t edge = header_.file_edge();
-    const std::string path = join_path(directory_, "z" + std::to_string(chunk[1] / edge) + "/y" +
-                                                       std::to_string(chunk[2] / edge) + "/x" +
-                                                       std::to_string(chunk[3] / edge) + ".wkw");
+    const std::string path = path_of(chunk);
     ZARRFS_TRY(const std::shared_ptr<const File> file, open_file(path));
     if (file == nullptr) return nullptr;
     auto range = [&]() -> Result<ByteRange> {
@@ -50,7 +48,7 @@ class WkwChunks final : public ChunkSource {
     if (!range) return fail(range.error().fault, path + ": " + range.error().message);
     if (!header_.lz4) return std::make_shared<PartFile>(file, path, *range);
     const auto decoded = static_cast<std::uint32_t>(header_.block_bytes());
-    return std::make_shared<MadeFile>(file, range->offset, kLz4Prefix + range->length,
+    return std::make_shared<MadeFile>(FilePlace{file, path, *range}, kLz4Prefix + range->length,
                                       [file, range = *range, decoded]() -> Result<Bytes> {
                                         ZARRFS_TRY(const Bytes block, file->read_range(range));
                                         Bytes bytes;
@@ -60,14 +58,31 @@ class WkwChunks final : public ChunkSource {
                                       });
   }
 
+  [[nodiscard]] Asked asked_for(std::span<const std::uint64_t> chunk) const override {
+    return {path_of(chunk), hint()};
+  }
+
  private:
+  [[nodiscard]] std::string path_of(std::span<const std::uint64_t> chunk) const {
+    const std::uint64_t edge = header_.file_edge();
+    return join_path(directory_, "z" + std::to_string(chunk[1] / edge) + "/y" +
+                                     std::to_string(chunk[2] / edge) + "/x" +
+                                     std::to_string(chunk[3] / edge) + ".wkw");
+  }
+  /// A file begins with its header and the table of its blocks.
+  [[nodiscard]] OpenHint hint() const {
+    const std::uint64_t table = header_.lz4 ? header_.blocks() * sizeof(std::uint64_t) : 0;
+    return {OpenHint::Part::kStart, WkwHeader::kBytes + table};
+  }
+
   [[nodiscard]] Result<std::shared_ptr<const File>> open_file(const std::string& path) const {
-    auto file = context_.store->open(path);
+    auto file = context_.store->open_for(path, hint());
     if (file && *file != nullptr) return std::shared_ptr<const File>(std::move(*file));
     if (!file && file.error().fault == Fault::kInvalid) {
       return fail(Fault::kDamaged, path + ": a directory stands where a file of blocks belongs");
     }
     if (!file) return fail(file.error());
+    if (!context_.store->traits().directories) return nullptr;
     for (std::string above = parent_path(path); above.size() > directory_.size();
          above = parent_path(above)) {
       ZARRFS_TRY(const auto status, context_.store->status(above));
@@ -218,7 +233,7 @@ class DatasetReader {
   Result<void> read_layer(const Json& layer, const std::string& field) {
     ZARRFS_TRY(const Json spelled, needed_member(layer, "name", field));
     const std::string name = spelled.is_string() ? spelled.get<std::string>() : std::string();
-    if (!is_plain(name)) {
+    if (!fits_a_name(name)) {
       return fail(Fault::kDamaged, field + ".name is " + brief(spelled) + ", which is no name");
     }
     ZARRFS_TRY(const Extent3 end, end_of_box(layer, field));
@@ -263,16 +278,15 @@ class DatasetReader {
       const Json* path = find_member(spelled.at(i), "path");
       if (path != nullptr && path->is_string()) {
         const std::string text = path->get<std::string>();
-        mag.name = text.substr(text.rfind('/') + 1);
+        mag.name = last_name(text);
       }
       mags.push_back(std::move(mag));
     }
     return mags;
   }
 
-  static bool is_plain(const std::string& name) {
-    return !name.empty() && name.size() < 256 && name != "." && name != ".." &&
-           name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  static bool fits_a_name(const std::string& name) {
+    return is_plain_name(name) && name.size() < 256;
   }
 
   /// The voxels of the finest magnification from 0 to the end of the layer's box.
@@ -298,7 +312,7 @@ class DatasetReader {
     const std::string long_name =
         std::to_string(x) + "-" + std::to_string(y) + "-" + std::to_string(z);
     std::vector<std::string> names;
-    if (is_plain(mag.name)) names.push_back(mag.name);
+    if (fits_a_name(mag.name)) names.push_back(mag.name);
     if (x == y && y == z) names.push_back(std::to_string(x));
     names.push_back(long_name);
     for (const std::string& name : names) {

@@ -32,9 +32,7 @@ Result<std::size_t> GrowingFile::read_at(std::uint64_t offset, MutableByteView o
 }
 
 std::string new_successor_path(const std::string& shard_path) {
-  const std::string name = kSuccessorPrefix + random_digits();
-  const auto slash = shard_path.rfind('/');
-  return slash == std::string::npos ? name : shard_path.substr(0, slash + 1) + name;
+  return join_path(parent_path(shard_path), kSuccessorPrefix + random_digits());
 }
 
 bool is_successor_name(std::string_view name) {

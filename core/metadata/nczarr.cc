@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/path.h"
 
 namespace zarrfs {
 namespace {
@@ -112,7 +113,7 @@ std::optional<std::vector<std::string>> nczarr_dimensions(const Json& attributes
     for (const Json& path : paths) {
       if (!path.is_string()) return std::nullopt;
       const auto& text = path.get_ref<const std::string&>();
-      names.push_back(text.substr(text.rfind('/') + 1));
+      names.push_back(last_name(text));
       if (names.back().empty()) return std::nullopt;
     }
     return names;

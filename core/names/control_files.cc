@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/memory.h"
 #include "core/codecs/decoding_room.h"
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
@@ -140,8 +140,8 @@ std::string ControlFiles::statistics() {
     Json& bounds = document["memory_bound"] = Json::object();
     for (const auto& [part, bytes] : parts_.shared.options.memory_bounds) bounds[part] = bytes;
   }
-  if (const auto* objects = dynamic_cast<const ObjectStore*>(parts_.shared.store.get())) {
-    const auto remote = parse_json(objects->statistics(), "statistics");
+  if (const std::string told = parts_.shared.store->statistics(); !told.empty()) {
+    const auto remote = parse_json(told, "statistics");
     if (remote) document["remote"] = *remote;
   }
   if (parts_.writable()) {

@@ -59,7 +59,7 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node) {
 Result<InodeTarget> Inodes::resolve_adopted(const NamedNode& directory) {
   std::vector<std::string> names;  // below the array, the last one first
   for (std::string path = directory.path; !path.empty();) {
-    names.push_back(base_name(path));
+    names.push_back(last_name(path));
     path = parent_path(path);
     InodeTarget target;
     ZARRFS_TRY(target.state, parts_.nodes.get(path));

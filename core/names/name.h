@@ -54,7 +54,4 @@ struct Name {
   }
 };
 
-/// The last component of a path.
-std::string base_name(const std::string& path);
-
 }  // namespace zarrfs

@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kAgain{1};
 
 /// What is another where the file or directory at `path` is: of a document, its node.
 std::string changed_by(const std::string& path) {
-  return base_name(path) == kStoredDocument ? parent_path(path) : path;
+  return last_name(path) == kStoredDocument ? parent_path(path) : path;
 }
 
 }  // namespace

@@ -296,7 +296,7 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
     }
     case NameKind::kDocument:
       return parts_.staged.find(name.path) != nullptr ||
-             documents_.shows(*directory.state, base_name(name.path));
+             documents_.shows(*directory.state, last_name(name.path));
     default: break;
   }
   if (parts_.staged.find(name.path) != nullptr) return true;
@@ -309,11 +309,6 @@ Result<InodeEntry> Namespace::found_again(NodeId parent, std::string_view name) 
   ZARRFS_TRY(const auto found, find_now(parent, name));
   if (!found) return fail(Fault::kStale, printable(name) + " is gone again");
   return *found;
-}
-
-std::string base_name(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 }  // namespace zarrfs

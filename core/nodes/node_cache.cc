@@ -13,7 +13,7 @@
 #include "core/nodes/survey.h"
 #include "core/present/cf_mask.h"
 #include "core/present/ome.h"
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
@@ -96,7 +96,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   const std::uint64_t epoch = epoch_.load();
   if (auto state = stale(path)) {
     const auto same = unchanged(*state);
-    if (!same && shows_what_was_seen()) return state;
+    if (!same && shared_.store->shows_what_was_seen()) return state;
     if (!same) return fail(same.error());
     if (*same) {
       touch(path);
@@ -127,14 +127,9 @@ std::shared_ptr<const NodeState> NodeCache::stale(const std::string& path) {
   if (found == entries_.end()) return nullptr;
   const Kept& entry = found->second;
   const bool without_document = !entry.state->has_document();
-  if (shows_what_was_seen()) return entry.state;
+  if (shared_.store->shows_what_was_seen()) return entry.state;
   if (without_document && Clock::now() - entry.loaded >= kPassThroughValidity) return nullptr;
   return entry.state;
-}
-
-bool NodeCache::shows_what_was_seen() const {
-  const auto* const objects = dynamic_cast<const ObjectStore*>(shared_.store.get());
-  return objects != nullptr && objects->shows_what_was_seen();
 }
 
 Result<bool> NodeCache::unchanged(const NodeState& state) {
@@ -272,7 +267,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
       std::any_of(names.begin(), names.end(), [&family](const auto& name) {
         return name && family->ambiguous_names.contains(*name);
       });
-  const std::string name = array.path.substr(array.path.rfind('/') + 1);
+  const std::string name = last_name(array.path);
   if (const std::string shown = family->levels.shown(name); shown != name) {
     circumstances.shown_name = shown;
   }

@@ -62,7 +62,6 @@ class NodeCache {
   std::shared_ptr<const NodeState> valid(const std::string& path);
   std::shared_ptr<const NodeState> stale(const std::string& path);
   Result<bool> unchanged(const NodeState& state);
-  [[nodiscard]] bool shows_what_was_seen() const;
   void keep(const std::shared_ptr<const NodeState>& state);
   void touch(const std::string& path);
   void drop(const std::string& path) ZARRFS_REQUIRES(mutex_);

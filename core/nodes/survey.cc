@@ -26,7 +26,7 @@ constexpr std::array<const char*, 9> kCfAttributes = {
 
 /// Whether the array is a coordinate of its group, as xarray writes them.
 bool is_coordinate(const ArrayMetadata& array, const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string name = last_name(path);
   return array.shape.size() == 1 && array.dimension_names.size() == 1 &&
          array.dimension_names[0] == name;
 }

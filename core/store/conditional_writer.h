@@ -45,8 +45,6 @@ class ConditionalWriter {
 };
 
 /// Null where files are renamed over each other.
-inline ConditionalWriter* conditional_writer_of(Store& store) {
-  return dynamic_cast<ConditionalWriter*>(&store);
-}
+inline ConditionalWriter* conditional_writer_of(Store& store) { return store.conditional_writer(); }
 
 }  // namespace zarrfs

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/base/recently_used.h"
 #include "core/base/request.h"
 #include "core/store/access_list.h"
@@ -45,25 +46,6 @@ int resolve(int root, const std::string& path, int flags, mode_t mode, std::uint
   return fd;
 }
 
-/// The part before the last slash, and the part behind it.
-std::pair<std::string, std::string> split(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {"", path};
-  return {path.substr(0, slash), path.substr(slash + 1)};
-}
-
-bool well_formed(std::string_view path) {
-  if (path.empty()) return true;
-  if (path.find('\0') != std::string_view::npos) return false;
-  while (true) {
-    const std::size_t slash = path.find('/');
-    const std::string_view component = path.substr(0, slash);
-    if (component.empty() || component == "." || component == "..") return false;
-    if (slash == std::string_view::npos) return true;
-    path.remove_prefix(slash + 1);
-  }
-}
-
 /// Where the file behind a descriptor lies.
 Result<std::string> path_behind(int fd, const std::string& path) {
   std::error_code problem;
@@ -81,6 +63,8 @@ class LocalStore final : public Store, public StoreUsers {
       : root_(std::move(root)), name_(std::move(name)), links_(links), kept_open_(keep_open) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] StoreTraits traits() const override { return {.watchable = true}; }
+  StoreUsers* users() override { return this; }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     ZARRFS_TRY(const Fd fd, look(path, O_PATH));
@@ -166,10 +150,10 @@ class LocalStore final : public Store, public StoreUsers {
   }
 
   Result<void> rename(const std::string& from, const std::string& to) override {
-    const auto [from_parent, from_name] = split(from);
-    const auto [to_parent, to_name] = split(to);
-    ZARRFS_TRY(const Fd old_directory, directory_for_writing(from, from_parent));
-    ZARRFS_TRY(const Fd new_directory, directory_for_writing(to, to_parent));
+    const std::string from_name = last_name(from);
+    const std::string to_name = last_name(to);
+    ZARRFS_TRY(const Fd old_directory, directory_for_writing(from, parent_path(from)));
+    ZARRFS_TRY(const Fd new_directory, directory_for_writing(to, parent_path(to)));
     for (const auto& [directory, path] :
          {std::pair{&old_directory, &from}, {&new_directory, &to}}) {
       if (!directory->valid()) return fail(error_of(ENOENT, *path, "renaming, its directory"));
@@ -188,9 +172,9 @@ class LocalStore final : public Store, public StoreUsers {
   Result<void> remove(const std::string& path) override { return unlink(path, 0, "removing"); }
 
   Result<void> make_directory(const std::string& path, mode_t mode) override {
-    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, parent_path(path)));
     if (!directory.valid()) return fail(error_of(ENOENT, path, "making a directory in it"));
-    if (::mkdirat(directory.get(), split(path).second.c_str(), mode & kPermissionBits) == 0) {
+    if (::mkdirat(directory.get(), last_name(path).c_str(), mode & kPermissionBits) == 0) {
       return {};
     }
     return fail(error_of(errno, path, "making this directory"));
@@ -235,7 +219,7 @@ class LocalStore final : public Store, public StoreUsers {
 
   Result<void> may_write(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
-    for (std::string at = path;; at = split(at).first) {
+    for (std::string at = path;; at = parent_path(at)) {
       const Fd fd(resolve(root_.get(), at, O_PATH | O_NOFOLLOW, 0, writing_policy()));
       if (!fd.valid() && (!says_absent(errno) || at.empty())) {
         return fail(error_of(errno, at, "looking at it"));
@@ -264,7 +248,7 @@ class LocalStore final : public Store, public StoreUsers {
   }
 
   [[nodiscard]] Result<void> check_path(const std::string& path) const {
-    if (well_formed(path)) return {};
+    if (is_store_path(path)) return {};
     return fail(Fault::kInvalid, name_ + ": '" + path + "' is not a path within a store");
   }
 
@@ -371,7 +355,7 @@ class LocalStore final : public Store, public StoreUsers {
   /// Only where a directory was found that lacks the name, the name is absent. What others make
   /// between the two looks at a name is no link that leads nowhere.
   Result<void> check_absent(const std::string& path) const {
-    for (std::string at = path; !at.empty(); at = split(at).first) {
+    for (std::string at = path; !at.empty(); at = parent_path(at)) {
       const Fd there(resolve(root_.get(), at, O_PATH, 0, reading_policy()));
       if (there.valid()) return check_known_to_all(there, at, path);
       if (leads_nowhere(at)) return fail(Fault::kIo, at + ": a symbolic link that leads nowhere");
@@ -411,9 +395,9 @@ class LocalStore final : public Store, public StoreUsers {
   }
 
   Result<void> unlink(const std::string& path, int flags, const std::string& action) {
-    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, parent_path(path)));
     if (!directory.valid()) return {};
-    if (::unlinkat(directory.get(), split(path).second.c_str(), flags) == 0 || errno == ENOENT) {
+    if (::unlinkat(directory.get(), last_name(path).c_str(), flags) == 0 || errno == ENOENT) {
       return {};
     }
     return fail(error_of(errno, path, action));

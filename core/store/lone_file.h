@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
 /// The file `file` of `directory`, and nothing else of it. Never written.
-std::unique_ptr<ObjectStore> open_lone_file(std::unique_ptr<Store> directory, std::string file,
-                                            std::string name);
+std::unique_ptr<Store> open_lone_file(std::shared_ptr<Store> directory, std::string file,
+                                      std::string name);
 
 }  // namespace zarrfs

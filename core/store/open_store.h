@@ -1,11 +1,12 @@
-// Opens a SOURCE of any kind: a directory, an archive, a server.
+// Opens the place that a SOURCE names: a directory, an archive, a server. core/formats/open_source
+// lays over it what is shown of it in other forms.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "core/store/http/options.h"
 #include "core/store/store.h"
+#include "core/store/store_place.h"
 
 namespace zarrfs {
 
@@ -16,13 +17,13 @@ struct StoreOptions {
 };
 
 /// The only place that names concrete stores.
-Result<std::unique_ptr<Store>> open_source(const std::string& source, const StoreOptions& options);
+Result<StorePlace> open_place(const std::string& source, const StoreOptions& options);
 
-/// Where a source at a server is: the URL of the store, or of what an archive lies in, and the key
-/// of the archive there; empty where it is none.
+/// Where a source at a server is: the URL of the store, or of what an archive or an array's file
+/// lies in, and the key of that there; empty where it is none.
 struct ServerPlace {
   std::string url;
-  std::string archive;
+  std::string file;
 };
 Result<ServerPlace> server_place(const std::string& source);
 

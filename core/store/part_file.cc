@@ -36,32 +36,30 @@ Result<struct stat> PartFile::current_status() const {
 Result<std::size_t> PartFile::read_at(std::uint64_t offset, MutableByteView out) const {
   const std::size_t wanted = readable(offset, out.size(), range_.length);
   if (wanted == 0) return std::size_t{0};
-  return whole_->read_at(range_.offset + offset, out.first(wanted));
+  return whole_->read_at(range_within(range_, {offset, wanted}).offset, out.first(wanted));
 }
 
 void PartFile::fetch(ByteRange range) const {
   if (lies_within(range, range_.length)) {
-    whole_->fetch({range_.offset + range.offset, range.length});
+    whole_->fetch(range_within(range_, range));
   }
 }
 
-MadeFile::MadeFile(std::shared_ptr<const File> origin, std::uint64_t offset, std::uint64_t size,
-                   Make make)
-    : origin_(std::move(origin)),
-      offset_(offset),
+MadeFile::MadeFile(FilePlace origin, std::uint64_t size, Make make)
+    : origin_{std::move(origin.whole), std::move(origin.path), origin.range, false},
       make_(std::move(make)),
-      status_(shown(origin_->status(), size)) {}
+      status_(shown(origin_.whole->status(), size)) {}
 
 /// Files made of one shard have numbers of their own: equal ranges of two are not the same bytes.
 struct stat MadeFile::shown(struct stat origin, std::uint64_t size) const {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
-  origin.st_ino ^= (offset_ + 1) * kSpread;
+  origin.st_ino ^= (origin_.range.offset + 1) * kSpread;
   return of_size(origin, size);
 }
 
 Result<struct stat> MadeFile::current_status() const {
-  ZARRFS_TRY(const struct stat now, origin_->current_status());
-  if (identity_of(now) == origin_->identity()) return status_;
+  ZARRFS_TRY(const struct stat now, origin_.whole->current_status());
+  if (identity_of(now) == origin_.whole->identity()) return status_;
   return shown(now, size());
 }
 

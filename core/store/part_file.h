@@ -21,11 +21,10 @@ class PartFile final : public File {
   [[nodiscard]] Result<struct stat> current_status() const override;
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
   void fetch(ByteRange range) const override;
-
-  [[nodiscard]] const std::shared_ptr<const File>& whole() const { return whole_; }
-  /// The whole file's path in the store.
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] ByteRange range() const { return range_; }
+  [[nodiscard]] bool may_be_outdated() const override { return whole_->may_be_outdated(); }
+  [[nodiscard]] std::optional<FilePlace> place() const override {
+    return FilePlace{whole_, path_, range_};
+  }
 
  private:
   std::shared_ptr<const File> whole_;
@@ -34,16 +33,19 @@ class PartFile final : public File {
   struct stat status_;
 };
 
-/// Bytes whose number is known, and which are made from `origin` when they are read first.
+/// Bytes whose number is known, and which are made when they are read first of what lies at a place
+/// of a stored file.
 class MadeFile final : public File {
  public:
   using Make = std::function<Result<Bytes>()>;
-  /// `make` gives `size` bytes, made of what lies at `offset` of `origin`; it is called again where
-  /// it failed. Times and owner are those of `origin`, and the identity is one of that place.
-  MadeFile(std::shared_ptr<const File> origin, std::uint64_t offset, std::uint64_t size, Make make);
-  [[nodiscard]] std::string name() const override { return origin_->name(); }
+  /// `make` gives `size` bytes, made of what lies at `origin`; it is called again where it failed.
+  /// Times and owner are those of the stored file, and the identity is one of that place.
+  MadeFile(FilePlace origin, std::uint64_t size, Make make);
+  [[nodiscard]] std::string name() const override { return origin_.whole->name(); }
   [[nodiscard]] const struct stat& status() const override { return status_; }
   [[nodiscard]] Result<struct stat> current_status() const override;
+  [[nodiscard]] bool may_be_outdated() const override { return origin_.whole->may_be_outdated(); }
+  [[nodiscard]] std::optional<FilePlace> place() const override { return origin_; }
   /// kDamaged where other than `size` bytes were made.
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
 
@@ -52,8 +54,7 @@ class MadeFile final : public File {
 
   [[nodiscard]] struct stat shown(struct stat origin, std::uint64_t size) const;
 
-  std::shared_ptr<const File> origin_;
-  std::uint64_t offset_;
+  const FilePlace origin_;
   Make make_;
   struct stat status_;
   mutable RankedMutex<LockRank::kStore> mutex_;

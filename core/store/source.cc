@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
-#include <cctype>
 #include <exception>
 #include <string_view>
 #include <utility>
 
-#include "core/store/http/url.h"
+#include "core/base/path.h"
+#include "core/store/http/schemes.h"
 #include "core/store/local_file.h"
 #include "core/store/local_store.h"
 #include "core/store/lone_file.h"
@@ -23,21 +22,6 @@
 
 namespace zarrfs {
 namespace {
-
-/// The scheme of a URL ("s3" of "s3://bucket/a", "file" of "file:/a"), or nothing for a path.
-std::string_view scheme_of(std::string_view source) {
-  const std::size_t colon = source.find(':');
-  if (colon == std::string_view::npos || colon == 0) return {};
-  const std::string_view scheme = source.substr(0, colon);
-  for (const char letter : scheme) {
-    const bool allowed = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '+' ||
-                         letter == '-' || letter == '.';
-    if (!allowed) return {};
-  }
-  const std::string_view rest = source.substr(colon + 1);
-  const bool url = rest.starts_with("//") || (scheme == "file" && rest.starts_with("/"));
-  return url ? scheme : std::string_view{};
-}
 
 Result<std::string> decode_percent(std::string_view text, const std::string& source) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -90,69 +74,64 @@ tl::unexpected<Error> not_supported(const std::string& source, std::string_view 
 /// How the names of files end that core/formats shows as arrays.
 constexpr std::string_view kArrayFile = ".b2nd";
 
-/// A local archive, or an array's file, where `path` is a file with such a name.
-Result<std::unique_ptr<Store>> open_path(const std::string& source, const StoreOptions& options) {
+/// Whether a file of that name is a store by itself: an archive, or an array.
+bool is_store_file(std::string_view path) {
+  return has_zip_name(path) || path.substr(0, path.find('?')).ends_with(kArrayFile);
+}
+
+/// What `file` of `directory` holds. `name` is what messages call it.
+Result<std::shared_ptr<Store>> open_file(std::shared_ptr<Store> directory, const std::string& file,
+                                         const std::string& name) {
+  if (!has_zip_name(file)) return open_lone_file(std::move(directory), file, name);
+  ZARRFS_TRY(auto archive, directory->open_for(file, {OpenHint::Part::kEnd, kZipTail}));
+  if (archive == nullptr) return fail(Fault::kInvalid, name + ": there is no such object");
+  return open_zip_store(std::move(archive), name, std::move(directory));
+}
+
+Result<StorePlace> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
   boost::system::error_code error;
-  const bool known = has_zip_name(path) || path.ends_with(kArrayFile);
-  if (!known || !boost::filesystem::is_regular_file(path, error)) {
-    return open_local_store(path, source, options.links, options.keep_open);
+  if (!is_store_file(path) || !boost::filesystem::is_regular_file(path, error)) {
+    ZARRFS_TRY(auto store, open_local_store(path, source, options.links, options.keep_open));
+    return StorePlace{std::move(store), {}};
   }
-  if (path.ends_with(kArrayFile)) {
-    const std::size_t slash = path.rfind('/');
-    ZARRFS_TRY(auto directory, open_local_store(path.substr(0, slash + 1), source, options.links,
-                                                options.keep_open));
-    return open_lone_file(std::move(directory), path.substr(slash + 1), source);
-  }
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) return fail(system_error(errno, source));
-  return open_zip_store(make_local_file(std::move(fd), status, source), source, nullptr);
+  // The user names the file: a link in its place is followed.
+  ZARRFS_TRY(auto directory, open_local_store("/" + parent_path(path.substr(1)), source,
+                                              LinkPolicy::kFollow, options.keep_open));
+  ZARRFS_TRY(auto store, open_file(std::move(directory), last_name(path), source));
+  return StorePlace{std::move(store), {}};
 }
 
 /// The URL of the directory that `url` lies in, and its last name.
 std::pair<std::string, std::string> parent_of(const std::string& url) {
   const std::string path = url.substr(0, url.find('?'));
-  const std::size_t slash = path.rfind('/');
-  return {path.substr(0, slash) + url.substr(path.size()), path.substr(slash + 1)};
+  return {parent_path(path) + url.substr(path.size()), last_name(path)};
 }
 
-Result<std::unique_ptr<Store>> open_server(const std::string& source, const StoreOptions& options) {
+Result<StorePlace> open_server(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const ServerPlace place, server_place(source));
-  if (place.archive.empty()) return open_remote_store(source, options.remote);
+  if (place.file.empty()) return open_remote_place(source, options.remote);
   RemoteOptions reading = options.remote;
   reading.write = false;  // archives are only read
-  ZARRFS_TRY(std::shared_ptr<ObjectStore> server, open_remote_store(place.url, reading));
-  ZARRFS_TRY(auto archive, server->open_for(place.archive, {OpenHint::Part::kEnd, kZipTail}));
-  if (archive == nullptr) return fail(Fault::kInvalid, source + ": there is no such object");
-  return open_zip_store(std::move(archive), source.substr(0, source.find('?')), server);
+  ZARRFS_TRY(StorePlace server, open_remote_place(place.url, reading));
+  ZARRFS_TRY(auto store, open_file(server.store, place.file, source.substr(0, source.find('?'))));
+  return StorePlace{std::move(store), {}};
 }
-
-/// The kinds of stores: how users write one (the scheme of its URL; none: a path), and what opens
-/// it.
-struct Kind {
-  std::string_view scheme;
-  Result<std::unique_ptr<Store>> (*open)(const std::string& source, const StoreOptions& options);
-};
-
-constexpr std::array kKinds = {
-    Kind{"", open_path},        Kind{"file", open_path}, Kind{"http", open_server},
-    Kind{"https", open_server}, Kind{"s3", open_server}, Kind{"gs", open_server},
-};
 
 }  // namespace
 
 Result<ServerPlace> server_place(const std::string& source) {
-  if (!has_zip_name(source)) return ServerPlace{source, ""};
+  if (!is_store_file(source)) return ServerPlace{source, ""};
   const auto [parent, encoded] = parent_of(source);
-  const bool key_is_encoded = source.starts_with("http");
+  const Scheme* const scheme = scheme_named(scheme_name(source));
+  const bool key_is_encoded = scheme == nullptr || !scheme->bucket;
   const auto name = key_is_encoded ? percent_decode(encoded) : encoded;
   if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
   return ServerPlace{parent, *name};
 }
 
 Result<std::string> local_path(const std::string& source) {
-  const std::string_view scheme = scheme_of(source);
+  const std::string_view scheme = scheme_name(source);
   if (!scheme.empty() && scheme != "file") {
     return not_supported(source, scheme);
   }
@@ -174,24 +153,22 @@ Result<std::string> local_path(const std::string& source) {
   }
 }
 
-Result<std::unique_ptr<Store>> open_source(const std::string& source, const StoreOptions& options) {
-  const std::string_view scheme = scheme_of(source);
-  std::string known = "a directory, a .zip or .b2nd file";
-  for (const Kind& kind : kKinds) {
-    if (kind.scheme == scheme) return kind.open(source, options);
-    if (!kind.scheme.empty()) known += ", " + std::string(kind.scheme) + "://";
-  }
-  return fail(Fault::kUnsupported, source + ": stores behind " + std::string(scheme) +
-                                       ":// are not supported; give one of " + known);
+Result<StorePlace> open_place(const std::string& source, const StoreOptions& options) {
+  if (is_local(source)) return open_path(source, options);
+  const std::string_view name = scheme_name(source);
+  if (scheme_named(name) != nullptr) return open_server(source, options);
+  return fail(Fault::kUnsupported, source + ": stores behind " + std::string(name) +
+                                       ":// are not supported; give " + source_kinds());
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links,
                                           std::size_t keep_open) {
-  return open_source(source, {links, keep_open, {}});
+  ZARRFS_TRY(const std::string path, local_path(source));
+  return open_local_store(path, source, links, keep_open);
 }
 
 bool is_local(const std::string& source) {
-  const std::string_view scheme = scheme_of(source);
+  const std::string_view scheme = scheme_name(source);
   return scheme.empty() || scheme == "file";
 }
 

@@ -77,6 +77,12 @@ Result<struct statvfs> Store::space() {
   return space;
 }
 
+std::optional<FilePlace> File::place() const { return std::nullopt; }
+
+Result<std::shared_ptr<File>> Store::open_for(const std::string& path, const OpenHint& /*hint*/) {
+  return open(path);
+}
+
 tl::unexpected<Error> Store::only_read(const std::string& path) const {
   return fail(Fault::kReadOnly, name() + ": " + path + ": this kind of store is only read");
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ FileIdentity identity_of(const struct stat& status);
 /// nothing but a name of it does.
 FileIdentity identity_by_ctime(const struct stat& status);
 
+struct FilePlace;
+
 /// A file opened for reading. Keeps the file it opened, whatever is renamed over its name.
 class File {
  public:
@@ -53,12 +56,27 @@ class File {
   [[nodiscard]] virtual int descriptor() const { return -1; }
   /// Advice: `range` is going to be read soon. Never waits for it.
   virtual void fetch(ByteRange /*range*/) const {}
+  /// The path that the store has it under, where that tells which file it is.
+  [[nodiscard]] virtual std::string path() const { return {}; }
+  /// Where its bytes lie, if it is no stored file as a whole.
+  [[nodiscard]] virtual std::optional<FilePlace> place() const;
+  /// Whether it was opened as it was seen before, since the server did not answer: what is absent
+  /// in it may be there now.
+  [[nodiscard]] virtual bool may_be_outdated() const { return false; }
 
   [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
   [[nodiscard]] FileIdentity identity() const { return identity_of(status()); }
   /// Exactly `range`, or an error: kStale where the file was changed in place since it was opened,
   /// kInvalid where `range` does not lie within the file.
   [[nodiscard]] Result<Bytes> read_range(ByteRange range) const;
+};
+
+/// Where the bytes of a file lie: in one version of a stored file.
+struct FilePlace {
+  std::shared_ptr<const File> whole;
+  std::string path;       ///< The stored file's.
+  ByteRange range;        ///< Of the stored file.
+  bool as_stored = true;  ///< Else the bytes are made of those of the range.
 };
 
 /// A file being written: made by Store::create, complete when synced, and under its final name only
@@ -94,12 +112,39 @@ struct Document {
   struct stat status {};
 };
 
+/// What a store can do, and what is cheap in it. The same as long as the store is open; a store
+/// that lies over another one computes its own from those below.
+struct StoreTraits {
+  /// A name that is absent may have a file as its parent, and the status of a directory tells when
+  /// its listing changed. False: directories are only prefixes of keys.
+  bool directories = true;
+  /// False: nothing tells which names there are, but what is stored in the store itself; list()
+  /// is kUnsupported, and status() knows objects only.
+  bool lists = true;
+  /// False: each request waits for a network, and many may wait at once.
+  bool near = true;
+  /// The kernel tells of each change that another program makes (inotify).
+  bool watchable = false;
+};
+
+/// How a file is going to be read: what the first request for it should bring.
+struct OpenHint {
+  enum class Part { kUnknown, kStart, kEnd, kWhole };
+  Part part = Part::kUnknown;
+  std::uint64_t bytes = 0;  ///< At the start or end.
+  bool operator==(const OpenHint&) const = default;
+};
+
+class ConditionalWriter;
+class StoreUsers;
+
 class Store {
  public:
   virtual ~Store() = default;
 
   /// For messages: what the user called the store.
   [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual StoreTraits traits() const = 0;
 
   // Reading. Symbolic links are followed as the store's policy allows; a link that leaves the
   // store is kDenied, a circle kLoop.
@@ -115,8 +160,28 @@ class Store {
   virtual Result<std::optional<std::vector<Entry>>> list(const std::string& path) = 0;
   /// A symbolic link's status itself is never shown: links look like what they lead to.
   virtual Result<struct statvfs> space();
+  /// As open(), where it is known how the file is going to be read.
+  virtual Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint);
   /// A whole small file; nothing where there is none; kDamaged where it is larger than `limit`.
   Result<std::optional<Document>> read_document(const std::string& path, std::size_t limit);
+
+  // What makes stores far away bearable; near ones have no use for it.
+
+  /// Advice: these files are going to be opened so. Asks for many at once, and waits for them.
+  virtual void expect(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
+  /// The same, and does not wait.
+  virtual void open_ahead(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
+  /// Advice: what is below `path` is going to be listed, `needed` first, which is below it or the
+  /// same. May list all of it at once.
+  virtual Result<void> list_below(const std::string& /*path*/, const std::string& /*needed*/) {
+    return {};
+  }
+  /// Whether the server does not answer, and what was seen of it before is shown. What is known to
+  /// be absent is an Error of kIo then.
+  [[nodiscard]] virtual bool shows_what_was_seen() const { return false; }
+  /// What was asked of a network so far, as the members of a JSON object; empty where there is
+  /// none.
+  [[nodiscard]] virtual std::string statistics() const { return {}; }
 
   // Writing. A store that overrides none of this is only read: each is kReadOnly. Links are never
   // followed in the last component, and never out of the store. Parents must exist. None of these
@@ -142,6 +207,13 @@ class Store {
   virtual Result<Fd> open_plain(const std::string& path, int flags, mode_t mode);
   /// Why this store cannot be written, or nothing where it can.
   virtual std::optional<std::string> why_read_only();
+  /// kReadOnly where what stands at `path` is shown in another form than it is stored in, and so
+  /// not changed, whatever the rest of the store allows.
+  virtual Result<void> check_changeable(const std::string& /*path*/) { return {}; }
+  /// How whole files are replaced on conditions; null where they are renamed over each other.
+  virtual ConditionalWriter* conditional_writer() { return nullptr; }
+  /// The owners and permissions of its files; null where they have none.
+  virtual StoreUsers* users() { return nullptr; }
 
  private:
   [[nodiscard]] tl::unexpected<Error> only_read(const std::string& path) const;
@@ -153,7 +225,7 @@ enum class LinkPolicy {
   kFollow,  ///< Links lead where they lead.
 };
 
-/// Opens SOURCE: a directory or a file:// URL. The only place that names concrete stores.
+/// Opens SOURCE where it is a directory, as a path or a file:// URL.
 /// `keep_open`: how many of the files that were opened last are kept open and opened no second
 /// time; more than 0 only for a store in which nothing changes.
 Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links,

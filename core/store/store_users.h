@@ -34,7 +34,7 @@ class StoreUsers {
 };
 
 /// The users' part of a store; null where its files have no owners.
-inline StoreUsers* users_of(Store& store) { return dynamic_cast<StoreUsers*>(&store); }
+inline StoreUsers* users_of(Store& store) { return store.users(); }
 
 /// As StoreUsers::may_write, for the foreign_caller() of this request. Nobody is refused where
 /// there is none, or where files have no owners.

@@ -40,7 +40,7 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
   switch (node.kind) {
     case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
     case NamedNode::Kind::kDocument: {
-      ZARRFS_TRY(const auto text, documents_.text(*state, base_name(node.path)));
+      ZARRFS_TRY(const auto text, documents_.text(*state, last_name(node.path)));
       if (text == nullptr || document_version(*text) != node.version) {
         return stale(node.path);
       }

@@ -15,7 +15,7 @@ Result<void> Moves::take_bytes(const Directory& directory, const Name& target, B
     if (!parts_.shared.options.writing->flush_at_close) return {};
     return parts_.chunk_writer.publish(state.shown, target.part.coordinates);
   }
-  return parts_.editor.write(state.path, base_name(target.path), bytes, std::move(alone));
+  return parts_.editor.write(state.path, last_name(target.path), bytes, std::move(alone));
 }
 
 Result<void> Moves::move_staged(const StagedPointer& file, const Directory& directory,

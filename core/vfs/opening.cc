@@ -103,7 +103,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode
 
 Result<std::shared_ptr<OpenFile>> Opening::open_document(NodeId id, const NamedNode& node,
                                                          const NodeState& state) {
-  ZARRFS_TRY(auto text, documents_.text(state, base_name(node.path)));
+  ZARRFS_TRY(auto text, documents_.text(state, last_name(node.path)));
   if (text == nullptr || document_version(*text) != node.version) return stale(node.path);
   const struct stat status = statuses_.of_document(state, node.path, text->size());
   auto file = std::make_shared<BytesFile>(std::move(text));

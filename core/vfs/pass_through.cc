@@ -66,7 +66,7 @@ Result<InodeEntry> PassThrough::link(const NamedNode& from, const Name& target) 
                                                                  O_RDONLY | O_DIRECTORY, 0));
   if (!directory.valid()) return refused(Fault::kStale, target.path, "its directory is gone");
   const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
-  if (::linkat(AT_FDCWD, opened.c_str(), directory.get(), base_name(target.store_path).c_str(),
+  if (::linkat(AT_FDCWD, opened.c_str(), directory.get(), last_name(target.store_path).c_str(),
                AT_SYMLINK_FOLLOW) != 0 ||
       ::fstat(file.get(), &status) != 0) {
     return fail(system_error(errno, "/" + target.path + ": linking /" + from.path + " to it"));

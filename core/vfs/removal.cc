@@ -45,7 +45,7 @@ Result<bool> Removal::remove_document(const Directory& directory, const Name& ta
   ZARRFS_CHECK(rights_.check_caller(directory, target));
   staged_.detach(target.path);
   ZARRFS_TRY(const bool stored, names_.exists(directory, target));
-  if (stored) ZARRFS_CHECK(documents_.remove(*directory.state, base_name(target.path)));
+  if (stored) ZARRFS_CHECK(documents_.remove(*directory.state, last_name(target.path)));
   return true;
 }
 

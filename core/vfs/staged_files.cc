@@ -229,7 +229,7 @@ Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, con
       ZARRFS_TRY(bytes, parts_.chunks.bytes_of(state.shown, name.part.coordinates, *found));
     }
   } else if (name.kind == NameKind::kDocument) {
-    ZARRFS_TRY(bytes, documents_.text(state, base_name(name.path)));
+    ZARRFS_TRY(bytes, documents_.text(state, last_name(name.path)));
   }
   return bytes == nullptr ? Result<void>{} : file.bytes.write(0, *bytes);
 }
@@ -251,7 +251,7 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   ZARRFS_TRY(const ByteView bytes, file.bytes.whole(memory));
   if (file.kind() == StagedFile::Kind::kDocument) {
     ZARRFS_CHECK(
-        parts_.editor.write(file.directory, base_name(file.path), bytes, std::move(alone)));
+        parts_.editor.write(file.directory, last_name(file.path), bytes, std::move(alone)));
   } else {
     ZARRFS_CHECK(put_chunk(file, bytes));
   }
@@ -268,7 +268,7 @@ Result<void> StagedFiles::check_document(StagedFile& file, std::uint64_t offset,
   Bytes after = before;
   after.resize(std::max<std::size_t>(before.size(), offset + bytes.size()));
   std::copy(bytes.begin(), bytes.end(), after.begin() + static_cast<std::ptrdiff_t>(offset));
-  auto checked = parts_.reported(parts_.editor.check(file.directory, base_name(file.path), after));
+  auto checked = parts_.reported(parts_.editor.check(file.directory, last_name(file.path), after));
   // Who closes it now has been told; a whole document of before stays to be submitted.
   if (!checked && !is_document(before)) file.dropped();
   return checked;

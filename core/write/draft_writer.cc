@@ -7,7 +7,6 @@
 #include "core/base/request.h"
 #include "core/store/as_caller.h"
 #include "core/store/conditional_writer.h"
-#include "core/store/part_file.h"
 #include "core/write/commit.h"
 #include "core/zarr/other_file.h"
 
@@ -71,9 +70,7 @@ Result<void> check_own_file(const DirtyShard& shard, bool drop_foreign) {
   }
   const auto file = array.store().open(shard.shard_path);
   if (!file || *file == nullptr) return {};
-  const bool own = std::dynamic_pointer_cast<const PartFile>(*file) == nullptr &&
-                   std::dynamic_pointer_cast<const MadeFile>(*file) == nullptr;
-  if (own) return {};
+  if (!(*file)->place()) return {};
   return fail(Fault::kReadOnly,
               shard.shard_path + ": lies in " + (*file)->name() + ", which is no Zarr");
 }

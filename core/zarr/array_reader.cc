@@ -6,8 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/store/object_store.h"
-#include "core/store/part_file.h"
+#include "core/store/store.h"
 #include "core/zarr/open_hint.h"
 #include "core/zarr/shard_reader.h"
 #include "core/zarr/tree.h"
@@ -23,7 +22,7 @@ constexpr std::uint64_t kMaxElementBytes = std::uint64_t{4} << 30U;
 
 /// A file may not stand where a directory of shards belongs: they would be missing.
 Result<void> check_absent(Store& store, const std::string& path) {
-  if (!traits_of(store).directories) return {};
+  if (!store.traits().directories) return {};
   for (std::string above = parent_path(path);; above = parent_path(above)) {
     ZARRFS_TRY(const auto status, store.status(above));
     if (status && S_ISDIR(status->st_mode)) return {};
@@ -37,8 +36,7 @@ Result<void> check_absent(Store& store, const std::string& path) {
 /// The open file of a shard; null where it is absent.
 Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& path,
                                               const Layout& layout) {
-  auto* const objects = dynamic_cast<ObjectStore*>(&store);
-  auto file = objects == nullptr ? store.open(path) : objects->open_for(path, hint_for(layout));
+  auto file = store.open_for(path, store.traits().near ? OpenHint{} : hint_for(layout));
   if (file && *file == nullptr) ZARRFS_CHECK(check_absent(store, path));
   if (file) return std::shared_ptr<const File>(std::move(*file));
   if (file.error().fault != Fault::kInvalid) return fail(std::move(file.error()));
@@ -57,8 +55,7 @@ Result<std::shared_ptr<const File>> open_cell(Store& store, const std::string& p
 
 /// What is not in a shard as it was seen before may be in it now.
 Result<void> check_absent_in(const File& shard, const std::string& path) {
-  const auto* const object = dynamic_cast<const ObjectFile*>(&shard);
-  if (object == nullptr || !object->may_be_outdated()) return {};
+  if (!shard.may_be_outdated()) return {};
   return fail(Fault::kIo, "shard " + path +
                               ": the chunk was absent before; the server does not "
                               "answer now");
@@ -153,9 +150,11 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_at(const ChunkPlace& place, 
     ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_, hand));
     if (!file) return std::nullopt;
     ChunkBytes bytes{file, {0, file->size()}, nullptr, file->identity(), file->status()};
-    if (const auto part = std::dynamic_pointer_cast<const PartFile>(file)) {
-      bytes.file = part->whole();
-      bytes.range = part->range();
+    const auto part = file->place();
+    const bool is_part = part && part->as_stored;
+    if (is_part) {
+      bytes.file = part->whole;
+      bytes.range = part->range;
     }
     if (!layout_->sharded()) return bytes;
     ShardReader shard(file, path, *layout_, place.cell, *cache_, *counters_);
@@ -164,9 +163,11 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_at(const ChunkPlace& place, 
       ZARRFS_CHECK(check_absent_in(*file, path));
       return std::nullopt;
     }
-    if (extent->memory) bytes.file = nullptr;
+    const bool in_memory = extent->memory != nullptr;
+    if (in_memory) bytes.file = nullptr;
     bytes.memory = std::move(extent->memory);
-    bytes.range = extent->range;
+    const bool in_part = is_part && !in_memory;
+    bytes.range = in_part ? range_within(part->range, extent->range) : extent->range;
     return bytes;
   };
   return while_stale([&] {
@@ -188,12 +189,18 @@ Result<void> ArrayReader::visit_shard(std::span<const std::uint64_t> cell, std::
   const std::string path = shard_path(cell);
   ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_));
   if (!file) return {};
+  const auto place = file->place();
+  const FilePlace* const part = place && place->as_stored ? &*place : nullptr;
   if (layout_->sharded()) {
     ShardReader shard(file, path, *layout_, cell, *cache_, *counters_);
-    return shard.visit(first, visit);
+    if (part == nullptr) return shard.visit(first, visit);
+    return shard.visit(first, [&](Visited one) {
+      one.part = part;
+      return visit(one);
+    });
   }
   auto chunk = layout_->chunk_at({{cell.begin(), cell.end()}, {}});
-  if (first == 0 && chunk) visit({0, std::move(*chunk), {0, file->size()}, {}});
+  if (first == 0 && chunk) visit({0, std::move(*chunk), {0, file->size()}, {}, part});
   return {};
 }
 

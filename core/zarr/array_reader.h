@@ -111,6 +111,7 @@ class ArrayReader {
     std::vector<std::uint64_t> chunk;  ///< Chunk coordinates in array axes.
     ByteRange range;                   ///< Within the shard (decoded where codecs are around it).
     std::string damage;
+    const FilePlace* part = nullptr;  ///< Where the shard lies if it is part of a stored file.
   };
   Result<void> visit_shard(std::span<const std::uint64_t> cell, std::uint64_t first,
                            const std::function<bool(const Visited&)>& visit);

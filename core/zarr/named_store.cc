@@ -10,6 +10,8 @@
 #include "core/metadata/chunk_key.h"
 #include "core/metadata/grid.h"
 #include "core/metadata/v2_metadata.h"
+#include "core/store/layer_store.h"
+#include "core/store/object_status.h"
 #include "core/zarr/open_hint.h"
 #include "core/zarr/tree.h"
 
@@ -25,18 +27,8 @@ const Json* member(const Json& json, const char* name) {
   return found == json.end() ? nullptr : &*found;
 }
 
-/// A relative path of plain names; nothing else comes into a listing.
-bool well_formed(std::string_view path) {
-  while (true) {
-    const std::size_t slash = path.find('/');
-    const std::string_view part = path.substr(0, slash);
-    if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string_view::npos) {
-      return false;
-    }
-    if (slash == std::string_view::npos) return true;
-    path = path.substr(slash + 1);
-  }
-}
+/// Nothing else comes into a listing.
+bool names_a_node(std::string_view path) { return !path.empty() && is_store_path(path); }
 
 void add_paths(const Json* items, const char* name, std::set<std::string>& paths) {
   if (items == nullptr || !items->is_array()) return;
@@ -45,17 +37,17 @@ void add_paths(const Json* items, const char* name, std::set<std::string>& paths
     if (path == nullptr || !path->is_string()) continue;
     std::string text = path->get<std::string>();
     while (text.ends_with('/')) text.pop_back();
-    if (well_formed(text)) paths.insert(std::move(text));
+    if (names_a_node(text)) paths.insert(std::move(text));
   }
 }
 
 /// "a/b" of the keys "a/b/.zarray" of a .zmetadata.
 void add_v2_keys(const Json& metadata, std::set<std::string>& paths) {
   for (const auto& [key, value] : metadata.items()) {
-    const std::string name = key.substr(key.rfind('/') + 1);
+    const std::string name = last_name(key);
     if (name != ".zarray" && name != ".zgroup") continue;
     const std::string path = parent_path(key);
-    if (well_formed(path)) paths.insert(path);
+    if (names_a_node(path)) paths.insert(path);
   }
 }
 
@@ -99,37 +91,26 @@ struct KnownNode {
   bool image = false;                          ///< OME: there may be labels.
 };
 
-class NamedStore final : public ObjectStore {
+class NamedStore final : public LayerStore {
  public:
-  explicit NamedStore(std::shared_ptr<ObjectStore> inner) : inner_(std::move(inner)) {}
+  explicit NamedStore(std::shared_ptr<Store> inner) : LayerStore(std::move(inner)) {}
 
-  [[nodiscard]] const std::string& name() const override { return inner_->name(); }
-  [[nodiscard]] StoreTraits traits() const override { return {false, true, false}; }
-  [[nodiscard]] bool shows_what_was_seen() const override { return inner_->shows_what_was_seen(); }
-  Result<std::shared_ptr<File>> open(const std::string& path) override {
-    return inner_->open(path);
+  [[nodiscard]] StoreTraits traits() const override {
+    StoreTraits traits = below().traits();
+    traits.lists = true;
+    return traits;
   }
-  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
-    return inner_->open_for(path, hint);
-  }
-  void expect(std::span<const std::string> paths, const OpenHint& hint) override {
-    inner_->expect(paths, hint);
-  }
-  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
-    inner_->open_ahead(paths, hint);
-  }
-  [[nodiscard]] std::string statistics() const override { return inner_->statistics(); }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
-    ZARRFS_TRY(const auto root, inner_->status(""));
+    ZARRFS_TRY(const auto root, below().status(""));
     if (path.empty()) return root;
-    const std::string name = path.substr(path.rfind('/') + 1);
+    const std::string name = last_name(path);
     const bool document = name.starts_with(".z") || name.ends_with(".json");
     if (!document) {
       ZARRFS_TRY(const bool directory, is_directory(path));
       if (directory) return prefix_status(path, identity_of(*root).mtime_ns);
     }
-    return inner_->status(path);
+    return below().status(path);
   }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
@@ -150,7 +131,7 @@ class NamedStore final : public ObjectStore {
     ZARRFS_TRY(const bool labels, has_labels(path, *node, *told));
     if (labels) entries.push_back({"labels", EntryKind::kDirectory});
     for (const char* document : {kV3, ".zgroup", ".zattrs", ".zmetadata"}) {
-      ZARRFS_TRY(const auto file, inner_->open(join_path(path, document)));
+      ZARRFS_TRY(const auto file, below().open(join_path(path, document)));
       if (file != nullptr) entries.push_back({document, EntryKind::kFile});
       if (file != nullptr && document == std::string_view(kV3)) break;
     }
@@ -164,7 +145,7 @@ class NamedStore final : public ObjectStore {
   Result<std::optional<Json>> read_json(const std::string& path, const std::string& document,
                                         FileIdentity* identity) {
     const std::string full = join_path(path, document);
-    ZARRFS_TRY(const auto text, inner_->read_document(full, kMaxDocument));
+    ZARRFS_TRY(const auto text, below().read_document(full, kMaxDocument));
     if (!text) return std::nullopt;
     if (identity != nullptr) *identity = identity_of(text->status);
     auto json = parse_first_json(text->text, full, {.bytes = kMaxDocument});
@@ -173,7 +154,7 @@ class NamedStore final : public ObjectStore {
 
   Result<Node> node_at(const std::string& path) {
     for (const char* document : {kV3, ".zarray", ".zgroup"}) {
-      ZARRFS_TRY(const auto file, inner_->open(join_path(path, document)));
+      ZARRFS_TRY(const auto file, below().open(join_path(path, document)));
       if (file == nullptr) continue;
       {
         const std::lock_guard lock(mutex_);
@@ -251,7 +232,7 @@ class NamedStore final : public ObjectStore {
   static std::vector<std::string> array_candidates(const std::string& path) {
     std::vector<std::string> candidates;
     for (std::string at = path; !at.empty();) {
-      const std::string name = at.substr(at.find_last_of('/') + 1);
+      const std::string name = last_name(at);
       at = parent_path(at);
       if (name == "c") return {at};
       if (!parse_coordinate(name, UINT64_MAX)) break;
@@ -294,10 +275,10 @@ class NamedStore final : public ObjectStore {
     const auto prefix = prefix_of(array, path, directory);
     if (!prefix) return std::nullopt;
     ZARRFS_TRY(const std::vector<std::string> keys, stored_keys(path, array, *prefix));
-    const std::string& below = directory.empty() ? path : directory;
+    const std::string& top = directory.empty() ? path : directory;
     std::set<std::pair<std::string, bool>> names;
     for (const std::string& key : keys) {
-      const std::string rest = key.substr(below.empty() ? 0 : below.size() + 1);
+      const std::string rest = key.substr(top.empty() ? 0 : top.size() + 1);
       const std::size_t slash = rest.find('/');
       names.emplace(rest.substr(0, slash), slash != std::string::npos);
     }
@@ -315,7 +296,7 @@ class NamedStore final : public ObjectStore {
   Result<std::vector<Entry>> documents_of(const std::string& path, const KnownArray& array) {
     std::vector<Entry> entries = {{array.document, EntryKind::kFile}};
     if (array.document == kV3) return entries;
-    ZARRFS_TRY(const auto attributes, inner_->open(join_path(path, ".zattrs")));
+    ZARRFS_TRY(const auto attributes, below().open(join_path(path, ".zattrs")));
     if (attributes != nullptr) entries.push_back({".zattrs", EntryKind::kFile});
     return entries;
   }
@@ -323,9 +304,9 @@ class NamedStore final : public ObjectStore {
   Result<std::vector<std::string>> stored_keys(const std::string& path, const KnownArray& array,
                                                const std::vector<std::uint64_t>& prefix) {
     const std::vector<std::uint64_t> counts = array.layout.grid().counts();
-    const std::vector<std::uint64_t> below(
+    const std::vector<std::uint64_t> rest_counts(
         counts.begin() + static_cast<std::ptrdiff_t>(prefix.size()), counts.end());
-    const auto count = checked_product(below);
+    const auto count = checked_product(rest_counts);
     if (!count || *count > kMostObjectsAsked) {
       return fail(Fault::kUnsupported,
                   name() + ": " + path +
@@ -337,15 +318,15 @@ class NamedStore final : public ObjectStore {
     std::vector<std::string> keys;
     for (std::uint64_t number = 0; number < *count; ++number) {
       std::vector<std::uint64_t> cell = prefix;
-      const auto rest = coordinates_of(number, below);
+      const auto rest = coordinates_of(number, rest_counts);
       cell.insert(cell.end(), rest.begin(), rest.end());
       keys.push_back(join_path(path, array.metadata.key_encoding.key(cell)));
     }
     const OpenHint hint = hint_for(array.layout);
-    inner_->expect(keys, hint);
+    below().expect(keys, hint);
     std::vector<std::string> stored;
     for (std::string& key : keys) {
-      ZARRFS_TRY(const auto file, inner_->open_for(key, hint));
+      ZARRFS_TRY(const auto file, below().open_for(key, hint));
       if (file != nullptr) stored.push_back(std::move(key));
     }
     return stored;
@@ -397,7 +378,6 @@ class NamedStore final : public ObjectStore {
     }
   }
 
-  const std::shared_ptr<ObjectStore> inner_;
   TableMutex mutex_;
   std::map<std::string, Node> nodes_;
 };
@@ -412,7 +392,7 @@ std::optional<std::set<std::string>> nodes_named_in(const Json& document) {
     if (metadata != nullptr && metadata->is_object()) {
       told = true;
       for (const auto& [path, node] : metadata->items()) {
-        if (well_formed(path)) paths.insert(path);
+        if (names_a_node(path)) paths.insert(path);
       }
     }
   }
@@ -428,9 +408,8 @@ std::optional<std::set<std::string>> nodes_named_in(const Json& document) {
 }
 
 std::shared_ptr<Store> with_names(std::shared_ptr<Store> store) {
-  auto objects = std::dynamic_pointer_cast<ObjectStore>(store);
-  if (objects == nullptr || objects->traits().lists) return store;
-  return std::make_shared<NamedStore>(std::move(objects));
+  if (store->traits().lists) return store;
+  return std::make_shared<NamedStore>(std::move(store));
 }
 
 }  // namespace zarrfs

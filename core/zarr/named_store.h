@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 

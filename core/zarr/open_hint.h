@@ -1,7 +1,7 @@
 // How the shards of an array are opened. Pure function.
 #pragma once
 
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 #include "core/zarr/layout.h"
 
 namespace zarrfs {

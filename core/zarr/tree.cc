@@ -166,15 +166,6 @@ class Walker {
 
 }  // namespace
 
-std::string join_path(const std::string& parent, const std::string& name) {
-  return parent.empty() ? name : parent + "/" + name;
-}
-
-std::string parent_path(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
 bool is_at_or_below(const std::string& path, const std::string& top) {
   return top.empty() || path == top || path.starts_with(top + "/");
 }

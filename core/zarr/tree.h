@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/path.h"
 #include "core/metadata/metadata.h"
 #include "core/store/store.h"
 #include "core/zarr/layout.h"
@@ -53,12 +54,6 @@ Result<void> walk_nodes(
 /// Whether `path` is the root of a store of the v3 draft of 2020 to 2022, with its `meta/root`,
 /// which zarrfs does not read.
 Result<bool> is_draft_v3(Store& store, const std::string& path);
-
-/// "a" + "b" -> "a/b"; "" + "b" -> "b".
-std::string join_path(const std::string& parent, const std::string& name);
-
-/// "a/b" -> "a"; "a" -> "".
-std::string parent_path(const std::string& path);
 
 /// Whether `path` is `top` or lies below it; everything is at or below "".
 bool is_at_or_below(const std::string& path, const std::string& top);

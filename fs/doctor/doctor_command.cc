@@ -5,7 +5,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/cli/exit_code.h"
-#include "core/store/http/options.h"
+#include "core/store/http/schemes.h"
 #include "fs/doctor/doctor_server.h"
 
 namespace zarrfs {
@@ -66,8 +66,8 @@ class Told {
 
 void DoctorCommand::declare(CLI::App& app) {
   auto* url = app.add_option("URL", url_,
-                             "A store at a server (http, https, s3, gs; also an archive there): "
-                             "look at it instead of at this machine");
+                             "A store at a server (" + server_schemes() +
+                                 "; also an archive there): look at it instead of at this machine");
   app.add_option("--remote", remote_,
                  "Options of a store at a server, as those of mount, separated by commas")
       ->type_name("OPTIONS")

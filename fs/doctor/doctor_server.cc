@@ -18,6 +18,7 @@
 #include "core/store/http/certificates.h"
 #include "core/store/http/endpoint.h"
 #include "core/store/http/http.h"
+#include "core/store/http/schemes.h"
 #include "core/store/open_store.h"
 #include "core/store/remote/remote_objects.h"
 
@@ -110,8 +111,10 @@ class ServerExamination {
  public:
   using Tell = std::function<void(const ServerFinding&)>;
 
-  ServerExamination(Url url, std::string archive, RemoteOptions options, const Tell& tell)
-      : url_(std::move(url)),
+  ServerExamination(const Scheme& scheme, Url url, std::string archive, RemoteOptions options,
+                    const Tell& tell)
+      : scheme_(scheme),
+        url_(std::move(url)),
         archive_(std::move(archive)),
         options_(std::move(options)),
         tell_(tell) {
@@ -126,21 +129,15 @@ class ServerExamination {
     settings.connect_seconds = settings.quiet_seconds =
         std::min<std::uint64_t>(10, settings.seconds);
     ZARRFS_TRY(http_, HttpClient::make(settings));
-    bucket_ = url_.scheme == "s3" || url_.scheme == "gs";
-    if (bucket_) {
-      ZARRFS_TRY(endpoint_, bucket_endpoint(url_, options_, *http_, process_environment()));
-      RemoteOptions unsigned_options = options_;
-      unsigned_options.anonymous = true;
-      ZARRFS_TRY(auto open, bucket_endpoint(url_, unsigned_options, *http_, process_environment()));
-      ZARRFS_TRY(plain_, open->write({}));
-    } else {
-      endpoint_ = web_endpoint(url_);
-      ZARRFS_TRY(plain_, endpoint_->write({}));
-    }
+    ZARRFS_TRY(endpoint_, scheme_.client(url_, options_, *http_, process_environment()));
+    RemoteOptions unsigned_options = options_;
+    unsigned_options.anonymous = true;
+    ZARRFS_TRY(auto open, scheme_.client(url_, unsigned_options, *http_, process_environment()));
+    ZARRFS_TRY(plain_, open->write({}));
     plain_.whole_limit = plain_.part_limit = kDocumentLimit;
     if (!look_at_name() || !look_at_connection()) return {};
     if (!look_at_credentials()) return {};
-    if (bucket_ && !look_at_listing()) return {};
+    if (scheme_.bucket && !look_at_listing()) return {};
     const auto key = look_at_document(writing);
     if (key) {
       look_at_ranges(*key);
@@ -233,7 +230,7 @@ class ServerExamination {
   }
 
   bool look_at_credentials() {
-    if (!bucket_) {
+    if (!scheme_.bucket) {
       good("credentials", "none; names and passwords for a server come from ~/.netrc");
       return true;
     }
@@ -285,7 +282,7 @@ class ServerExamination {
     const std::string text = where + ": listing it: " + status_text(*answer, error);
     if (answer->status == 403 && (error.code == "AccessDenied" || error.code.empty())) {
       limited("bucket", text,
-              "s3:ListBucket for these credentials; without it give absent=403, and only groups "
+              "these credentials need s3:ListBucket; without it give absent=403, and only groups "
               "with consolidated metadata can be listed");
       return true;
     }
@@ -321,12 +318,12 @@ class ServerExamination {
       if (status == 200 || status == 206) return take_document(key, *answer);
       if (status == 404 || status == 410) continue;
       const ServiceError error = parse_service_error(answer->text());
-      if (status == 403 && bucket_ && options_.absent_403) continue;
+      if (status == 403 && scheme_.bucket && options_.absent_403) continue;
       wrong("store", where + ": " + status_text(*answer, error),
-            status == 403 && bucket_ ? std::string(kReadRights) +
-                                           "; where the bucket may not be listed, a missing "
-                                           "object is answered so, too: absent=403"
-                                     : remedy_for(status, error.code));
+            status == 403 && scheme_.bucket ? std::string(kReadRights) +
+                                                  "; where the bucket may not be listed, a missing "
+                                                  "object is answered so, too: absent=403"
+                                            : remedy_for(status, error.code));
       refused = true;
       break;
     }
@@ -421,11 +418,11 @@ class ServerExamination {
                      "(s3:PutObject, s3:DeleteObject)");
   }
 
+  const Scheme& scheme_;
   const Url url_;
-  const std::string archive_;
+  const std::string archive_;  ///< Or an array's file.
   RemoteOptions options_;
   const Tell& tell_;
-  bool bucket_ = false;
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<Endpoint> endpoint_;
   HttpRequest plain_;  ///< For the store's root, without credentials.
@@ -442,10 +439,11 @@ Result<void> examine_server(const std::string& source, const RemoteOptions& opti
   }
   ZARRFS_TRY(const ServerPlace place, server_place(source));
   ZARRFS_TRY(Url url, parse_url(place.url));
-  if (url.scheme != "http" && url.scheme != "https" && url.scheme != "s3" && url.scheme != "gs") {
-    return fail(Fault::kUnsupported, source + ": give a URL of http, https, s3 or gs");
+  const Scheme* const scheme = scheme_named(url.scheme);
+  if (scheme == nullptr || scheme->client == nullptr) {
+    return fail(Fault::kUnsupported, source + ": give a URL of " + server_schemes());
   }
-  ServerExamination examination(std::move(url), place.archive, options, tell);
+  ServerExamination examination(*scheme, std::move(url), place.file, options, tell);
   return examination.run(writing);
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/printable.h"
 #include "core/cli/lengths.h"
 #include "core/present/profile.h"
+#include "core/store/http/schemes.h"
 #include "fs/options/option_values.h"
 
 namespace zarrfs {
@@ -403,13 +404,13 @@ Result<void> apply_one(MountSettings& settings, const std::string& item) {
 
 }  // namespace
 
-const char* mount_option_group_title(MountOption::Group group) {
+std::string mount_option_group_title(MountOption::Group group) {
   switch (group) {
     case Group::kAccess: return "Access";
     case Group::kView: return "What is shown";
     case Group::kProfile: return "Single columns of the profile";
     case Group::kCaching: return "Caching";
-    case Group::kRemote: return "Stores at a server (http, https, s3, gs)";
+    case Group::kRemote: return "Stores at a server (" + server_schemes() + ")";
     case Group::kWriting: return "Writing";
     case Group::kDaemon: return "The daemon";
     case Group::kMount: return "The mount, as for every file system";
@@ -463,7 +464,7 @@ std::string mount_options_help() {
   for (const MountOption& option : mount_options()) {
     if (group != option.group) {
       group = option.group;
-      text += std::string("\n") + mount_option_group_title(option.group) + ":\n";
+      text += "\n" + mount_option_group_title(option.group) + ":\n";
     }
     std::string left = "  " + option.name;
     if (!option.argument.empty()) left += "=" + option.argument;

@@ -64,7 +64,7 @@ struct MountOption {
 const std::vector<MountOption>& mount_options();
 
 /// The group's title in documents.
-const char* mount_option_group_title(MountOption::Group group);
+std::string mount_option_group_title(MountOption::Group group);
 
 /// Options of mount(8) and fstab that change nothing about a zarrfs mount: accepted and dropped.
 bool is_for_mount_program(std::string_view option);

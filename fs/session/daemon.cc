@@ -22,17 +22,15 @@
 #include "core/base/request.h"
 #include "core/cli/exit_code.h"
 #include "core/codecs/decoding_room.h"
-#include "core/formats/format_store.h"
+#include "core/formats/open_source.h"
 #include "core/log/lock.h"
 #include "core/log/log.h"
-#include "core/store/object_store.h"
-#include "core/store/open_store.h"
+#include "core/store/http/schemes.h"
 #include "core/store/store.h"
 #include "core/store/store_users.h"
 #include "core/store/store_watch.h"
 #include "core/vfs/open_view.h"
 #include "core/view/view.h"
-#include "core/zarr/named_store.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/mounts/mountpoint.h"
 #include "fs/requests/front_end.h"
@@ -188,16 +186,14 @@ class Daemon {
       log->write(LogLevel::kWarning, line);
     };
     ZARRFS_CHECK(check_spool());
-    ZARRFS_TRY(std::shared_ptr<Store> opened, open_source(request_.source, of_store));
-    near_ = traits_of(*opened).near;
-    const bool is_directory = traits_of(*opened).directories;
-    if (StoreUsers* users = users_of(*opened); users != nullptr && settings.allow_other) {
+    ZARRFS_TRY(const std::shared_ptr<Store> store, open_source(request_.source, of_store));
+    near_ = store->traits().near;
+    watchable_ = store->traits().watchable;
+    if (StoreUsers* users = users_of(*store); users != nullptr && settings.allow_other) {
       users->serve_others();
       if (!settings.umask) options.umask = 0;
     }
     if (settings.umask) options.umask = *settings.umask;
-    const std::shared_ptr<Store> store =
-        is_directory ? with_formats(std::move(opened)) : with_names(std::move(opened));
     ZARRFS_CHECK(choose_access(*store, options));
     if (!options.writing) return open_reading(store, options);
     const auto give_up = std::chrono::steady_clock::now() + kWaitForWriter;
@@ -245,8 +241,8 @@ class Daemon {
   [[nodiscard]] Result<void> check_spool() const {
     const MountSettings& settings = request_.settings;
     const bool writes = settings.access == MountSettings::Access::kReadWrite;
-    const std::string& source = request_.source;
-    const bool has_spool = writes && (source.starts_with("s3://") || source.starts_with("gs://"));
+    const Scheme* const scheme = scheme_named(scheme_name(request_.source));
+    const bool has_spool = writes && scheme != nullptr && scheme->written;
     if (has_spool && settings.allow_other) {
       return fail(Fault::kUnsupported,
                   "options allow_other and rw exclude each other for stores at a server: what is "
@@ -256,13 +252,13 @@ class Daemon {
                        settings.writing.hold_conflicts;
     if (has_spool || !asked) return {};
     return fail(Fault::kInvalid,
-                "options spool, spool_in_memory and conflicts=fail are for stores of s3:// and "
-                "gs:// with rw only");
+                "options spool, spool_in_memory and conflicts=fail are for stores of " +
+                    written_schemes() + " with rw only");
   }
 
   Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {
     // What is not published yet is beside the store only where it is a directory.
-    const bool is_directory = traits_of(*store).directories;
+    const bool is_directory = store->traits().directories;
     const auto unpublished = is_directory ? has_unpublished(*store) : Result<bool>(false);
     if (!unpublished) say(unpublished.error().message);
     ZARRFS_TRY(view_, zarrfs::open_view(store, options));
@@ -324,7 +320,7 @@ class Daemon {
   Result<void> watch_store() {
     const MountSettings& settings = request_.settings;
     const bool wanted = settings.watch && !settings.view.immutable && settings.timeout > 0;
-    if (!wanted || settings.allow_other || !is_local(request_.source)) return {};
+    if (!wanted || settings.allow_other || !watchable_) return {};
     auto watch = StoreWatch::of(source_);
     if (!watch) return {};
     return view_->lend_names(std::move(*watch),
@@ -488,6 +484,7 @@ class Daemon {
   std::vector<std::string> facts_;  ///< See tell_facts().
   bool near_ = true;
   MemoryPlan memory_;
+  bool watchable_ = false;
   std::shared_ptr<Log> log_;
   std::unique_ptr<View> view_;
   std::unique_ptr<FrontEnd> front_;

@@ -23,6 +23,14 @@ def rooms():
 
 LAYERS = rooms()
 COMPOSITION_ROOT = "fs/main.cc"
+# Folders within a room: which of them each may include; the files of the room itself see none. What joins them may see all.
+WITHIN = {
+    "core/store/http": [],
+    "core/store/cache": ["core/store/http"],
+    "core/store/remote": ["core/store/http", "core/store/cache"],
+    "core/store/zip": [],
+}
+JOINS = ["core/store/open_store.h", "core/store/source.cc"]
 FRONT = [room for room in LAYERS if room.startswith("fs")]
 TOOLS = [room for room in LAYERS if room.startswith("tools")]
 HOMES = {
@@ -59,6 +67,19 @@ DECLARES = re.compile(r"(?!template|namespace|static_assert)[\w\[]")
 def layer_of(path: str):
     found = [layer for layer in LAYERS if path.startswith(layer + "/")]
     return max(found, key=len) if found else None
+
+
+def folder_within(path: str):
+    """The folder of WITHIN that a file lies in; None: it is one of the room itself, or of another room."""
+    return path.rpartition("/")[0] if path.rpartition("/")[0] in WITHIN else None
+
+
+def breaks_order(name: str, quoted: str):
+    """Whether a file of a room includes one of a folder of it that comes after its own, or one that joins them."""
+    own, target = folder_within(name), folder_within(quoted)
+    if not name.startswith("core/store/") or name in JOINS:
+        return False
+    return quoted in JOINS or (target is not None and target != own and target not in WITHIN.get(own, []))
 
 
 def declared(text: str, header: bool):
@@ -132,6 +153,8 @@ def main() -> int:
             if quoted:
                 target = layer_of(quoted)
                 allowed = target == layer or target in LAYERS[layer] or (name == COMPOSITION_ROOT and target)
+                if breaks_order(name, quoted):
+                    faults.append(f"{name}: includes {quoted}, which lies above it in the order within its room")
                 if not allowed:
                     faults.append(f"{name}: includes {quoted}, which its layer ({layer}) may not see")
             for pattern, homes in HOMES.items():

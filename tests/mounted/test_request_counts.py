@@ -116,3 +116,90 @@ def test_one_shard_after_the_other(server, mounted):
 def test_all_names(server, mounted):
     assert sum(len(names) for _, _, names in os.walk(mounted / "c")) == CHUNKS * SHARDS
     costs(server, SHARDS + 4, 1)
+
+
+# A volume of Neuroglancer's: 512 chunks in 16 shards, each with 4 minishards.
+VOLUME_EDGE, PRESHIFT, MINISHARDS, VOLUME_SHARDS = 8, 3, 4, 16
+
+
+def morton_code(at):
+    """`at`: x, y, z."""
+    return sum((coordinate >> bit & 1) << (3 * bit + axis) for axis, coordinate in enumerate(at) for bit in range(3))
+
+
+def shard_of_volume(shard, chunk):
+    """Its bytes, and where its indexes lie."""
+    start = 16 * MINISHARDS
+    groups = [[(shard * MINISHARDS + minishard) << PRESHIFT | low for low in range(1 << PRESHIFT)] for minishard in range(MINISHARDS)]
+    data = b"".join(chunk(number) for group in groups for number in group)
+    head, indexes, ranges = b"", b"", []
+    for minishard, group in enumerate(groups):
+        ids = [group[0]] + [1] * (len(group) - 1)
+        offsets = [minishard * len(group) * CHUNK] + [0] * (len(group) - 1)
+        index = struct.pack(f"<{3 * len(group)}Q", *ids, *offsets, *[CHUNK] * len(group))
+        begin = len(data) + len(indexes)
+        head += struct.pack("<QQ", begin, begin + len(index))
+        ranges.append((start + begin, len(index)))
+        indexes += index
+    return head + data + indexes, ranges
+
+
+@pytest.fixture
+def volume(tmp_path):
+    folder = tmp_path / "disk/volume/s0"
+    os.makedirs(folder)
+    (folder.parent / "info").write_text(json.dumps({
+        "@type": "neuroglancer_multiscale_volume", "type": "image", "data_type": "uint16", "num_channels": 1, "scales": [{
+            "key": "s0", "size": [32 * VOLUME_EDGE] * 3, "resolution": [4, 4, 40], "chunk_sizes": [[32] * 3], "encoding": "raw",
+            "sharding": {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": PRESHIFT, "minishard_bits": 2, "shard_bits": 4,
+                         "hash": "identity", "data_encoding": "raw", "minishard_index_encoding": "raw"}}]}))
+    made = ObjectServer(tmp_path / "disk", "bucket")
+    made.indexes = {}
+    for shard in range(VOLUME_SHARDS):
+        contents, made.indexes[f"{shard:x}.shard"] = shard_of_volume(shard, lambda number: random.Random(number).randbytes(CHUNK))
+        (folder / f"{shard:x}.shard").write_bytes(contents)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mounted_volume(volume, mount):
+    return mount("s3://bucket/volume", f"view=v3,immutable,{bucket_options(volume)}")
+
+
+def read_volume(mounted, chunks, threads=10):
+    """`chunks`: z, y, x, as the array has them."""
+    def one(at):
+        with open(mounted / "s0/c/0/{}/{}/{}".format(*at), "rb", buffering=0) as file:
+            assert file.read() == random.Random(morton_code(at[::-1])).randbytes(CHUNK)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(one, chunks))
+
+
+def index_reads(server):
+    """How often each index of a minishard was asked for by itself."""
+    asked = [(request["path"].rpartition("/")[2], request["range"]) for request in server.seen]
+    return [asked.count((name, f"bytes={first}-{first + length - 1}")) for name, ranges in server.indexes.items() for first, length in ranges]
+
+
+def test_one_chunk_of_a_volume(volume, mounted_volume):
+    read_volume(mounted_volume, [(3, 4, 5)])
+    costs(volume, 12, 0.2)
+
+
+@ONE_OR_MANY
+def test_all_of_a_volume(volume, mounted_volume, threads):
+    chunks = list(itertools.product(range(VOLUME_EDGE), repeat=3))
+    read_volume(mounted_volume, chunks, threads)
+    assert max(index_reads(volume)) <= 1
+    everything = CHUNK * VOLUME_EDGE**3 / 1e6
+    # Small gaps between what is there already are brought once more rather than asked around.
+    costs(volume, 260 * MARGIN[threads], 1.2 * MARGIN[threads] * everything)
+    read_volume(mounted_volume, chunks, threads)
+    costs(volume, 0, 0)
+
+
+def test_all_names_of_a_volume(volume, mounted_volume):
+    assert sum(len(names) for _, _, names in os.walk(mounted_volume / "s0/c")) == VOLUME_EDGE**3
+    assert max(index_reads(volume)) <= 1
+    costs(volume, VOLUME_SHARDS * (1 + MINISHARDS) + 12, 0.5)

@@ -1,11 +1,12 @@
 """What a user may choose about writing to a server: conflicts=fail, fsync=commit, spool_bytes."""
 import errno
 import os
+import shutil
 import signal
 import subprocess
 
 import pytest
-from conftest import DAEMON, kill
+from conftest import DAEMON, GOLDEN, kill
 from test_remote_writing import bucket, credentials, data, own_files, publish, put, puts_of  # noqa: F401, two are fixtures
 
 
@@ -306,3 +307,20 @@ def test_what_is_no_value_is_said(bucket, option):
     done = subprocess.run([DAEMON, "mount", "s3://bucket/store", bucket.folder / "mnt", "-o", bucket.options("spool", option)],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and option.split("=")[0] in done.stderr, done.stderr
+
+
+def test_a_volume_beside_an_array_is_only_read(bucket):
+    shutil.copytree(os.path.join(GOLDEN, "volumes/files"), os.path.join(bucket.store.path, "volume"))
+    mounted = bucket.open(more="view=v3,flush_after=0")
+    assert os.listdir(mounted / "volume/fine/c/0/0/0")
+    for name in ("volume/fine/c/0/0/0/0", "volume/fine/zarr.json"):
+        with pytest.raises(OSError) as raised, open(mounted / name, "wb") as file:
+            file.write(b"x")
+        assert raised.value.errno == errno.EROFS, name
+    assert not puts_of(bucket.server, "volume/fine/c/0/0/0/0")
+
+
+@pytest.mark.parametrize("source", ["s3://bucket/store", "gs://bucket/store"])
+def test_what_is_written_to_a_server_is_not_for_others(tmp_path, source):
+    done = subprocess.run([DAEMON, "mount", source, tmp_path / "mnt", "-o", "rw,allow_other"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "options allow_other and rw exclude each other for stores at a server" in done.stderr, done.stderr

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The golden stores and the corpus of real ones, mounted from each place a store may lie at, and read there as from a local directory.
+"""The golden stores, the golden volumes of other formats and the corpus of real stores, mounted from each place a store may lie at, and read there as from a local directory.
 
     tests/readers/backends.py [--places NAME,...] [--stores NAME,...] [--readers NAME,...] [--short] DAEMON
 
@@ -38,17 +38,20 @@ MATRIX = [
 ]
 # No servers that have to be installed, and few stores.
 SHORT = {"places": "s3,gs,http,zip,zip over http", "readers": "files of v2,zarr-python 2.13,GDAL 3.6,zarr-python 3.1 of v3",
-         "stores": "golden/types.zarr,corpus/zarrita.zarr,corpus/points.zarrvectors,corpus/zarr-java/start,corpus/zarr-java/ome-0.4.zarr,corpus/zarr-java/ome-0.5.zarr"}
+         "stores": "golden/types.zarr,corpus/zarrita.zarr,corpus/points.zarrvectors,corpus/zarr-java/start,corpus/zarr-java/ome-0.4.zarr,corpus/zarr-java/ome-0.5.zarr,"
+                   "volumes/sharded-gzip,volumes/files-labels,volumes/wkw,blosc2"}
+# Documents of Zarr, and the files that mark volumes.
+MARKERS = ("zarr.json", ".zgroup", ".zarray", "info", "datasource-properties.json")
 # Plain servers of files: a group whose names no document tells is not listed, and has no consolidated metadata.
 NAMELESS = ("http", "https nginx")
 WIDTHS = (23, 23)
 
 
 def stores_below(folder):
-    """Paths of the outermost nodes below a folder."""
+    """Paths of the outermost nodes, volumes and folders of arrays of Blosc2 below a folder."""
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
-        if any(os.path.exists(os.path.join(path, document)) for document in ("zarr.json", ".zgroup", ".zarray")):
+        if os.path.isdir(path) and any(inner in MARKERS or inner.endswith(".b2nd") for inner in os.listdir(path)):
             yield name
         elif os.path.isdir(path):
             yield from (f"{name}/{inner}" for inner in stores_below(path))
@@ -180,7 +183,8 @@ def gather(work):
     """A folder with all stores, by links; their names."""
     data = os.path.join(work, "data")
     os.mkdir(data)
-    os.symlink(os.path.join(GOLDEN, "stores"), os.path.join(data, "golden"))
+    for name, target in (("golden", "stores"), ("volumes", "volumes"), ("blosc2", "blosc2")):
+        os.symlink(os.path.join(GOLDEN, target), os.path.join(data, name))
     if os.path.isdir(CORPUS):
         os.symlink(os.path.realpath(CORPUS), os.path.join(data, "corpus"))
     else:

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/store/store.h"
+#include "core/store/layer_store.h"
 
 namespace zarrfs {
 
@@ -66,6 +66,7 @@ class CountingFile final : public File {
   [[nodiscard]] Result<struct stat> current_status() const override {
     return file_->current_status();
   }
+  [[nodiscard]] std::optional<FilePlace> place() const override { return file_->place(); }
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kReadAt, name()));
     return file_->read_at(offset, out);
@@ -76,69 +77,65 @@ class CountingFile final : public File {
   std::shared_ptr<StoreCalls> calls_;
 };
 
-class CountingStore final : public Store {
+class CountingStore final : public LayerStore {
  public:
   explicit CountingStore(std::shared_ptr<Store> store)
-      : store_(std::move(store)), calls_(std::make_shared<StoreCalls>()) {}
+      : LayerStore(std::move(store)), calls_(std::make_shared<StoreCalls>()) {}
   [[nodiscard]] StoreCalls& calls() const { return *calls_; }
 
-  [[nodiscard]] const std::string& name() const override { return store_->name(); }
   Result<std::optional<struct stat>> status(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kStatus, path));
-    return store_->status(path);
+    return below().status(path);
   }
-  Result<std::shared_ptr<File>> open(const std::string& path) override {
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kOpen, path));
-    ZARRFS_TRY(std::shared_ptr<File> file, store_->open(path));
+    ZARRFS_TRY(std::shared_ptr<File> file, below().open_for(path, hint));
     if (!file) return nullptr;
     return std::make_shared<CountingFile>(std::move(file), calls_);
   }
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kList, path));
-    return store_->list(path);
+    return below().list(path);
   }
-  Result<struct statvfs> space() override { return store_->space(); }
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kCreate, path));
-    return store_->create(path, mode);
+    return below().create(path, mode);
   }
   Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
                                          mode_t mode) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kCreate, path));
-    return store_->clone(from, path, mode);
+    return below().clone(from, path, mode);
   }
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kReopen, path));
-    return store_->reopen(path);
+    return below().reopen(path);
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kRename, from));
-    return store_->rename(from, to);
+    return below().rename(from, to);
   }
   Result<void> remove(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kRemove, path));
-    return store_->remove(path);
+    return below().remove(path);
   }
   Result<void> make_directory(const std::string& path, mode_t mode) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kMakeDirectory, path));
-    return store_->make_directory(path, mode);
+    return below().make_directory(path, mode);
   }
   Result<void> remove_directory(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kRemoveDirectory, path));
-    return store_->remove_directory(path);
+    return below().remove_directory(path);
   }
   Result<void> sync_directory(const std::string& path) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kSyncDirectory, path));
-    return store_->sync_directory(path);
+    return below().sync_directory(path);
   }
   Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
     ZARRFS_CHECK(calls_->enter(StoreCall::kOpenPlain, path));
-    return store_->open_plain(path, flags, mode);
+    return below().open_plain(path, flags, mode);
   }
-  std::optional<std::string> why_read_only() override { return store_->why_read_only(); }
 
  private:
-  std::shared_ptr<Store> store_;
   std::shared_ptr<StoreCalls> calls_;
 };
 

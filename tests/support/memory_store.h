@@ -67,6 +67,7 @@ class MemoryStore final : public Store {
   void unpack_over(const std::string& path, const Bytes& bytes);
 
   [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] StoreTraits traits() const override { return {}; }
   Result<std::optional<struct stat>> status(const std::string& path) override;
   Result<std::shared_ptr<File>> open(const std::string& path) override;
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override;

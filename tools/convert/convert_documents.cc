@@ -46,7 +46,7 @@ bool NewDocuments::add_v3(const std::string& path, Json contents, Origin origin)
 
 Result<void> NewDocuments::write(Target& target, bool of_root) const {
   for (const Document& document : new_) {
-    if (directory_of(document.path).empty() != of_root) continue;
+    if (parent_path(document.path).empty() != of_root) continue;
     ZARRFS_CHECK(target.write_document(document.path, styled_text(document.contents, document.style,
                                                                   attributes_in(document.path))));
   }
@@ -77,9 +77,9 @@ Result<void> NewDocuments::write_consolidated(Target& target, const std::string&
 Result<void> NewDocuments::write_zmetadata(Target& target, const std::string& group) const {
   ConsolidatedText text;
   for (const Document& document : new_) {
-    const std::string directory = directory_of(document.path);
+    const std::string directory = parent_path(document.path);
     if (directory != group && !lies_below(directory, group)) continue;
-    const std::string name = document.path.substr(document.path.rfind('/') + 1);
+    const std::string name = last_name(document.path);
     text.add(directory == group ? "" : relative(directory, group), name,
              styled_line(document.contents, document.style));
   }

@@ -50,8 +50,8 @@ Result<void> remove_below(UploadStore& store, const std::string& path) {
 
 Result<std::string> upload_target(const std::string& target, const std::string& source_path) {
   ZARRFS_TRY(const ServerPlace place, server_place(target));
-  if (!place.archive.empty()) {
-    return fail(Fault::kReadOnly, target + ": archives are only read");
+  if (!place.file.empty()) {
+    return fail(Fault::kReadOnly, target + ": archives and arrays of Blosc2 are only read");
   }
   std::string url = target;
   while (url.ends_with('/')) url.pop_back();

@@ -8,13 +8,12 @@
 #include "core/base/json_numbers.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
-#include "core/formats/format_store.h"
+#include "core/formats/open_source.h"
 #include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
-#include "core/store/open_store.h"
-#include "core/zarr/named_store.h"
+#include "core/store/http/schemes.h"
 #include "core/zarr/ways.h"
 #include "tools/shared/stored_shards.h"
 
@@ -212,10 +211,7 @@ Result<void> walk_source(
 }
 
 void declare_source(CLI::App& app, std::string& source, std::string& options) {
-  app.add_option(
-         "SOURCE", source,
-         "The store: a directory, a .zip or .b2nd file, or a URL (file, http, https, s3, gs)")
-      ->required();
+  app.add_option("SOURCE", source, "The store: " + source_kinds())->required();
   declare_remote_options(app, options);
 }
 
@@ -230,9 +226,7 @@ Result<Source> Source::open(const std::string& name, const std::string& options)
   ZARRFS_CHECK(apply_remote_options(remote, options));
   Source source;
   source.name = name;
-  ZARRFS_TRY(std::shared_ptr<Store> store, open_source(name, {LinkPolicy::kFollow, 0, remote}));
-  const bool is_directory = traits_of(*store).directories;
-  source.store = is_directory ? with_formats(std::move(store)) : with_names(std::move(store));
+  ZARRFS_TRY(source.store, open_source(name, {LinkPolicy::kFollow, 0, remote}));
   source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
   source.counters = std::make_shared<ReadCounters>();
   return source;

@@ -36,7 +36,8 @@ Result<void> visit_stored_chunks(const Source& source, const SourceArray& array,
     }
     Result<void> done;
     ZARRFS_CHECK(reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
-      done = chunk.damage.empty() ? visit({chunk.chunk, path, chunk.range, in_place})
+      const StoredPlace place = place_of_chunk(chunk, path);
+      done = chunk.damage.empty() ? visit({chunk.chunk, place.path, place.range, in_place})
                                   : fail(Fault::kDamaged, path + ": " + chunk.damage);
       return done.has_value() && !interrupted();
     }));

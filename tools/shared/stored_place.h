@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/store/store.h"
+#include "core/zarr/array_reader.h"
 
 namespace zarrfs::tools {
 
@@ -17,5 +18,8 @@ struct StoredPlace {
 /// Of the shard that a reader finds under the key `path`; nothing where it is absent. Of volumes
 /// of other formats it is the file that has the chunk.
 Result<std::optional<StoredPlace>> place_of_object(Store& store, const std::string& path);
+
+/// Of a chunk that was visited in the shard at `path`.
+StoredPlace place_of_chunk(const ArrayReader::Visited& chunk, const std::string& path);
 
 }  // namespace zarrfs::tools

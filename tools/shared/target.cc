@@ -31,7 +31,7 @@ Result<void> Target::make_directories(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (directories_.contains(path)) return {};
   }
-  ZARRFS_CHECK(make_directories(directory_of(path)));
+  ZARRFS_CHECK(make_directories(parent_path(path)));
   auto made = store_->make_directory(path, kDirectoryMode);
   if (!made && made.error().fault != Fault::kExists) return made;
   const std::lock_guard lock(mutex_);
@@ -40,7 +40,7 @@ Result<void> Target::make_directories(const std::string& path) {
 }
 
 Result<std::unique_ptr<NewFile>> Target::create(const std::string& path) {
-  ZARRFS_CHECK(make_directories(directory_of(path)));
+  ZARRFS_CHECK(make_directories(parent_path(path)));
   auto made = store_->create(path, kFileMode);
   if (made || made.error().fault != Fault::kExists) return made;
   ZARRFS_CHECK(store_->remove(path));
@@ -49,7 +49,7 @@ Result<std::unique_ptr<NewFile>> Target::create(const std::string& path) {
 
 Result<std::optional<std::uint64_t>> Target::copy_file(Store& from, const std::string& path) {
   if (links_from_) {
-    ZARRFS_CHECK(make_directories(directory_of(path)));
+    ZARRFS_CHECK(make_directories(parent_path(path)));
     const std::string old_name = *links_from_ + "/" + path;
     const std::string new_name = local_path_ + "/" + path;
     ZARRFS_CHECK(store_->remove(path));  // what an interrupted run left there
@@ -132,15 +132,8 @@ Result<void> Target::sync() {
   return {};
 }
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 std::string temporary_beside(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  return join_path(directory_of(path), ".zarrfs-new-" + name);
+  return join_path(parent_path(path), ".zarrfs-new-" + last_name(path));
 }
 
 Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRange range_b) {

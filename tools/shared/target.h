@@ -91,9 +91,6 @@ class PieceFiles {
   std::map<std::string, std::string> temporary_;  ///< By path: what has no name yet.
 };
 
-/// "a/b" -> "a"; "b" -> "".
-std::string directory_of(const std::string& path);
-
 /// The name beside `path` under which its successor is written.
 std::string temporary_beside(const std::string& path);
 

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/json.h"
@@ -67,12 +70,19 @@ struct Scale {
 /// A name that a chunk's file may have, and the codec that its bytes went through.
 struct FileForm {
   const char* suffix;
-  const char* codec;  ///< Empty: none. Null: one that zarrfs does not know.
+  const char* codec;    ///< Empty: none. Null: one that zarrfs does not know,
+  const char* unknown;  ///< which is this one.
 };
 constexpr std::array kFileForms = {
-    FileForm{"", ""},        FileForm{".gz", "gzip"},  FileForm{".zstd", "zstd"},
-    FileForm{".bz2", "bz2"}, FileForm{".br", nullptr}, FileForm{".xz", nullptr},
+    FileForm{"", "", ""},
+    FileForm{".gz", "gzip", ""},
+    FileForm{".zstd", "zstd", ""},
+    FileForm{".bz2", "bz2", ""},
+    FileForm{".br", nullptr, "Brotli"},
+    FileForm{".xz", nullptr, "LZMA"},
 };
+/// What the first request for a chunk's file brings; the rest is asked for when it is read.
+constexpr std::uint64_t kFileStart = std::uint64_t{1} << 20U;
 
 bool begins_like_gzip(const File& file) {
   std::array<std::uint8_t, 2> start{};
@@ -92,6 +102,31 @@ class PrecomputedChunks final : public ChunkSource {
       std::span<const std::uint64_t> chunk) const override {
     const Extent3 at{chunk[3], chunk[2], chunk[1]};
     return scale_->sharding ? find_in_shard(at) : find_file(at);
+  }
+  [[nodiscard]] Asked asked_for(std::span<const std::uint64_t> chunk) const override {
+    const Extent3 at{chunk[3], chunk[2], chunk[1]};
+    if (scale_->sharding) return {shard_path(id_of(at)), hint()};
+    return {path_of(at) + kFileForms.at(form_).suffix, hint()};
+  }
+  /// Files that a server lists need not be asked for one by one.
+  [[nodiscard]] Result<std::vector<bool>> present(std::span<const std::uint64_t> prefix,
+                                                  std::uint64_t count) const override {
+    const StoreTraits traits = context_.store->traits();
+    if (scale_->sharding || traits.near || !traits.lists)
+      return ChunkSource::present(prefix, count);
+    ZARRFS_TRY(const auto entries, context_.store->list(directory_));
+    std::unordered_set<std::string_view> names;
+    if (entries) {
+      for (const Entry& entry : *entries) names.insert(entry.name);
+    }
+    std::vector<bool> there;
+    for (std::uint64_t x = 0; x < count; ++x) {
+      const std::string name = file_name({x, prefix[2], prefix[1]});
+      there.push_back(std::any_of(kFileForms.begin(), kFileForms.end(), [&](const FileForm& form) {
+        return names.contains(name + form.suffix);
+      }));
+    }
+    return there;
   }
 
  private:
@@ -127,34 +162,67 @@ class PrecomputedChunks final : public ChunkSource {
     return name;
   }
 
+  [[nodiscard]] std::string path_of(const Extent3& at) const {
+    return join_path(directory_, file_name(at));
+  }
+  [[nodiscard]] std::uint64_t id_of(const Extent3& at) const {
+    return compressed_morton_code(at, scale_->grid()).value_or(0);
+  }
+  [[nodiscard]] std::string shard_path(std::uint64_t id) const {
+    const PrecomputedSharding& sharding = *scale_->sharding;
+    return join_path(directory_, sharding.file_name(sharding.place_of(id).shard));
+  }
+  /// A shard begins with its index.
+  [[nodiscard]] OpenHint hint() const {
+    const std::uint64_t bytes = scale_->sharding ? scale_->sharding->index_size() : kFileStart;
+    return {OpenHint::Part::kStart, bytes};
+  }
+
+  /// The form that the last file had first: all files of a scale have the same.
   [[nodiscard]] Result<std::shared_ptr<File>> find_file(const Extent3& at) const {
-    const std::string path = join_path(directory_, file_name(at));
-    for (const FileForm& form : kFileForms) {
-      const std::string name = path + form.suffix;
-      ZARRFS_TRY(const auto file, open_file(name));
+    const std::string path = path_of(at);
+    const std::size_t last = form_;
+    ZARRFS_TRY(const auto usual, open_file(path + kFileForms.at(last).suffix));
+    if (usual != nullptr) return chunk_in_file(usual, path, last, at);
+    std::vector<std::string> others;
+    for (const FileForm& form : kFileForms) others.push_back(path + form.suffix);
+    context_.store->expect(others, hint());
+    for (std::size_t form = 0; form < kFileForms.size(); ++form) {
+      if (form == last) continue;
+      ZARRFS_TRY(const auto file, open_file(others[form]));
       if (file == nullptr) continue;
-      if (form.codec == nullptr) {
-        return fail(Fault::kUnsupported, name +
-                                             ": the compression that its name tells is not one "
-                                             "that zarrfs knows");
-      }
-      Stored stored{file, name, {0, file->size()}, name, form.codec};
-      const bool fits = scale_->encoding != Encoding::kRaw ||
-                        stored.range.length == scale_->bytes_of(extent_at(at));
-      if (stored.codec.empty() && !fits && begins_like_gzip(*file)) stored.codec = "gzip";
-      return chunk_of(std::move(stored), extent_at(at));
+      form_ = form;
+      return chunk_in_file(file, path, form, at);
     }
     return check_directory();
   }
 
+  [[nodiscard]] Result<std::shared_ptr<File>> chunk_in_file(const std::shared_ptr<File>& file,
+                                                            const std::string& path,
+                                                            std::size_t number,
+                                                            const Extent3& at) const {
+    const FileForm& form = kFileForms.at(number);
+    const std::string name = path + form.suffix;
+    if (form.codec == nullptr) {
+      return fail(Fault::kUnsupported, name + ": is compressed by " + form.unknown +
+                                           ", as its name tells, which zarrfs does not read");
+    }
+    Stored stored{file, name, {0, file->size()}, name, form.codec};
+    const bool fits = scale_->encoding != Encoding::kRaw ||
+                      stored.range.length == scale_->bytes_of(extent_at(at));
+    if (stored.codec.empty() && !fits && begins_like_gzip(*file)) stored.codec = "gzip";
+    return chunk_of(std::move(stored), extent_at(at));
+  }
+
   [[nodiscard]] Result<std::shared_ptr<File>> open_file(const std::string& path) const {
-    auto file = context_.store->open(path);
+    auto file = context_.store->open_for(path, hint());
     if (file || file.error().fault != Fault::kInvalid) return file;
     return fail(Fault::kDamaged, path + ": a directory stands where a file of chunks belongs");
   }
 
   /// Absence, unless a file stands where the directory of the chunks belongs.
   [[nodiscard]] Result<std::shared_ptr<File>> check_directory() const {
+    if (!context_.store->traits().directories) return nullptr;
     ZARRFS_TRY(const auto status, context_.store->status(directory_));
     if (!status || S_ISDIR(status->st_mode)) return nullptr;
     return fail(Fault::kDamaged,
@@ -163,9 +231,9 @@ class PrecomputedChunks final : public ChunkSource {
 
   [[nodiscard]] Result<std::shared_ptr<File>> find_in_shard(const Extent3& at) const {
     const PrecomputedSharding& sharding = *scale_->sharding;
-    const std::uint64_t id = compressed_morton_code(at, scale_->grid()).value_or(0);
+    const std::uint64_t id = id_of(at);
     const PrecomputedSharding::Place place = sharding.place_of(id);
-    const std::string path = join_path(directory_, sharding.file_name(place.shard));
+    const std::string path = shard_path(id);
     ZARRFS_TRY(const auto file, open_file(path));
     if (file == nullptr) return check_directory();
     ZARRFS_TRY(const auto index, minishard(*file, path, place.minishard));
@@ -240,9 +308,9 @@ class PrecomputedChunks final : public ChunkSource {
                                        " bytes are too many for the " +
                                        std::to_string(scale.bytes_of(extent)) + " of its voxels");
     }
-    const std::shared_ptr<const File> file = stored.file;
+    const FilePlace origin{stored.file, stored.path, stored.range};
     return std::make_shared<MadeFile>(
-        file, stored.range.offset, told_gzip ? stored_gzip_size(bytes) : bytes,
+        origin, told_gzip ? stored_gzip_size(bytes) : bytes,
         [scale = scale_, stored = std::move(stored), extent]() -> Result<Bytes> {
           auto voxels = decode(*scale, stored, extent);
           if (!voxels) {
@@ -280,6 +348,7 @@ class PrecomputedChunks final : public ChunkSource {
   VolumeContext context_;
   std::shared_ptr<const Scale> scale_;
   std::string directory_;
+  mutable std::atomic<std::size_t> form_{0};  ///< Of the file that was found last.
 };
 
 /// Parses one document `info`.
@@ -309,7 +378,7 @@ class InfoReader {
       ZARRFS_CHECK(read_scale(scales.at(i), "scales[" + std::to_string(i) + "]"));
     }
     const Json* type = find_member(info_, "type");
-    const std::string name = context_.top.substr(context_.top.rfind('/') + 1);
+    const std::string name = last_name(context_.top);
     volume_[""].document = group_document_of(
         ome_attributes(name, "nanometer", told_, type != nullptr && *type == "segmentation"));
     return {};

@@ -266,7 +266,9 @@ Result<std::pair<std::string, std::string>> Endpoint::condition(
   return Header("If-Match", version.tag);
 }
 
-std::unique_ptr<Endpoint> web_endpoint(const Url& url) {
+Result<std::unique_ptr<Endpoint>> web_endpoint(const Url& url, const RemoteOptions& /*options*/,
+                                               HttpClient& /*http*/,
+                                               const Environment& /*environment*/) {
   return std::make_unique<WebEndpoint>(url);
 }
 

@@ -77,15 +77,18 @@ class Endpoint {
   [[nodiscard]] virtual std::string url_of(const std::string& key) const = 0;
 };
 
-/// `url` has the scheme http or https: any server of files.
-std::unique_ptr<Endpoint> web_endpoint(const Url& url);
+// The clients of core/store/http/schemes.
+
+/// Any server of files.
+Result<std::unique_ptr<Endpoint>> web_endpoint(const Url& url, const RemoteOptions& options,
+                                               HttpClient& http, const Environment& environment);
 
 /// A file of certificates (PEM): the option's, else for s3 that of AWS_CA_BUNDLE; empty: the
 /// system's.
 std::string trusted_certificates(const Url& url, const RemoteOptions& options,
                                  const Environment& environment);
 
-/// `url` has the scheme s3 or gs.
+/// A bucket of S3, of what speaks like it, or of Google.
 Result<std::unique_ptr<Endpoint>> bucket_endpoint(const Url& url, const RemoteOptions& options,
                                                   HttpClient& http, const Environment& environment);
 

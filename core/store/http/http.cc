@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/lock_order.h"
+#include "core/base/path.h"
 #include "core/base/request.h"
 #include "core/base/version.h"
 #include "core/store/http/certificates.h"
@@ -22,10 +23,10 @@ namespace zarrfs {
 namespace {
 
 /// The last name of a URL's path; of a directory, its name.
-std::string_view last_name(std::string_view url) {
+std::string name_in_url(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   if (url.ends_with('/')) url.remove_suffix(1);
-  return url.substr(url.rfind('/') + 1);
+  return last_name(url);
 }
 
 constexpr int kPollMilliseconds = 1000;
@@ -327,7 +328,7 @@ struct HttpClient::State {
     ::curl_easy_getinfo(transfer.handle, CURLINFO_EFFECTIVE_URL, &from);
     const std::string_view asked = transfer.request.url;
     const std::string_view answered = from == nullptr ? asked : std::string_view(from);
-    transfer.response.elsewhere = last_name(answered) != last_name(asked);
+    transfer.response.elsewhere = name_in_url(answered) != name_in_url(asked);
     transfer.response.directory =
         answered.ends_with('/') && !asked.ends_with('/') && !transfer.response.elsewhere;
     if (code == CURLE_OK) return transfer.done(std::move(transfer.response));

@@ -11,7 +11,7 @@ namespace zarrfs {
 
 /// A URL of a server, as it is sent: nothing is decoded.
 struct Url {
-  std::string scheme;     ///< Lower case: "http", "https", "s3", "gs".
+  std::string scheme;     ///< Lower case: "https".
   std::string authority;  ///< "host", "host:port" or "[::1]:port"; a bucket's name for s3 and gs.
   std::string path;       ///< From the first slash, without trailing slashes; may be empty.
   std::string query;      ///< Behind "?"; may be empty.

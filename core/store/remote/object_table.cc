@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/path.h"
+
 namespace zarrfs {
 namespace {
 
 constexpr std::size_t kMostObjects = std::size_t{1} << 18U;
 constexpr std::size_t kMostListed = std::size_t{1} << 20U;
 constexpr std::size_t kMostChanges = 1000;  // of a listing
-
-std::string prefix_above(const std::string& key) {
-  const std::size_t slash = key.rfind('/');
-  return slash == std::string::npos ? std::string() : key.substr(0, slash);
-}
-
-std::string joined(const std::string& prefix, const std::string& name) {
-  return prefix.empty() ? name : prefix + "/" + name;
-}
 
 }  // namespace
 
@@ -40,7 +33,7 @@ void ObjectTable::keep(const std::string& key, std::optional<ObjectInfo> info) {
 void ObjectTable::keep_prefixes_of(const std::string& key) {
   if (prefixes_.size() >= kMostObjects) prefixes_.clear();
   const auto now = Clock::now();
-  for (std::string at = prefix_above(key); !at.empty(); at = prefix_above(at)) prefixes_[at] = now;
+  for (std::string at = parent_path(key); !at.empty(); at = parent_path(at)) prefixes_[at] = now;
 }
 
 void ObjectTable::confirm(const std::string& key, const ObjectInfo& info) {
@@ -61,7 +54,7 @@ void ObjectTable::changed(const std::string& key) {
     known->second.asked_again = true;
   }
   for (std::string below = key; !below.empty();) {
-    const std::string prefix = prefix_above(below);
+    const std::string prefix = parent_path(below);
     if (const auto found = listings_.find(prefix); found != listings_.end()) {
       StampedListing& stamped = found->second;
       stamped.asked_again = true;
@@ -96,7 +89,7 @@ void ObjectTable::keep_listing(const std::string& prefix, Listing listing) {
   }
   drop_listing(prefix);
   listed_ += count;
-  if (count > 0) keep_prefixes_of(joined(prefix, "any"));
+  if (count > 0) keep_prefixes_of(join_path(prefix, "any"));
   listings_[prefix] = {std::move(listing), Clock::now()};
 }
 
@@ -107,7 +100,7 @@ ObjectTable::Listing ObjectTable::usable_listing(const std::string& prefix) cons
   const StampedListing& stamped = found->second;
   std::vector<Entry> entries = (*stamped.listing).value_or(std::vector<Entry>());
   for (const std::string& name : stamped.changes) {
-    const std::string key = joined(prefix, name);
+    const std::string key = join_path(prefix, name);
     const auto object = objects_.find(key);
     const bool is_directory = prefixes_.contains(key);
     const bool gone = object != objects_.end() && !object->second.info && !is_directory;
@@ -133,7 +126,7 @@ bool ObjectTable::usable_prefix(const std::string& prefix) const {
 
 void ObjectTable::keep_prefix(const std::string& prefix) {
   const std::lock_guard lock(mutex_);
-  keep_prefixes_of(joined(prefix, "any"));
+  keep_prefixes_of(join_path(prefix, "any"));
 }
 
 bool ObjectTable::has_many_below(const std::string& prefix) const {

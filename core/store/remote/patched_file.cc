@@ -12,9 +12,9 @@ constexpr std::uint64_t kAhead = 4 * kBrought;  // asked for together
 }  // namespace
 
 Result<std::shared_ptr<Patch>> Patch::make(std::shared_ptr<RemoteObjects> objects,
-                                           const RemoteFile& base, std::unique_ptr<NewFile> file) {
-  std::shared_ptr<Patch> patch(
-      new Patch(std::move(objects), base.key(), base.info(), std::move(file)));
+                                           const std::string& key, const ObjectInfo& base,
+                                           std::unique_ptr<NewFile> file) {
+  std::shared_ptr<Patch> patch(new Patch(std::move(objects), key, base, std::move(file)));
   ZARRFS_CHECK(patch->file_->truncate(patch->size_));
   return patch;
 }

@@ -17,9 +17,10 @@ namespace zarrfs {
 /// What such a file and the store that puts it share. One thread at a time.
 class Patch {
  public:
-  /// `file`: new and empty; gets the size of `base`.
+  /// `file`: new and empty; gets the size of `base`, the version of `key`.
   static Result<std::shared_ptr<Patch>> make(std::shared_ptr<RemoteObjects> objects,
-                                             const RemoteFile& base, std::unique_ptr<NewFile> file);
+                                             const std::string& key, const ObjectInfo& base,
+                                             std::unique_ptr<NewFile> file);
 
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] const ObjectInfo& base() const { return base_; }

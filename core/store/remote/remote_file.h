@@ -8,7 +8,7 @@
 
 namespace zarrfs {
 
-class RemoteFile final : public ObjectFile {
+class RemoteFile final : public File {
  public:
   RemoteFile(std::shared_ptr<RemoteObjects> objects, std::string key, RemoteObjects::Seen seen)
       : objects_(std::move(objects)),
@@ -29,8 +29,7 @@ class RemoteFile final : public ObjectFile {
   [[nodiscard]] bool may_be_outdated() const override { return outdated_; }
   void fetch(ByteRange range) const override { objects_->fetch(key_, info_, range); }
 
-  [[nodiscard]] const std::string& key() const { return key_; }
-  [[nodiscard]] const ObjectInfo& info() const { return info_; }
+  [[nodiscard]] std::string path() const override { return key_; }
 
  private:
   const std::shared_ptr<RemoteObjects> objects_;

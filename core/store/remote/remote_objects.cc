@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/store/http/schemes.h"
 
 namespace zarrfs {
 namespace {
@@ -91,12 +92,11 @@ Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
   settings.connect_seconds = std::min(settings.connect_seconds, settings.seconds);
   settings.quiet_seconds = std::min(settings.quiet_seconds, settings.seconds);
   ZARRFS_TRY(auto http, HttpClient::make(settings));
-  std::unique_ptr<Endpoint> endpoint;
-  if (url.scheme == "s3" || url.scheme == "gs") {
-    ZARRFS_TRY(endpoint, bucket_endpoint(url, options, *http, process_environment()));
-  } else {
-    endpoint = web_endpoint(url);
+  const Scheme* const scheme = scheme_named(url.scheme);
+  if (scheme == nullptr || scheme->client == nullptr) {
+    return fail(Fault::kUnsupported, url.text() + ": names no server of " + server_schemes());
   }
+  ZARRFS_TRY(auto endpoint, scheme->client(url, options, *http, process_environment()));
   std::unique_ptr<DiskCache> disk;
   if (!options.cache.empty()) {
     ZARRFS_TRY(disk, DiskCache::open(options.cache, options.cache_size));
@@ -172,6 +172,11 @@ std::optional<std::optional<ObjectInfo>> RemoteObjects::seen_before(const std::s
 bool RemoteObjects::shows_what_was_seen() const {
   const auto away = requester_.reachability().away_for();
   return away && *away < milliseconds(options_.stale_if_error);
+}
+
+std::optional<ObjectInfo> RemoteObjects::known(const std::string& key) const {
+  const auto known = table_.find(key);
+  return known ? known->info : std::nullopt;
 }
 
 Result<std::optional<ObjectInfo>> RemoteObjects::status(const std::string& key) {

@@ -12,15 +12,16 @@
 #include "core/store/cache/segment_cache.h"
 #include "core/store/http/options.h"
 #include "core/store/http/requester.h"
-#include "core/store/object_store.h"
+#include "core/store/object_status.h"
 #include "core/store/remote/object_table.h"
 #include "core/store/remote/part_plan.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
 class RemoteObjects {
  public:
-  /// `url`: http(s), s3 or gs.
+  /// kUnsupported where its scheme is none of a server.
   static Result<std::shared_ptr<RemoteObjects>> open(const Url& url, const RemoteOptions& options);
 
   /// Ends what is on its way.
@@ -36,6 +37,8 @@ class RemoteObjects {
   /// The same, for who is going to put it on the condition that this is so still: absence that was
   /// seen before will do.
   Result<std::optional<ObjectInfo>> status_to_write(const std::string& key);
+  /// What was seen of it last, however long ago; nothing where nothing was. Asks nobody.
+  [[nodiscard]] std::optional<ObjectInfo> known(const std::string& key) const;
   struct Seen {
     ObjectInfo info;
     bool before = false;  ///< And not now: the server does not answer.
@@ -100,7 +103,7 @@ class RemoteObjects {
   [[nodiscard]] bool seen_as_prefix(const std::string& prefix) const;
   /// Whether the server does not answer; looks again, for a moment.
   bool away() { return requester_.reachability().away(); }
-  /// See ObjectStore.
+  /// See Store.
   [[nodiscard]] bool shows_what_was_seen() const;
   /// Whether a key begins with `prefix` and a slash. Only where lists().
   Result<bool> has_prefix(const std::string& prefix);
@@ -113,7 +116,7 @@ class RemoteObjects {
   /// Attributes of an object, and of what is only a prefix of keys.
   [[nodiscard]] struct stat status_of(const std::string& key, const ObjectInfo& info) const;
   [[nodiscard]] struct stat status_of_prefix(const std::string& prefix) const;
-  /// See ObjectStore::statistics.
+  /// See Store::statistics.
   [[nodiscard]] std::string statistics() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/base/request.h"
 #include "core/store/remote/remote_objects.h"
 
@@ -17,10 +18,6 @@ constexpr std::size_t kMostNameBytes = std::size_t{256} << 20U;
 constexpr int kMostPagesWithoutNames = 100;
 constexpr std::ptrdiff_t kDeepest = 64;       // directories of a key that are noted with it
 constexpr std::size_t kMostSearched = 10000;  // entries of a listing
-
-bool is_odd(const std::string& name) {
-  return name == "." || name == ".." || name.find('\0') != std::string::npos;
-}
 
 /// The first name of a page; a server that goes on tells others on the next one.
 std::string first_name(const ListingPage& page) {
@@ -77,7 +74,7 @@ void add_key(const std::string& prefix, const std::string& key, Directories& dir
   for (std::size_t at = prefix.empty() ? 0 : prefix.size() + 1;;) {
     const std::size_t slash = key.find('/', at);
     const std::string name = key.substr(at, slash - at);
-    if (name.empty() || is_odd(name)) return;
+    if (!is_plain_name(name)) return;
     const bool last = slash == std::string::npos;
     directories[directory].emplace(name, last ? EntryKind::kFile : EntryKind::kDirectory);
     if (last) return;
@@ -112,18 +109,17 @@ void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
   const auto name_of = [&](const std::string& listed) -> std::string {
     const auto key = requester_.endpoint().key_of(listed);
     if (!key || !key->starts_with(begin)) return "";
-    const std::string name = key->substr(begin.size());
-    return is_odd(name) ? "" : name;
+    return key->substr(begin.size());
   };
   for (ListedObject& object : page.objects) {
     std::string name = name_of(object.key);
-    if (name.empty() || name.find('/') != std::string::npos) continue;  // the prefix's own marker
+    if (!is_plain_name(name)) continue;  // the prefix's own marker, too
     entries.push_back({std::move(name), EntryKind::kFile});
   }
   for (const std::string& listed : page.prefixes) {
     std::string name = name_of(listed);
     if (name.ends_with('/')) name.pop_back();
-    if (name.empty() || name.find('/') != std::string::npos) continue;
+    if (!is_plain_name(name)) continue;
     entries.push_back({std::move(name), EntryKind::kDirectory});
   }
 }
@@ -156,11 +152,9 @@ Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
 }
 
 bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
-  const std::size_t slash = prefix.rfind('/');
-  const bool at_root = slash == std::string::npos;
-  const auto listing = table_.find_listing(at_root ? "" : prefix.substr(0, slash));
+  const auto listing = table_.find_listing(parent_path(prefix));
   if (listing == nullptr || !*listing || (*listing)->size() > kMostSearched) return false;
-  const std::string_view name = std::string_view(prefix).substr(at_root ? 0 : slash + 1);
+  const std::string name = last_name(prefix);
   bool found = false;
   for (const Entry& entry : **listing) {
     if (entry.name != name) continue;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/store/remote/remote_file.h"
 #include "core/store/remote/spool.h"
 #include "core/store/remote/spooled_store.h"
@@ -10,20 +11,23 @@
 namespace zarrfs {
 namespace {
 
+constexpr OpenHint kWholeDocument{OpenHint::Part::kWhole, 0};
+
 /// Documents are read whole; they are never directories.
 bool is_document(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string name = last_name(path);
   return name.starts_with(".z") || name.ends_with(".json");
 }
 
-class RemoteStore final : public ObjectStore {
+class RemoteStore final : public Store {
  public:
   RemoteStore(std::shared_ptr<RemoteObjects> objects, std::string name)
-      : objects_(std::move(objects)), name_(std::move(name)) {}
+      : objects_(std::move(objects)),
+        name_(std::move(name)),
+        traits_{.directories = false, .lists = objects_->lists(), .near = false} {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] StoreTraits traits() const override { return {false, objects_->lists(), false}; }
+  [[nodiscard]] StoreTraits traits() const override { return traits_; }
   [[nodiscard]] bool shows_what_was_seen() const override {
     return objects_->shows_what_was_seen();
   }
@@ -42,13 +46,14 @@ class RemoteStore final : public ObjectStore {
   }
 
   Result<std::shared_ptr<File>> open(const std::string& path) override {
-    return open_for(path, {is_document(path) ? OpenHint::Part::kWhole : OpenHint::Part::kUnknown});
+    return open_for(path, {});
   }
 
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
     ZARRFS_CHECK(check_path(path));
     if (path.empty()) return fail(Fault::kInvalid, name_ + ": a directory");
-    ZARRFS_TRY(auto seen, objects_->open_object(path, hint));
+    const bool whole = hint.part == OpenHint::Part::kUnknown && is_document(path);
+    ZARRFS_TRY(auto seen, objects_->open_object(path, whole ? kWholeDocument : hint));
     if (!seen) return nullptr;
     return std::make_shared<RemoteFile>(objects_, path, std::move(*seen));
   }
@@ -83,40 +88,34 @@ class RemoteStore final : public ObjectStore {
   [[nodiscard]] std::string statistics() const override { return objects_->statistics(); }
 
  private:
-  [[nodiscard]] Result<void> check_path(std::string_view path) const {
-    const std::string all(path);
-    while (!path.empty()) {
-      const std::size_t slash = path.find('/');
-      const std::string_view part = path.substr(0, slash);
-      if (part.empty() || part == "." || part == ".." ||
-          part.find('\0') != std::string_view::npos) {
-        return fail(Fault::kInvalid, name_ + ": '" + all + "' is not a path within a store");
-      }
-      path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
-    }
-    return {};
+  [[nodiscard]] Result<void> check_path(const std::string& path) const {
+    if (is_store_path(path)) return {};
+    return fail(Fault::kInvalid, name_ + ": '" + path + "' is not a path within a store");
   }
 
   const std::shared_ptr<RemoteObjects> objects_;
   const std::string name_;
+  const StoreTraits traits_;
 };
 
 }  // namespace
 
-std::unique_ptr<ObjectStore> make_remote_store(std::shared_ptr<RemoteObjects> objects,
-                                               std::string name) {
+std::unique_ptr<Store> make_remote_store(std::shared_ptr<RemoteObjects> objects, std::string name) {
   return std::make_unique<RemoteStore>(std::move(objects), std::move(name));
 }
 
-Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source,
-                                                       const RemoteOptions& options) {
+Result<StorePlace> open_remote_place(const std::string& source, const RemoteOptions& options) {
   ZARRFS_TRY(const Url url, parse_url(source));
   ZARRFS_TRY(auto objects, RemoteObjects::open(url, options));
-  auto store = std::make_unique<RemoteStore>(objects, url.text());
-  if (!options.write || !objects->endpoint().writes()) return store;
+  StorePlace place{std::make_shared<RemoteStore>(objects, url.text()), {}};
+  if (!options.write || !objects->endpoint().writes()) return place;
   ZARRFS_CHECK(objects->check_conditions());
-  ZARRFS_TRY(auto spool, open_spool(options, objects->endpoint().server(), url.text()));
-  return make_spooled_store(std::move(store), std::move(objects), std::move(spool));
+  place.with_spool = [objects, options, name = url.text()](
+                         std::shared_ptr<Store> shown) -> Result<std::shared_ptr<Store>> {
+    ZARRFS_TRY(auto spool, open_spool(options, objects->endpoint().server(), name));
+    return make_spooled_store(std::move(shown), objects, std::move(spool));
+  };
+  return place;
 }
 
 }  // namespace zarrfs

@@ -6,18 +6,15 @@
 #include <string>
 
 #include "core/store/http/options.h"
-#include "core/store/object_store.h"
+#include "core/store/store_place.h"
 
 namespace zarrfs {
 
-/// `source` is a URL with the scheme http, https, s3 or gs. kInvalid where it is none, kDenied
-/// where the server refuses.
-Result<std::unique_ptr<ObjectStore>> open_remote_store(const std::string& source,
-                                                       const RemoteOptions& options);
+/// The objects below the URL `source`. kInvalid where it is none, kDenied where the server refuses.
+Result<StorePlace> open_remote_place(const std::string& source, const RemoteOptions& options);
 
 class RemoteObjects;
 /// The one that reads `objects`; `name` is for messages.
-std::unique_ptr<ObjectStore> make_remote_store(std::shared_ptr<RemoteObjects> objects,
-                                               std::string name);
+std::unique_ptr<Store> make_remote_store(std::shared_ptr<RemoteObjects> objects, std::string name);
 
 }  // namespace zarrfs

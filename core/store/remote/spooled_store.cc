@@ -6,7 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/store/conditional_writer.h"
+#include "core/store/layer_store.h"
 #include "core/store/remote/parts_use.h"
 #include "core/store/remote/patched_file.h"
 #include "core/store/remote/spool.h"
@@ -31,57 +33,39 @@ bool is_unfinished(std::string_view path) {
   return path.ends_with(".partial") || path.ends_with(".__lock") || path.ends_with(".tmp");
 }
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-class SpooledStore final : public ObjectStore, public ConditionalWriter {
+class SpooledStore final : public LayerStore, public ConditionalWriter {
  public:
-  SpooledStore(std::unique_ptr<ObjectStore> server, std::shared_ptr<RemoteObjects> objects,
+  SpooledStore(std::shared_ptr<Store> server, std::shared_ptr<RemoteObjects> objects,
                std::unique_ptr<Store> spool)
-      : server_(std::move(server)), objects_(std::move(objects)), spool_(std::move(spool)) {}
+      : LayerStore(std::move(server)), objects_(std::move(objects)), spool_(std::move(spool)) {}
   ~SpooledStore() override { prune_spool(*spool_); }
   SpooledStore(const SpooledStore&) = delete;
   SpooledStore& operator=(const SpooledStore&) = delete;
 
-  [[nodiscard]] const std::string& name() const override { return server_->name(); }
-  [[nodiscard]] StoreTraits traits() const override { return server_->traits(); }
-  [[nodiscard]] bool shows_what_was_seen() const override { return server_->shows_what_was_seen(); }
-  [[nodiscard]] std::string statistics() const override { return server_->statistics(); }
+  ConditionalWriter* conditional_writer() override { return this; }
   Result<struct statvfs> space() override { return spool_->space(); }
-  std::optional<std::string> why_read_only() override { return std::nullopt; }
+  std::optional<std::string> why_read_only() override {
+    const auto changeable = below().check_changeable("");
+    return changeable ? std::nullopt : std::optional(changeable.error().message);
+  }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (is_kept_here(path)) return spool_->status(path);
-    auto there = server_->status(path);
+    auto there = below().status(path);
     if (there && *there) return there;
     if (!there && !shows_what_was_seen()) return there;
     ZARRFS_TRY(const auto made, spool_->status(path));
     if (!made || !S_ISDIR(made->st_mode)) return there;
-    return server_->status("");  // as of every directory
-  }
-  Result<std::shared_ptr<File>> open(const std::string& path) override {
-    return is_kept_here(path) ? spool_->open(path) : server_->open(path);
+    return below().status("");  // as of every directory
   }
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
-    return is_kept_here(path) ? spool_->open(path) : server_->open_for(path, hint);
-  }
-  void expect(std::span<const std::string> paths, const OpenHint& hint) override {
-    server_->expect(paths, hint);
-  }
-  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
-    server_->open_ahead(paths, hint);
-  }
-
-  Result<void> list_below(const std::string& path, const std::string& needed) override {
-    return server_->list_below(path, needed);
+    return is_kept_here(path) ? spool_->open(path) : below().open_for(path, hint);
   }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_TRY(auto own, spool_->list(path));
     if (is_own(path)) return own;
-    ZARRFS_TRY(auto stored, server_->list(path));
+    ZARRFS_TRY(auto stored, below().list(path));
     if (!stored || !own) return stored ? stored : own;
     const std::size_t count = stored->size();
     for (Entry& entry : *own) {
@@ -96,18 +80,18 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
 
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
     if (!is_own(path)) return refused(Fault::kUnsupported, path, "is made by a rename only");
-    ZARRFS_CHECK(make_directories(parent_of(path)));
+    ZARRFS_CHECK(make_directories(parent_path(path)));
     return spool_->create(path, mode);
   }
   /// What is not written into it stays at the server, which copies it.
   Result<std::unique_ptr<NewFile>> clone(const File& from, const std::string& path,
                                          mode_t mode) override {
-    const auto* const base = dynamic_cast<const RemoteFile*>(&from);
-    if (base == nullptr || base->size() < kLeastPatched || !parts_.usable(*objects_)) {
-      return nullptr;
-    }
+    const std::string key = from.path();
+    const auto base = key.empty() ? std::nullopt : objects_->known(key);
+    const bool is_base = base && identity(key, *base) == from.identity();
+    if (!is_base || base->size < kLeastPatched || !parts_.usable(*objects_)) return nullptr;
     ZARRFS_TRY(auto file, create(path, mode));
-    auto patch = Patch::make(objects_, *base, std::move(file));
+    auto patch = Patch::make(objects_, key, *base, std::move(file));
     if (!patch) {
       static_cast<void>(spool_->remove(path));  // the first error is the one to tell
       return fail(std::move(patch.error()));
@@ -124,6 +108,7 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   Result<void> rename(const std::string& from, const std::string& to) override {
     if (!is_own(from)) return refused(Fault::kCrossDevice, from, "has no other names: copy it");
     if (is_own(to)) return spool_->rename(from, to);
+    ZARRFS_CHECK(below().check_changeable(to));
     ZARRFS_TRY(const auto info, status_for_condition(to));
     ZARRFS_CHECK(put_object(from, to, info, note_of(from)));
     return spool_->remove(from);
@@ -131,6 +116,7 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
 
   Result<void> remove(const std::string& path) override {
     if (is_kept_here(path)) return spool_->remove(path);
+    ZARRFS_CHECK(below().check_changeable(path));
     Result<void> removed;
     for (int round = 0; round < kRemoveRounds; ++round) {
       ZARRFS_TRY(const auto info, status_for_condition(path));
@@ -144,16 +130,17 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   /// Servers have none: it is in the spool until something is in it.
   Result<void> make_directory(const std::string& path, mode_t mode) override {
     if (is_own(path)) {
-      ZARRFS_CHECK(make_directories(parent_of(path)));
+      ZARRFS_CHECK(make_directories(parent_path(path)));
       return spool_->make_directory(path, mode);
     }
+    ZARRFS_CHECK(below().check_changeable(path));
     ZARRFS_TRY(const auto there, status(path));
     if (there) return refused(Fault::kExists, path, "is there already");
     return make_directories(path);
   }
   Result<void> remove_directory(const std::string& path) override {
     if (!is_own(path)) {
-      ZARRFS_TRY(const auto stored, server_->list(path));
+      ZARRFS_TRY(const auto stored, below().list(path));
       if (stored && !stored->empty()) return refused(Fault::kNotEmpty, path, "is not empty");
     }
     ZARRFS_TRY(const auto made, spool_->status(path));
@@ -167,7 +154,7 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
     if (path.empty() || is_kept_here(path)) return spool_->open_plain(path, flags, mode);
     if (is_unfinished(path) && (flags & O_CREAT) != 0) {
-      ZARRFS_CHECK(make_directories(parent_of(path)));
+      ZARRFS_CHECK(make_directories(parent_path(path)));
       return spool_->open_plain(path, flags, mode);
     }
     return refused(Fault::kReadOnly, path,
@@ -201,11 +188,13 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
   bool away() override { return objects_->away(); }
   Result<FileIdentity> put(const std::string& from, const std::string& path,
                            const FileIdentity& expected, const std::string& note) override {
+    ZARRFS_CHECK(below().check_changeable(path));
     ZARRFS_TRY(const auto info, expected_object(path, expected));
     ZARRFS_TRY(const ObjectInfo made, put_object(from, path, info, note));
     return identity(path, made);
   }
   Result<void> remove_object(const std::string& path, const FileIdentity& expected) override {
+    ZARRFS_CHECK(below().check_changeable(path));
     ZARRFS_TRY(const auto info, expected_object(path, expected));
     return info ? objects_->remove(path, *info) : Result<void>{};
   }
@@ -302,14 +291,13 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
     if (path.empty()) return {};
     ZARRFS_TRY(const auto there, spool_->status(path));
     if (there) return {};
-    const std::string parent = parent_of(path);
+    const std::string parent = parent_path(path);
     ZARRFS_CHECK(make_directories(parent));
     auto made = spool_->make_directory(path, kDirectoryMode);
     if (!made && made.error().fault != Fault::kExists) return made;
     return spool_->sync_directory(parent);
   }
 
-  const std::unique_ptr<ObjectStore> server_;
   const std::shared_ptr<RemoteObjects> objects_;
   const std::unique_ptr<Store> spool_;
   Patches patches_;
@@ -318,9 +306,9 @@ class SpooledStore final : public ObjectStore, public ConditionalWriter {
 
 }  // namespace
 
-std::unique_ptr<ObjectStore> make_spooled_store(std::unique_ptr<ObjectStore> server,
-                                                std::shared_ptr<RemoteObjects> objects,
-                                                std::unique_ptr<Store> spool) {
+std::unique_ptr<Store> make_spooled_store(std::shared_ptr<Store> server,
+                                          std::shared_ptr<RemoteObjects> objects,
+                                          std::unique_ptr<Store> spool) {
   return std::make_unique<SpooledStore>(std::move(server), std::move(objects), std::move(spool));
 }
 

@@ -6,14 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "core/store/object_store.h"
 #include "core/store/remote/remote_objects.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
-/// `server` shows `objects`.
-std::unique_ptr<ObjectStore> make_spooled_store(std::unique_ptr<ObjectStore> server,
-                                                std::shared_ptr<RemoteObjects> objects,
-                                                std::unique_ptr<Store> spool);
+/// `server` shows `objects`, be it in other forms: what it refuses to change is not put.
+std::unique_ptr<Store> make_spooled_store(std::shared_ptr<Store> server,
+                                          std::shared_ptr<RemoteObjects> objects,
+                                          std::unique_ptr<Store> spool);
 
 }  // namespace zarrfs

@@ -42,6 +42,7 @@ class Uploads final : public UploadStore {
       : objects_(objects), server_(make_remote_store(std::move(objects), name)) {}
 
   [[nodiscard]] const std::string& name() const override { return server_->name(); }
+  [[nodiscard]] StoreTraits traits() const override { return server_->traits(); }
   std::optional<std::string> why_read_only() override { return std::nullopt; }
   Result<std::optional<struct stat>> status(const std::string& path) override {
     return server_->status(path);
@@ -146,7 +147,7 @@ class Uploads final : public UploadStore {
   }
 
   const std::shared_ptr<RemoteObjects> objects_;
-  const std::unique_ptr<ObjectStore> server_;
+  const std::unique_ptr<Store> server_;
   std::atomic<bool> replaces_{false};
   TableMutex mutex_;
   std::map<std::string, Fd> staged_;  // guarded by mutex_

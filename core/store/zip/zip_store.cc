@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/path.h"
+#include "core/store/object_status.h"
 #include "core/store/zip/zip_directory.h"
 
 namespace zarrfs {
@@ -97,7 +99,7 @@ Result<Bytes> inflate_entry(const ZipEntry& entry, const Bytes& stored, const st
                                    "archive's directory");
 }
 
-class ZipStore final : public ObjectStore {
+class ZipStore final : public Store {
  public:
   ZipStore(std::shared_ptr<const File> archive, std::string name, bool near)
       : archive_(std::move(archive)), name_(std::move(name)), near_(near) {}
@@ -112,9 +114,9 @@ class ZipStore final : public ObjectStore {
         add_directory(entry.name);
         continue;
       }
-      const auto [parent, base] = split(entry.name);
+      const std::string parent = parent_path(entry.name);
       add_directory(parent);
-      children_[parent].push_back({base, EntryKind::kFile});
+      children_[parent].push_back({last_name(entry.name), EntryKind::kFile});
       std::string path = entry.name;
       files_.emplace(std::move(path), std::move(entry));
     }
@@ -130,7 +132,7 @@ class ZipStore final : public ObjectStore {
   }
 
   [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] StoreTraits traits() const override { return {true, true, near_}; }
+  [[nodiscard]] StoreTraits traits() const override { return {.near = near_}; }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (const auto file = files_.find(path); file != files_.end()) {
@@ -186,25 +188,18 @@ class ZipStore final : public ObjectStore {
   }
 
   [[nodiscard]] std::string statistics() const override {
-    const auto* const objects = dynamic_cast<const ObjectStore*>(within_.get());
-    return objects == nullptr ? std::string() : objects->statistics();
+    return within_ == nullptr ? std::string() : within_->statistics();
   }
   /// The store that the archive is an object of, for its statistics.
   void lies_in(std::shared_ptr<const Store> store) { within_ = std::move(store); }
 
  private:
-  static std::pair<std::string, std::string> split(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return {"", path};
-    return {path.substr(0, slash), path.substr(slash + 1)};
-  }
-
   void add_directory(const std::string& path) {
     if (directory_bytes_ > kMostDirectoryBytes || !children_.try_emplace(path).second) return;
     directory_bytes_ += path.size();
-    const auto [parent, base] = split(path);
+    const std::string parent = parent_path(path);
     add_directory(parent);
-    children_[parent].push_back({base, EntryKind::kDirectory});
+    children_[parent].push_back({last_name(path), EntryKind::kDirectory});
   }
 
   /// Where the archive is far, the local header and what is read next come at once.
@@ -236,10 +231,10 @@ class ZipStore final : public ObjectStore {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectStore>> open_zip_store(std::shared_ptr<const File> archive,
-                                                    const std::string& name,
-                                                    std::shared_ptr<const Store> within) {
-  const bool near = within == nullptr || traits_of(*within).near;
+Result<std::unique_ptr<Store>> open_zip_store(std::shared_ptr<const File> archive,
+                                              const std::string& name,
+                                              std::shared_ptr<const Store> within) {
+  const bool near = within == nullptr || within->traits().near;
   auto store = std::make_unique<ZipStore>(std::move(archive), name, near);
   store->lies_in(std::move(within));
   ZARRFS_CHECK(store->load());

@@ -7,15 +7,15 @@
 #include <string>
 #include <string_view>
 
-#include "core/store/object_store.h"
+#include "core/store/store.h"
 
 namespace zarrfs {
 
 /// `name` is what messages call it; `within` is the store that the archive is an object of, or null
 /// for a local file. Errors as read_zip_directory's.
-Result<std::unique_ptr<ObjectStore>> open_zip_store(std::shared_ptr<const File> archive,
-                                                    const std::string& name,
-                                                    std::shared_ptr<const Store> within);
+Result<std::unique_ptr<Store>> open_zip_store(std::shared_ptr<const File> archive,
+                                              const std::string& name,
+                                              std::shared_ptr<const Store> within);
 
 /// Whether `source` is named like an archive: ".zip", ".ozx".
 bool has_zip_name(std::string_view source);

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/base/json.h"
 #include "core/base/request.h"
 #include "core/formats/voxel_chunk.h"
-#include "core/store/part_file.h"
+#include "core/store/layer_store.h"
 #include "core/zarr/tree.h"
+#include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 
 namespace zarrfs {
@@ -94,10 +97,10 @@ TEST_F(FormatStoreTest, ShowsWholeChunksInPlaceAndCutOnesMadeWhole) {
   load("v/s0");
   EXPECT_EQ(read("v/s0/c/0/0/0/0"), "abcd");
   EXPECT_EQ(read("v/s0/c/0/0/0/1"), std::string("e\0f\0", 4));
-  const auto part = std::dynamic_pointer_cast<PartFile>(*store->open("v/s0/c/0/0/0/0"));
-  ASSERT_NE(part, nullptr);
-  EXPECT_EQ(part->path(), "v/s0/-2-0_10-12_0-1");
-  EXPECT_EQ(part->range(), (ByteRange{0, 4}));
+  const auto part = (*store->open("v/s0/c/0/0/0/0"))->place();
+  ASSERT_TRUE(part && part->as_stored);
+  EXPECT_EQ(part->path, "v/s0/-2-0_10-12_0-1");
+  EXPECT_EQ(part->range, (ByteRange{0, 4}));
   EXPECT_EQ((*store->status("v/s0/c/0/0/0/1"))->st_size, 4);
   load("v/s1");
   EXPECT_EQ(read("v/s1/c/0/0/0/0"), "absent");
@@ -153,7 +156,7 @@ TEST_F(FormatStoreTest, DamageIsNeverAbsence) {
   EXPECT_THAT(list("v/s0/c/0/0/0"), ElementsAre("0", "1")) << "whoever asks is told why";
   inner->remove("v/s0/0-1_10-12_0-1");
   inner->write_file("v/s0/0-1_10-12_0-1.br", "x");
-  EXPECT_THAT(read("v/s0/c/0/0/0/1"), HasSubstr("compression that its name tells"));
+  EXPECT_THAT(read("v/s0/c/0/0/0/1"), HasSubstr("is compressed by Brotli, as its name tells"));
 }
 
 TEST_F(FormatStoreTest, ABrokenInfoIsADamagedNode) {
@@ -236,6 +239,60 @@ TEST_F(FormatStoreTest, AListingEndsWhenNobodyWaits) {
   const auto entries = store->list("v/s0/c/0/0/0");
   ASSERT_FALSE(entries);
   EXPECT_EQ(entries.error().fault, Fault::kBusy);
+}
+
+TEST_F(FormatStoreTest, AnErrorThatMayPassIsNotKept) {
+  const auto counting = std::make_shared<CountingStore>(inner);
+  store = with_formats(counting);
+  counting->calls().fail_once(StoreCall::kReadAt, 1, EIO);
+  EXPECT_EQ(load("v/s0").kind, Node::Kind::kDamaged) << "its info cannot be read";
+  EXPECT_EQ(load("v/s0").kind, Node::Kind::kArray) << "though the file has not changed";
+}
+
+/// A store far away, with what it was told is going to be opened.
+class FarStore final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  [[nodiscard]] StoreTraits traits() const override {
+    return {.directories = false, .lists = true, .near = false};
+  }
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
+    hints[path] = hint;
+    return below().open_for(path, hint);
+  }
+  void expect(std::span<const std::string> paths, const OpenHint& /*hint*/) override {
+    expected.emplace_back(paths.begin(), paths.end());
+  }
+  std::map<std::string, OpenHint> hints;
+  std::vector<std::vector<std::string>> expected;
+};
+
+TEST_F(FormatStoreTest, AsksAServerForAllMarkersAtOnce) {
+  const auto far = std::make_shared<FarStore>(inner);
+  store = with_formats(far);
+  ASSERT_EQ(load("v/s0").kind, Node::Kind::kArray);
+  ASSERT_FALSE(far->expected.empty());
+  EXPECT_THAT(
+      far->expected.front(),
+      ElementsAre("v/s0/info", "v/s0/datasource-properties.json", "v/s0/header.wkw", "v/info",
+                  "v/datasource-properties.json", "info", "datasource-properties.json"));
+}
+
+TEST_F(FormatStoreTest, FilesOfAVolumeAreAskedForAsTheyAreRead) {
+  const auto far = std::make_shared<FarStore>(inner);
+  store = with_formats(far);
+  ASSERT_EQ(load("v/s0").kind, Node::Kind::kArray);
+  EXPECT_EQ(read("v/s0/c/0/0/0/0"), "abcd");
+  EXPECT_EQ(far->hints["v/s0/-2-0_10-12_0-1"].part, OpenHint::Part::kStart);
+  far->expected.clear();
+  const std::vector<std::string> paths = {"v/s0/c/0/0/0/0", "v/s0/c/0/0/0/1", "other"};
+  store->expect(paths, {OpenHint::Part::kWhole});
+  ASSERT_EQ(far->expected.size(), 2U);
+  EXPECT_THAT(far->expected[0], ElementsAre("other"));
+  EXPECT_THAT(far->expected[1], ElementsAre("v/s0/-2-0_10-12_0-1", "v/s0/0-1_10-12_0-1"));
+  EXPECT_THAT(list("v/s0/c/0/0/0"), ElementsAre("0", "1"));
+  EXPECT_TRUE(store->traits().lists && !store->traits().near && !store->traits().directories)
+      << "as the store below";
 }
 
 TEST_F(FormatStoreTest, OtherFilesCalledInfoAreNoVolumes) {

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
 
+#include "core/store/part_file.h"
 #include "core/zarr/tree.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/shard_bytes.h"
@@ -82,6 +84,19 @@ class ArrayReaderTest : public ::testing::Test {
   std::string last_damage;
 };
 
+/// A format of the test's own: each shard is a part of the file "packed".
+class PackedStore final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
+    const auto part = parts.find(path);
+    if (part == parts.end()) return below().open_for(path, hint);
+    ZARRFS_TRY(const auto whole, below().open_for("packed", hint));
+    return std::make_shared<PartFile>(whole, "packed", part->second);
+  }
+  std::map<std::string, ByteRange> parts;
+};
+
 ShardBytes whole_shard() {
   return ShardBytes(4).add(0, "aaaa").add(1, "bbbb").add(2, "cccc").add(3, "dddd");
 }
@@ -99,6 +114,31 @@ TEST_F(ArrayReaderTest, TheFirstChunkOfAShardCostsTwoRangedReadsAndEachNextOne) 
   EXPECT_EQ(counters->index_hits, 3U);
   EXPECT_EQ(counters->range_reads, 4U);
   EXPECT_EQ(counters->bytes, 16U);
+}
+
+TEST_F(ArrayReaderTest, AShardMayBePartOfAFile) {
+  const std::string first = whole_shard().text();
+  const std::string second = ShardBytes(4).add(0, "eeee").add(2, "gggg").text();
+  directory.write("packed", "head" + first + "between" + second);
+  const auto packed = std::make_shared<PackedStore>(store);
+  packed->parts["a/c/0/0"] = {4, first.size()};
+  packed->parts["a/c/0/1"] = {4 + first.size() + 7, second.size()};
+  const auto node = load_node(*packed, "a");
+  reader = std::make_unique<ArrayReader>(packed, "a", node->array, node->layout, cache, counters);
+  EXPECT_EQ(read({0, 0}), "aaaa");
+  EXPECT_EQ(read({1, 1}), "dddd");
+  EXPECT_EQ(read({0, 2}), "eeee");
+  EXPECT_EQ(read({1, 2}), "gggg");
+  const auto found = reader->find_chunk(Chunk{1, 2});
+  EXPECT_EQ((*found)->file->size(), 4 + first.size() + 7 + second.size()) << "the stored file";
+  EXPECT_EQ((*found)->range, (ByteRange{4 + first.size() + 7 + 4, 4}));
+  const auto visited = reader->visit_shard(Chunk{0, 1}, 2, [&](const ArrayReader::Visited& one) {
+    EXPECT_EQ(one.range, (ByteRange{4, 4})) << "within the shard";
+    EXPECT_NE(one.part, nullptr);
+    EXPECT_EQ(range_within(one.part->range, one.range), (*found)->range);
+    return true;
+  });
+  EXPECT_TRUE(visited);
 }
 
 TEST_F(ArrayReaderTest, ManyLooksInARowOpenAShardOnce) {

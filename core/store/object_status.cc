@@ -1,8 +1,10 @@
-#include "core/store/object_store.h"
+#include "core/store/object_status.h"
 
 #include <unistd.h>
 
 #include <string_view>
+
+#include "core/base/bytes.h"
 
 namespace zarrfs {
 namespace {
@@ -50,11 +52,6 @@ struct stat prefix_status(const std::string& path, std::int64_t modified_ns) {
   status.st_mode = S_IFDIR | 0555U;
   status.st_nlink = 2;
   return status;
-}
-
-StoreTraits traits_of(const Store& store) {
-  const auto* const objects = dynamic_cast<const ObjectStore*>(&store);
-  return objects == nullptr ? StoreTraits{} : objects->traits();
 }
 
 }  // namespace zarrfs

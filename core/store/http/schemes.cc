@@ -1,0 +1,69 @@
+#include "core/store/http/schemes.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace zarrfs {
+namespace {
+
+constexpr std::array kSchemes = {
+    Scheme{.name = "file", .client = nullptr},
+    Scheme{.name = "http", .client = web_endpoint},
+    Scheme{.name = "https", .client = web_endpoint},
+    Scheme{.name = "s3", .client = bucket_endpoint, .bucket = true, .written = true},
+    Scheme{.name = "gs", .client = bucket_endpoint, .bucket = true, .written = true},
+};
+
+template <class Wanted>
+std::string names_of(const Wanted& wanted, std::string_view ending, std::string_view between) {
+  std::string names;
+  for (const Scheme& scheme : kSchemes) {
+    if (!wanted(scheme)) continue;
+    if (!names.empty()) names += between;
+    names += scheme.name;
+    names += ending;
+  }
+  return names;
+}
+
+bool may_be_in_scheme(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '+' || letter == '-' ||
+         letter == '.';
+}
+
+}  // namespace
+
+std::span<const Scheme> schemes() { return kSchemes; }
+
+const Scheme* scheme_named(std::string_view name) {
+  const auto* const found =
+      std::find_if(kSchemes.begin(), kSchemes.end(),
+                   [name](const Scheme& scheme) { return scheme.name == name; });
+  return found == kSchemes.end() ? nullptr : found;
+}
+
+std::string_view scheme_name(std::string_view source) {
+  const std::size_t colon = source.find(':');
+  if (colon == std::string_view::npos || colon == 0) return {};
+  const std::string_view scheme = source.substr(0, colon);
+  if (!std::all_of(scheme.begin(), scheme.end(), may_be_in_scheme)) return {};
+  const std::string_view rest = source.substr(colon + 1);
+  const bool url = rest.starts_with("//") || (scheme == "file" && rest.starts_with("/"));
+  return url ? scheme : std::string_view{};
+}
+
+std::string server_schemes() {
+  return names_of([](const Scheme& scheme) { return scheme.client != nullptr; }, "", ", ");
+}
+
+std::string written_schemes() {
+  return names_of([](const Scheme& scheme) { return scheme.written; }, "://", " and ");
+}
+
+std::string source_kinds() {
+  return "a directory, a .zip or .b2nd file, or a URL (" +
+         names_of([](const Scheme&) { return true; }, "", ", ") + ")";
+}
+
+}  // namespace zarrfs

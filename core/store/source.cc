@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/store/foreign.h"
 #include "core/store/http/url.h"
 #include "core/store/local_file.h"
 #include "core/store/local_store.h"
@@ -90,12 +92,29 @@ tl::unexpected<Error> not_supported(const std::string& source, std::string_view 
 /// How the names of files end that core/formats shows as arrays.
 constexpr std::string_view kArrayFile = ".b2nd";
 
+/// Nothing where it cannot be read.
+std::optional<std::string> foreign_local_file(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return std::nullopt;
+  Bytes start(kForeignStart);
+  const ssize_t got = ::pread(fd.get(), start.data(), start.size(), 0);
+  if (got < 0) return std::nullopt;
+  start.resize(static_cast<std::size_t>(got));
+  return foreign_file(start);
+}
+
 /// A local archive, or an array's file, where `path` is a file with such a name.
 Result<std::unique_ptr<Store>> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
   boost::system::error_code error;
   const bool known = has_zip_name(path) || path.ends_with(kArrayFile);
-  if (!known || !boost::filesystem::is_regular_file(path, error)) {
+  const bool is_file = boost::filesystem::is_regular_file(path, error);
+  if (is_file && !known) {
+    if (const auto foreign = foreign_local_file(path)) {
+      return fail(Fault::kInvalid, source + ": is " + *foreign);
+    }
+  }
+  if (!known || !is_file) {
     return open_local_store(path, source, options.links, options.keep_open);
   }
   if (path.ends_with(kArrayFile)) {
@@ -126,6 +145,20 @@ Result<std::unique_ptr<Store>> open_server(const std::string& source, const Stor
   ZARRFS_TRY(auto archive, server->open_for(place.archive, {OpenHint::Part::kEnd, kZipTail}));
   if (archive == nullptr) return fail(Fault::kInvalid, source + ": there is no such object");
   return open_zip_store(std::move(archive), source.substr(0, source.find('?')), server);
+}
+
+/// The file itself that `source` names at its server.
+std::optional<std::string> foreign_object(const std::string& source, const RemoteOptions& options) {
+  const auto [parent, encoded] = parent_of(source);
+  const auto name = source.starts_with("http") ? percent_decode(encoded) : encoded;
+  if (!name || name->empty()) return std::nullopt;
+  const auto server = open_remote_store(parent, options);
+  if (!server) return std::nullopt;
+  const auto file = (*server)->open(*name);
+  if (!file || *file == nullptr) return std::nullopt;
+  const auto start =
+      (*file)->read_range({0, std::min<std::uint64_t>((*file)->size(), kForeignStart)});
+  return start ? foreign_file(*start) : std::nullopt;
 }
 
 /// The kinds of stores: how users write one (the scheme of its URL; none: a path), and what opens
@@ -188,6 +221,16 @@ Result<std::unique_ptr<Store>> open_source(const std::string& source, const Stor
 Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy links,
                                           std::size_t keep_open) {
   return open_source(source, {links, keep_open, {}});
+}
+
+std::optional<std::string> foreign_source(const std::string& source, const StoreOptions& options) {
+  StoreOptions reading = options;
+  reading.remote.write = false;
+  const auto store = open_source(source, reading);
+  if (store) {
+    if (auto foreign = foreign_store(**store)) return foreign;
+  }
+  return is_local(source) ? std::nullopt : foreign_object(source, reading.remote);
 }
 
 bool is_local(const std::string& source) {

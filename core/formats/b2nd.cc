@@ -32,8 +32,8 @@ Result<std::optional<Blosc2Frame>> frame_of(const File& file) {
   return parse_blosc2_frame(header);
 }
 
-/// The bytes of the chunk that begins at `offset`; they end before `end`.
-Result<Bytes> read_chunk(const File& file, std::uint64_t offset, std::uint64_t end) {
+/// How many bytes the chunk has that begins at `offset`; they end before `end`.
+Result<std::uint64_t> chunk_length(const File& file, std::uint64_t offset, std::uint64_t end) {
   ZARRFS_TRY(const Bytes header, file.read_range({offset, kBlosc2ChunkHeader}));
   const std::uint64_t length = load_little<std::uint32_t>(ByteView(header).subspan(12));
   if (length < kBlosc2ChunkHeader || length > end - offset) {
@@ -41,6 +41,11 @@ Result<Bytes> read_chunk(const File& file, std::uint64_t offset, std::uint64_t e
                                      std::to_string(length) + " bytes, and its place ends at " +
                                      std::to_string(end));
   }
+  return length;
+}
+
+Result<Bytes> read_chunk(const File& file, std::uint64_t offset, std::uint64_t end) {
+  ZARRFS_TRY(const std::uint64_t length, chunk_length(file, offset, end));
   return file.read_range({offset, length});
 }
 
@@ -70,13 +75,18 @@ class B2ndChunks final : public ChunkSource {
     const bool stored = place.kind == Kind::kStored;
     // What is not stored has no place: a number behind the file stands for it.
     const std::uint64_t offset = stored ? place.offset : file->size() + number;
-    return std::make_shared<MadeFile>(file, offset, frame_.blocks.chunk_bytes(),
-                                      [file, index, place, name = context_.top]() -> Result<Bytes> {
-                                        auto made = made_of(*file, index->frame(), place);
-                                        if (made) return made;
-                                        return fail(made.error().fault,
-                                                    name + ": " + made.error().message);
-                                      });
+    const auto length = [file, index, place, stored]() -> Result<std::uint64_t> {
+      if (!stored) return std::uint64_t{0};
+      const Blosc2Frame& frame = index->frame();
+      return chunk_length(*file, place.offset, frame.header_bytes + frame.chunk_area);
+    };
+    return std::make_shared<MadeFile>(
+        MadeFile::Origin{file, context_.top, offset, length}, frame_.blocks.chunk_bytes(),
+        [file, index, place, name = context_.top]() -> Result<Bytes> {
+          auto made = made_of(*file, index->frame(), place);
+          if (made) return made;
+          return fail(made.error().fault, name + ": " + made.error().message);
+        });
   }
 
   static Result<Bytes> made_of(const File& file, const Blosc2Frame& frame,

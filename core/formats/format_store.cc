@@ -197,6 +197,11 @@ class FormatStore final : public Store, public StoreUsers {
     if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_writable(path));
     return store_->open_plain(path, flags, mode);
   }
+  [[nodiscard]] std::string format_of(const std::string& path) const {
+    const auto route = route_of(path);
+    const bool of_node = route && route->node != nullptr && route->rest.empty();
+    return of_node ? std::string(route->known->format->name) : "";
+  }
   std::optional<std::string> why_read_only() override {
     const auto known = detect("");
     if (known && *known) return refusal(**known);
@@ -495,6 +500,11 @@ Result<std::vector<Entry>> FormatStore::list_chunks(const Route& route,
 }
 
 }  // namespace
+
+std::string format_of(const Store& store, const std::string& path) {
+  const auto* const formats = dynamic_cast<const FormatStore*>(&store);
+  return formats == nullptr ? "" : formats->format_of(path);
+}
 
 std::shared_ptr<Store> with_formats(std::shared_ptr<Store> store) {
   return std::make_shared<FormatStore>(std::move(store));

@@ -49,7 +49,9 @@ class WkwChunks final : public ChunkSource {
     if (!range) return fail(range.error().fault, path + ": " + range.error().message);
     if (!header_.lz4) return std::make_shared<PartFile>(file, path, *range);
     const auto decoded = static_cast<std::uint32_t>(header_.block_bytes());
-    return std::make_shared<MadeFile>(file, range->offset, kLz4Prefix + range->length,
+    const auto length = [bytes = range->length]() -> Result<std::uint64_t> { return bytes; };
+    return std::make_shared<MadeFile>(MadeFile::Origin{file, path, range->offset, length},
+                                      kLz4Prefix + range->length,
                                       [file, range = *range, decoded]() -> Result<Bytes> {
                                         ZARRFS_TRY(const Bytes block, file->read_range(range));
                                         Bytes bytes;

@@ -45,23 +45,21 @@ void PartFile::fetch(ByteRange range) const {
   }
 }
 
-MadeFile::MadeFile(std::shared_ptr<const File> origin, std::uint64_t offset, std::uint64_t size,
-                   Make make)
+MadeFile::MadeFile(Origin origin, std::uint64_t size, Make make)
     : origin_(std::move(origin)),
-      offset_(offset),
       make_(std::move(make)),
-      status_(shown(origin_->status(), size)) {}
+      status_(shown(origin_.file->status(), size)) {}
 
 /// Files made of one shard have numbers of their own: equal ranges of two are not the same bytes.
 struct stat MadeFile::shown(struct stat origin, std::uint64_t size) const {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
-  origin.st_ino ^= (offset_ + 1) * kSpread;
+  origin.st_ino ^= (origin_.offset + 1) * kSpread;
   return of_size(origin, size);
 }
 
 Result<struct stat> MadeFile::current_status() const {
-  ZARRFS_TRY(const struct stat now, origin_->current_status());
-  if (identity_of(now) == origin_->identity()) return status_;
+  ZARRFS_TRY(const struct stat now, origin_.file->current_status());
+  if (identity_of(now) == origin_.file->identity()) return status_;
   return shown(now, size());
 }
 

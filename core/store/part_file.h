@@ -38,12 +38,21 @@ class PartFile final : public File {
 class MadeFile final : public File {
  public:
   using Make = std::function<Result<Bytes>()>;
-  /// `make` gives `size` bytes, made of what lies at `offset` of `origin`; it is called again where
-  /// it failed. Times and owner are those of `origin`, and the identity is one of that place.
-  MadeFile(std::shared_ptr<const File> origin, std::uint64_t offset, std::uint64_t size, Make make);
-  [[nodiscard]] std::string name() const override { return origin_->name(); }
+  /// What the bytes are made of.
+  struct Origin {
+    std::shared_ptr<const File> file;
+    std::string path;  ///< In the store.
+    std::uint64_t offset = 0;
+    /// The bytes there; may read the file.
+    std::function<Result<std::uint64_t>()> length;
+  };
+  /// `make` gives `size` bytes; it is called again where it failed. Times and owner are those of
+  /// the origin's file, and the identity is one of that place.
+  MadeFile(Origin origin, std::uint64_t size, Make make);
+  [[nodiscard]] std::string name() const override { return origin_.file->name(); }
   [[nodiscard]] const struct stat& status() const override { return status_; }
   [[nodiscard]] Result<struct stat> current_status() const override;
+  [[nodiscard]] const Origin& origin() const { return origin_; }
   /// kDamaged where other than `size` bytes were made.
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
 
@@ -52,8 +61,7 @@ class MadeFile final : public File {
 
   [[nodiscard]] struct stat shown(struct stat origin, std::uint64_t size) const;
 
-  std::shared_ptr<const File> origin_;
-  std::uint64_t offset_;
+  Origin origin_;
   Make make_;
   struct stat status_;
   mutable RankedMutex<LockRank::kStore> mutex_;

@@ -10,10 +10,14 @@ Result<std::optional<StoredPlace>> place_of_object(Store& store, const std::stri
   ZARRFS_TRY(const auto file, store.open(path));
   if (file == nullptr) return std::nullopt;
   if (const auto part = std::dynamic_pointer_cast<const PartFile>(file)) {
-    return StoredPlace{part->path(), part->range(), true};
+    return StoredPlace{part->path(), part->range(), true, file->size()};
   }
-  const bool made = std::dynamic_pointer_cast<const MadeFile>(file) != nullptr;
-  return StoredPlace{path, {0, file->size()}, !made};
+  if (const auto made = std::dynamic_pointer_cast<const MadeFile>(file)) {
+    const MadeFile::Origin& origin = made->origin();
+    ZARRFS_TRY(const std::uint64_t length, origin.length());
+    return StoredPlace{origin.path, {origin.offset, length}, false, file->size()};
+  }
+  return StoredPlace{path, {0, file->size()}, true, file->size()};
 }
 
 }  // namespace zarrfs::tools

@@ -238,9 +238,10 @@ class PrecomputedChunks final : public ChunkSource {
                                        " bytes are too many for the " +
                                        std::to_string(scale.bytes_of(extent)) + " of its voxels");
     }
-    const std::shared_ptr<const File> file = stored.file;
+    const auto length = [bytes = stored.range.length]() -> Result<std::uint64_t> { return bytes; };
+    MadeFile::Origin origin{stored.file, stored.path, stored.range.offset, length};
     return std::make_shared<MadeFile>(
-        file, stored.range.offset, told_gzip ? stored_gzip_size(bytes) : bytes,
+        std::move(origin), told_gzip ? stored_gzip_size(bytes) : bytes,
         [scale = scale_, stored = std::move(stored), extent]() -> Result<Bytes> {
           auto voxels = decode(*scale, stored, extent);
           if (!voxels) {

@@ -303,7 +303,7 @@ class Diff final : public Command {
       ZARRFS_TRY(stored, stored_blocks(side_a, side_b, blocks, count));
     }
     const std::uint64_t compared = stored ? stored->size() : count;
-    Progress progress(console, shown_path(path), compared, Progress::Unit::kItems);
+    Progress progress(console, shown_path(path), compared, "chunks");
     return parallel_for(compared, threads_, [&](std::uint64_t i) -> Result<void> {
       const auto chunk = coordinates_of(stored ? (*stored)[i] : i, blocks.counts());
       const Box box = blocks.box_of(chunk);

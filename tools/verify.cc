@@ -91,7 +91,7 @@ class Verify final : public Command {
       if (unmarked) tell_unmarked(console, array);
       pieces.push_back({std::move(array), std::move(stored.cells)});
     }
-    Progress progress(console, "verify", cells, Progress::Unit::kItems);
+    Progress progress(console, "verify", cells, "shards");
     ScanOptions options{.threads = threads_, .decode = decode_};
     options.on_damage = [&](const Damage& damage) { tell(console, damage); };
     options.on_progress = [&](std::uint64_t) { progress.add(1); };

@@ -357,7 +357,7 @@ class StoreConverter {
       total += conversion->pieces();
       ends.push_back(total);
     }
-    Progress progress(console_, what, total, Progress::Unit::kItems);
+    Progress progress(console_, what, total, "files");
     return parallel_for(total, options_.threads, [&](std::uint64_t i) -> Result<void> {
       const auto which =
           static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), i) - ends.begin());
@@ -455,7 +455,8 @@ Result<std::string> target_outside(const std::string& target, const std::string&
 }  // namespace
 
 Result<bool> convert_store(const Console& console, const std::string& source_name,
-                           const std::string& target_name, const ConversionOptions& options) {
+                           const std::string& target_name, const ConversionOptions& options,
+                           std::string& unfinished) {
   ZARRFS_TRY(const std::string source_path, real_path(source_name));
   std::string target_path;
   const bool uploads = !options.in_place && !is_local(target_name);
@@ -485,18 +486,24 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
   if (a_directory) {
     ZARRFS_CHECK(ConversionPlace::finish_earlier(source_path, options.in_place));
   }
-  ZARRFS_CHECK(converter.plan());
+  // What refuses the target comes before the plan is told.
   if (uploads) {
     ZARRFS_TRY(ConversionUpload place,
-               ConversionUpload::open(target_path, options.target_remote, description));
+               ConversionUpload::find(target_path, options.target_remote, description));
+    ZARRFS_CHECK(converter.plan());
+    unfinished = target_path;
+    ZARRFS_CHECK(place.begin());
     Target target(place.store());
     ZARRFS_CHECK(converter.run(target, place.resumed()));
     ZARRFS_CHECK(place.finish());
     return converter.all_converted();
   }
-  if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
   ZARRFS_TRY(ConversionPlace place,
-             ConversionPlace::open(source_path, target_path, options.in_place, description));
+             ConversionPlace::find(source_path, target_path, options.in_place, description));
+  ZARRFS_CHECK(converter.plan());
+  if (options.in_place && converter.nothing_to_do()) return converter.all_converted();
+  ZARRFS_CHECK(place.begin());
+  unfinished = place.path();
   ZARRFS_TRY(std::shared_ptr<Store> store, open_store(place.path(), LinkPolicy::kInside));
   Target target(std::move(store), place.path(),
                 options.in_place ? std::optional(source_path) : std::nullopt);

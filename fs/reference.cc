@@ -1,5 +1,6 @@
 #include "core/base/json.h"
 #include "core/base/version.h"
+#include "core/names/metrics.h"
 #include "core/present/profile.h"
 #include "fs/options/options.h"
 #include "fs/program.h"
@@ -63,6 +64,14 @@ std::string reference_json(const CLI::App& program) {
   document["profiles"] = Json::array({Json{{"name", kAutoProfile}, {"summary", kAutoSummary}}});
   for (const Profile& profile : profiles()) {
     document["profiles"].push_back(Json{{"name", profile.name}, {"summary", profile.summary}});
+  }
+  document["metrics"] = Json::array();
+  for (const Metric& metric : metrics()) {
+    document["metrics"].push_back(Json{{"name", metric_name(metric)},
+                                       {"member", metric.member},
+                                       {"type", metric.counter ? "counter" : "gauge"},
+                                       {"by_operation", metric.by_operation},
+                                       {"help", metric.help}});
   }
   return dump_document(document);
 }

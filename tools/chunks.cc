@@ -239,23 +239,28 @@ class Locate final : public Command {
     ZARRFS_TRY(const NamedChunk named, find_named(source_, remote_, chunk_));
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     std::string shard = cell_path_of(named);
+    ByteRange range = found ? found->range : ByteRange{};
+    std::string within = found && found->memory ? "the decoded shard" : "";
     if (found && !found->memory) {
       ZARRFS_TRY(const auto place, place_of_object(*named.source.store, shard));
       if (place) shard = place->path;
+      if (place && !place->in_place) {
+        range = place->range;
+        within = "a volume of another format, which is decoded";
+      }
     }
     if (json_) {
       Json line = {
           {"chunk", dotted(named.chunk)}, {"shard", shard}, {"present", found.has_value()}};
-      if (found) line["offset"] = found->range.offset;
-      if (found) line["length"] = found->range.length;
-      if (found && found->memory) line["within"] = "the decoded shard";
+      if (found) line["offset"] = range.offset;
+      if (found) line["length"] = range.length;
+      if (!within.empty()) line["within"] = within;
       console.out << dump_json(line) << '\n';
     } else if (!found) {
       console.out << on_one_line(shard) << "\tmissing\n";
     } else {
-      console.out << on_one_line(shard) << '\t' << found->range.offset << '\t'
-                  << found->range.length << (found->memory ? "\twithin the decoded shard" : "")
-                  << '\n';
+      console.out << on_one_line(shard) << '\t' << range.offset << '\t' << range.length
+                  << (within.empty() ? "" : "\twithin " + within) << '\n';
     }
     return {};
   }

@@ -104,8 +104,7 @@ class Compact final : public Command {
       freed_ += freeable;
       return {};
     }
-    Progress progress(console, "compact " + shown_path(array.path), wasteful.size(),
-                      Progress::Unit::kItems);
+    Progress progress(console, "compact " + shown_path(array.path), wasteful.size(), "shards");
     return parallel_for(wasteful.size(), threads_, [&](std::uint64_t i) -> Result<void> {
       ZARRFS_TRY(const std::uint64_t freed, compact_shard(*reader, wasteful[i]));
       progress.add(1);

@@ -94,8 +94,17 @@ class Convert final : public Command {
       const auto status = convert_in_parts(console, source_, target_, options, *step);
       return status ? *status : console.failed(status.error());
     }
-    const auto all = convert_store(console, source_, target_, options);
-    if (!all) return console.failed(all.error());
+    std::string unfinished;
+    const auto all = convert_store(console, source_, target_, options, unfinished);
+    if (!all) {
+      const int status = console.failed(all.error());
+      if (!unfinished.empty()) {
+        console.say(unfinished +
+                    " is unfinished: the same command goes on with it, and removes it with "
+                    "--discard");
+      }
+      return status;
+    }
     if (*all) return kGood;
     console.say(source_ +
                 ": not everything got the form asked for; the lines above say what, and why");

@@ -343,7 +343,7 @@ class Diff final : public Command {
       ZARRFS_TRY(stored, stored_blocks(side_a, side_b, blocks, count));
     }
     const NumberRange range = parts_.range_of(stored ? stored->size() : count);
-    Progress progress(console, shown_path(path), range.count(), Progress::Unit::kItems);
+    Progress progress(console, shown_path(path), range.count(), "chunks");
     return parallel_for(range.count(), threads_, [&](std::uint64_t done) -> Result<void> {
       const std::uint64_t i = range.begin + done;
       const auto chunk = coordinates_of(stored ? (*stored)[i] : i, blocks.counts());

@@ -22,6 +22,8 @@ struct ArrayFacts {
   std::uint64_t outside = 0;
   std::uint64_t logical_bytes = 0;  // 0 for types of variable length
   std::string shown;
+  std::string format;  // of a volume that is told as Zarr
+  std::string damage;  // the first that was found
 };
 
 // The shape of the shards, in array axes.
@@ -141,11 +143,19 @@ class Info final : public Command {
 
   Result<ArrayFacts> measure(const Source& source, const std::string& path,
                              const SourceNode& node) {
-    ArrayFacts facts{.path = path, .node = node, .totals = {}, .shown = {}};
+    ArrayFacts facts;
+    facts.path = path;
+    facts.node = node;
     const auto reader = source.reader(path, node);
     ZARRFS_TRY(const StoredShards stored, list_shards(*source.store, path, *node.node.array));
     facts.outside = stored.outside.size();
-    ZARRFS_TRY(facts.totals, scan_array(*reader, stored.cells, ScanOptions{.threads = threads_}));
+    facts.format = source.store->format_of(path);
+    ScanOptions options{.threads = threads_};
+    options.made = !facts.format.empty();
+    options.on_damage = [&](const Damage& damage) {
+      if (facts.damage.empty()) facts.damage = damage.shard + ": " + damage.reason;
+    };
+    ZARRFS_TRY(facts.totals, scan_array(*reader, stored.cells, options));
     damaged_ = damaged_ || facts.totals.damaged > 0;
     const auto elements = checked_product(node.node.array->shape);
     facts.logical_bytes =
@@ -195,6 +205,10 @@ class Info final : public Command {
     } else {
       out << "    chunks   " << chunk << '\n';
     }
+    if (!facts.format.empty()) {
+      out << "    volume   " << facts.format
+          << "; chunks are shown as the codecs below make them\n";
+    }
     out << "    codecs   " << codecs_text(chunk_codecs(layout, array)) << '\n';
     out << "    present  ";
     if (layout.sharded()) {
@@ -217,7 +231,8 @@ class Info final : public Command {
       out << "    outside  " << human_count(facts.outside) << " objects beyond the array's shape\n";
     }
     if (totals.damaged > 0) {
-      out << "    damage   " << human_count(totals.damaged) << " found: see zarrfs verify\n";
+      out << "    damage   " << human_count(totals.damaged) << " found, such as "
+          << on_one_line(facts.damage) << "; zarrfs verify names each\n";
     }
     out << "    shown    " << on_one_line(facts.shown) << '\n';
   }
@@ -256,6 +271,8 @@ class Info final : public Command {
     entry["logical_bytes"] = facts.logical_bytes;
     entry["damaged"] = facts.totals.damaged;
     entry["shown"] = facts.shown;
+    if (!facts.format.empty()) entry["format"] = facts.format;
+    if (!facts.damage.empty()) entry["first_damage"] = facts.damage;
     return entry;
   }
 

@@ -78,7 +78,7 @@ class Map final : public Command {
     ZARRFS_CHECK(choose_axes(*reader));
     ZARRFS_TRY(const StoredShards stored, list_shards(*source.store, path, *array.node.node.array));
     begin_map(*reader, console);
-    Progress progress(console, "map", stored.cells.size(), Progress::Unit::kItems);
+    Progress progress(console, "map", stored.cells.size(), "shards");
     ScanOptions scan{.threads = threads_, .decode = decode_};
     scan.on_progress = [&](std::uint64_t) { progress.add(1); };
     scan.on_chunk = [&](const ScannedChunk& chunk) { add_chunk(chunk); };

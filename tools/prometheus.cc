@@ -1,18 +1,12 @@
 #include "tools/prometheus.h"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "core/base/json.h"
+#include "core/names/metrics.h"
 
 namespace zarrfs::tools {
 namespace {
-
-constexpr std::array<std::string_view, 11> kCounters = {
-    "index_reads",          "index_hits", "chunk_reads",   "chunk_bytes_read",
-    "whole_shards_decoded", "bytes_read", "bytes_written", "requests_by_device",
-    "requests_by_io_uring", "requests",   "errors"};
 
 std::string label_value(const std::string& text) {
   std::string escaped;
@@ -27,32 +21,33 @@ std::string label_value(const std::string& text) {
   return escaped;
 }
 
-std::string metric_name(const std::string& member) {
-  std::string name = "zarrfs_";
-  for (const char c : member) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    name += fits ? c : '_';
+/// "remote.requests": the member of a member. Null where there is none.
+Json member_of(const Json& statistics, std::string_view path) {
+  const Json* at = &statistics;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const auto found = at->is_object() ? at->find(std::string(path.substr(0, dot))) : at->end();
+    if (found == at->end()) return {};
+    at = &*found;
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
-  return name;
+  return *at;
 }
 
-void add_samples(std::string& text, const std::string& member, const Json& value,
-                 const std::string& mount) {
-  const bool counter = std::find(kCounters.begin(), kCounters.end(), member) != kCounters.end();
-  const std::string name = metric_name(member) + (counter ? "_total" : "");
-  const std::string what = member.starts_with("memory_") ? "part" : "operation";
-  std::string samples;
-  if (value.is_number()) {
-    samples = name + "{" + mount + "} " + dump_json(value) + "\n";
-  } else if (value.is_object()) {
-    for (const auto& [operation, count] : value.items()) {
-      if (!count.is_number()) continue;
-      samples += name + "{" + mount + "," + what + "=\"" + label_value(operation) + "\"} " +
-                 dump_json(count) + "\n";
-    }
+std::string sample(const std::string& name, const std::string& labels, const Json& value) {
+  if (value.is_boolean()) return name + "{" + labels + "} " + (value.get<bool>() ? "1\n" : "0\n");
+  return value.is_number() ? name + "{" + labels + "} " + dump_json(value) + "\n" : "";
+}
+
+std::string samples(const Metric& metric, const Json& value, const std::string& mount) {
+  const std::string name = metric_name(metric);
+  if (!metric.by_operation) return sample(name, mount, value);
+  std::string text;
+  if (!value.is_object()) return text;
+  for (const auto& [operation, count] : value.items()) {
+    text += sample(name, mount + ",operation=\"" + label_value(operation) + "\"", count);
   }
-  if (samples.empty()) return;
-  text += "# TYPE " + name + (counter ? " counter\n" : " gauge\n") + samples;
+  return text;
 }
 
 }  // namespace
@@ -60,7 +55,13 @@ void add_samples(std::string& text, const std::string& member, const Json& value
 std::string prometheus_text(const Json& statistics, const std::string& mount) {
   std::string text;
   const std::string label = "mount=\"" + label_value(mount) + "\"";
-  for (const auto& [member, value] : statistics.items()) add_samples(text, member, value, label);
+  for (const Metric& metric : metrics()) {
+    const std::string found = samples(metric, member_of(statistics, metric.member), label);
+    if (found.empty()) continue;
+    const std::string name = metric_name(metric);
+    text += "# HELP " + name + " " + metric.help + ".\n";
+    text += "# TYPE " + name + (metric.counter ? " counter\n" : " gauge\n") + found;
+  }
   return text;
 }
 

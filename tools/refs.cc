@@ -315,7 +315,7 @@ class Refs final : public Command {
     ZARRFS_CHECK(visit_stored_chunks(source, found, [&](const StoredChunk& chunk) -> Result<void> {
       ++present;
       if (!inlined.stored && chunk.in_place) return {};
-      ZARRFS_TRY(const std::uint64_t size, shown.shown_size(chunk.range.length));
+      ZARRFS_TRY(const std::uint64_t size, shown.shown_size(chunk.bytes));
       bytes += size;
       return {};
     }));

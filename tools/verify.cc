@@ -129,7 +129,7 @@ class Verify final : public Command {
     ZARRFS_TRY(std::vector<Piece> pieces, pieces_of(console, source, arrays));
     std::uint64_t cells = 0;
     for (const Piece& piece : pieces) cells += piece.cells.size();
-    Progress progress(console, "verify", cells, Progress::Unit::kItems);
+    Progress progress(console, "verify", cells, "shards");
     ScanOptions options{.threads = threads_, .decode = decode_};
     options.on_damage = [&](const Damage& damage) { tell(console, damage); };
     options.on_progress = [&](std::uint64_t) { progress.add(1); };

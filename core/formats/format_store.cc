@@ -194,6 +194,11 @@ class FormatStore final : public LayerStore, public StoreUsers {
     if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_known_changeable(path));
     return below().open_plain(path, flags, mode);
   }
+  [[nodiscard]] std::string format_of(const std::string& path) const override {
+    const auto route = route_of(path);
+    const bool of_node = route && route->node != nullptr && route->rest.empty();
+    return of_node ? std::string(route->known->format->name) : "";
+  }
   std::optional<std::string> why_read_only() override {
     const auto changeable = check_changeable("");
     return changeable ? below().why_read_only() : std::optional(changeable.error().message);

@@ -75,6 +75,9 @@ class LayerStore : public Store {
   Result<void> check_changeable(const std::string& path) override {
     return below_->check_changeable(path);
   }
+  [[nodiscard]] std::string format_of(const std::string& path) const override {
+    return below_->format_of(path);
+  }
   ConditionalWriter* conditional_writer() override { return below_->conditional_writer(); }
   StoreUsers* users() override { return below_->users(); }
 

@@ -2,6 +2,7 @@
 // lays over it what is shown of it in other forms.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/store/http/options.h"
@@ -26,6 +27,10 @@ struct ServerPlace {
   std::string file;
 };
 Result<ServerPlace> server_place(const std::string& source);
+
+/// What a source is that holds no Zarr, and what reads it: "an OCDBT database; TensorStore reads
+/// it". Nothing where that is not known. Asks a server, where it lies at one.
+std::optional<std::string> foreign_source(const std::string& source, const StoreOptions& options);
 
 /// Whether `source` is a directory or file of this machine, which local_path() names.
 bool is_local(const std::string& source);

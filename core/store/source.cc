@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <boost/filesystem/operations.hpp>
 #include <boost/filesystem/path.hpp>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "core/base/path.h"
+#include "core/store/foreign.h"
 #include "core/store/http/schemes.h"
 #include "core/store/local_file.h"
 #include "core/store/local_store.h"
@@ -88,10 +90,27 @@ Result<std::shared_ptr<Store>> open_file(std::shared_ptr<Store> directory, const
   return open_zip_store(std::move(archive), name, std::move(directory));
 }
 
+/// Nothing where it cannot be read.
+std::optional<std::string> foreign_local_file(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return std::nullopt;
+  Bytes start(kForeignStart);
+  const ssize_t got = ::pread(fd.get(), start.data(), start.size(), 0);
+  if (got < 0) return std::nullopt;
+  start.resize(static_cast<std::size_t>(got));
+  return foreign_file(start);
+}
+
 Result<StorePlace> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
   boost::system::error_code error;
-  if (!is_store_file(path) || !boost::filesystem::is_regular_file(path, error)) {
+  const bool is_file = boost::filesystem::is_regular_file(path, error);
+  if (is_file && !is_store_file(path)) {
+    if (const auto foreign = foreign_local_file(path)) {
+      return fail(Fault::kInvalid, source + ": is " + *foreign);
+    }
+  }
+  if (!is_file || !is_store_file(path)) {
     ZARRFS_TRY(auto store, open_local_store(path, source, options.links, options.keep_open));
     return StorePlace{std::move(store), {}};
   }
@@ -118,14 +137,33 @@ Result<StorePlace> open_server(const std::string& source, const StoreOptions& op
   return StorePlace{std::move(store), {}};
 }
 
+/// The key of the last name of `source`, which is written as `encoded`.
+std::optional<std::string> object_name(const std::string& source, const std::string& encoded) {
+  const Scheme* const scheme = scheme_named(scheme_name(source));
+  const bool key_is_encoded = scheme == nullptr || !scheme->bucket;
+  return key_is_encoded ? percent_decode(encoded) : encoded;
+}
+
+/// The file itself that `source` names at its server.
+std::optional<std::string> foreign_object(const std::string& source, const RemoteOptions& options) {
+  const auto [parent, encoded] = parent_of(source);
+  const auto name = object_name(source, encoded);
+  if (!name || name->empty()) return std::nullopt;
+  const auto server = open_remote_place(parent, options);
+  if (!server) return std::nullopt;
+  const auto file = server->store->open(*name);
+  if (!file || *file == nullptr) return std::nullopt;
+  const auto start =
+      (*file)->read_range({0, std::min<std::uint64_t>((*file)->size(), kForeignStart)});
+  return start ? foreign_file(*start) : std::nullopt;
+}
+
 }  // namespace
 
 Result<ServerPlace> server_place(const std::string& source) {
   if (!is_store_file(source)) return ServerPlace{source, ""};
   const auto [parent, encoded] = parent_of(source);
-  const Scheme* const scheme = scheme_named(scheme_name(source));
-  const bool key_is_encoded = scheme == nullptr || !scheme->bucket;
-  const auto name = key_is_encoded ? percent_decode(encoded) : encoded;
+  const auto name = object_name(source, encoded);
   if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
   return ServerPlace{parent, *name};
 }
@@ -165,6 +203,16 @@ Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy 
                                           std::size_t keep_open) {
   ZARRFS_TRY(const std::string path, local_path(source));
   return open_local_store(path, source, links, keep_open);
+}
+
+std::optional<std::string> foreign_source(const std::string& source, const StoreOptions& options) {
+  StoreOptions reading = options;
+  reading.remote.write = false;
+  const auto place = open_place(source, reading);
+  if (place) {
+    if (auto foreign = foreign_store(*place->store)) return foreign;
+  }
+  return is_local(source) ? std::nullopt : foreign_object(source, reading.remote);
 }
 
 bool is_local(const std::string& source) {

@@ -210,6 +210,9 @@ class Store {
   /// kReadOnly where what stands at `path` is shown in another form than it is stored in, and so
   /// not changed, whatever the rest of the store allows.
   virtual Result<void> check_changeable(const std::string& /*path*/) { return {}; }
+  /// The name of the format that the node at `path` is told by ("Neuroglancer precomputed"), once
+  /// its zarr.json has been asked for; empty where it is Zarr's own.
+  [[nodiscard]] virtual std::string format_of(const std::string& /*path*/) const { return {}; }
   /// How whole files are replaced on conditions; null where they are renamed over each other.
   virtual ConditionalWriter* conditional_writer() { return nullptr; }
   /// The owners and permissions of its files; null where they have none.

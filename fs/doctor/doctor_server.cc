@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/base/printable.h"
+#include "core/store/http/advice.h"
 #include "core/store/http/certificates.h"
 #include "core/store/http/endpoint.h"
 #include "core/store/http/http.h"
@@ -29,46 +31,6 @@ constexpr std::int64_t kClockTolerance = 300;  // seconds
 constexpr double kDoctorPatience = 20;         // seconds
 constexpr std::size_t kDocumentLimit = std::size_t{16} << 20U;
 constexpr int kServerLessons = 3;
-constexpr const char* kReadRights =
-    "the credentials need the right to read objects (s3:GetObject) and to list the bucket "
-    "(s3:ListBucket); requester_pays where the reader pays";
-
-/// What servers say when they refuse, and what to do.
-struct RefusalAdvice {
-  const char* code;
-  const char* remedy;
-};
-constexpr std::array kRefusalAdvice = {
-    RefusalAdvice{
-        "InvalidAccessKeyId",
-        "the server does not know this key: another profile (aws_profile), another server "
-        "(endpoint), or a new key"},
-    RefusalAdvice{"SignatureDoesNotMatch",
-                  "the secret is not the one of this key, or a proxy changes the requests"},
-    RefusalAdvice{"ExpiredToken",
-                  "the credentials have expired: log in anew (for example `aws sso login`), or let "
-                  "credential_process get them"},
-    RefusalAdvice{"AuthorizationHeaderMalformed", "region=NAME, as the server says"},
-    RefusalAdvice{"PermanentRedirect", "the bucket is in another region: region=NAME"},
-    RefusalAdvice{"NoSuchBucket", "look at the bucket's name, endpoint, region and aws_profile"},
-    RefusalAdvice{"RequestTimeTooSkewed", "set this machine's clock (timedatectl set-ntp true)"},
-    RefusalAdvice{"AccessDenied", kReadRights},
-};
-
-std::string remedy_for(int status, const std::string& code) {
-  for (const RefusalAdvice& one : kRefusalAdvice) {
-    if (code == one.code) return one.remedy;
-  }
-  if (status == 401) return "put name and password into ~/.netrc; for buckets, see credentials";
-  if (status == 403) return kReadRights;
-  if (status >= 300 && status < 400) {
-    return "the server points elsewhere, where requests with credentials do not go: give that URL";
-  }
-  if (status == 429 || status >= 500) {
-    return "the server is overloaded or broken: try later, with fewer connections=";
-  }
-  return "look at the URL";
-}
 
 /// Without the password that may stand in it.
 std::string proxy_shown(const std::string& proxy) {
@@ -133,7 +95,7 @@ class ServerExamination {
     RemoteOptions unsigned_options = options_;
     unsigned_options.anonymous = true;
     ZARRFS_TRY(auto open, scheme_.client(url_, unsigned_options, *http_, process_environment()));
-    ZARRFS_TRY(plain_, open->write({}));
+    ZARRFS_TRY(plain_, open->write({}, Endpoint::Clock::now()));
     plain_.whole_limit = plain_.part_limit = kDocumentLimit;
     if (!look_at_name() || !look_at_connection()) return {};
     if (!look_at_credentials()) return {};
@@ -229,12 +191,17 @@ class ServerExamination {
             "certificates and tokens may be refused");
   }
 
+  [[nodiscard]] Endpoint::Clock::time_point until() const {
+    return Endpoint::Clock::now() +
+           std::chrono::milliseconds(static_cast<std::int64_t>(options_.deadline * 1000));
+  }
+
   bool look_at_credentials() {
     if (!scheme_.bucket) {
       good("credentials", "none; names and passwords for a server come from ~/.netrc");
       return true;
     }
-    const auto origin = endpoint_->credentials();
+    const auto origin = endpoint_->credentials(until());
     if (!origin) {
       wrong("credentials", origin.error().message,
             "docs/remote.md names the places; anonymous is for what everybody may read");
@@ -248,11 +215,13 @@ class ServerExamination {
   Result<HttpResponse> ask(ObjectRequest request) {
     request.part_limit = request.whole_limit = kDocumentLimit;
     for (int lesson = 0;; ++lesson) {
-      ZARRFS_TRY(const HttpRequest written, endpoint_->write(request));
+      const auto now = Endpoint::Clock::now();
+      ZARRFS_TRY(const HttpRequest written, endpoint_->write(request, until()));
       HttpAnswer answer = perform(written);
       if (!answer) return fail(Fault::kIo, answer.error().message);
       const ServiceError error = parse_service_error(answer->text());
-      if (answer->status < 300 || lesson == kServerLessons || !endpoint_->learn(*answer, error)) {
+      if (answer->status < 300 || lesson == kServerLessons ||
+          !endpoint_->learn(*answer, error, now)) {
         return std::move(*answer);
       }
     }
@@ -286,7 +255,7 @@ class ServerExamination {
               "with consolidated metadata can be listed");
       return true;
     }
-    wrong("bucket", text, remedy_for(answer->status, error.code));
+    wrong("bucket", text, advice_for({answer->status, error.code, scheme_.bucket}));
     return false;
   }
 
@@ -319,15 +288,19 @@ class ServerExamination {
       if (status == 404 || status == 410) continue;
       const ServiceError error = parse_service_error(answer->text());
       if (status == 403 && scheme_.bucket && options_.absent_403) continue;
+      const bool absent_or_not = scheme_.bucket && !options_.absent_403;
       wrong("store", where + ": " + status_text(*answer, error),
-            status == 403 && scheme_.bucket ? std::string(kReadRights) +
-                                                  "; where the bucket may not be listed, a missing "
-                                                  "object is answered so, too: absent=403"
-                                            : remedy_for(status, error.code));
+            advice_for({status, error.code, scheme_.bucket, false, absent_or_not}));
       refused = true;
       break;
     }
     if (refused) return std::nullopt;
+    const auto foreign = foreign_source(endpoint_->url_of(archive_), {{}, 0, options_});
+    if (foreign) {
+      wrong("store", endpoint_->url_of(archive_) + ": is " + *foreign,
+            "look at the path: it is the one of a store of Zarr");
+      return std::nullopt;
+    }
     const std::string text =
         archive_.empty() ? endpoint_->url_of("") + ": no zarr.json, .zgroup, .zarray or .zattrs"
                          : endpoint_->url_of(archive_) + ": there is no such object";
@@ -414,8 +387,7 @@ class ServerExamination {
     const bool careless = tried.error().fault == Fault::kReadOnly;
     wrong("writing", printable(tried.error().message, 600),
           careless ? "mount it with ro, or use a server that has conditional writes"
-                   : "the credentials need the rights to get, put, delete and list "
-                     "(s3:PutObject, s3:DeleteObject)");
+                   : "look at the rights of the credentials, or mount it with ro");
   }
 
   const Scheme& scheme_;

@@ -247,7 +247,7 @@ void FrontEnd::read(Reply& reply, NodeId node, std::size_t size, off_t offset,
                    : MutableByteView(reinterpret_cast<std::uint8_t*>(room.data()), room.size());
   const auto done = read_exactly(plan->descriptor, range, memory.data());
   if (!done) return refuse(reply, done.error());
-  reply.data(memory);
+  reply.data_in_place(memory);
 }
 
 void FrontEnd::abandon(NodeId node, const fuse_file_info& info) {

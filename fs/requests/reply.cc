@@ -49,6 +49,11 @@ void Reply::data(ByteView bytes) {
   fuse_reply_buf(take(), chars_of(bytes), bytes.size());
 }
 
+void Reply::data_in_place(ByteView bytes) {
+  if (request_ != nullptr) statistics_->count_read_in_place();
+  data(bytes);
+}
+
 bool Reply::buffer(ByteView bytes) {
   return request_ != nullptr && fuse_reply_buf(take(), chars_of(bytes), bytes.size()) == 0;
 }

@@ -42,6 +42,8 @@ class Reply {
   void written(std::size_t size);
   /// File contents.
   void data(ByteView bytes);
+  /// The same, from a file of the store.
+  void data_in_place(ByteView bytes);
   /// Anything else that is bytes: directory entries, attribute values.
   bool buffer(ByteView bytes);
   void attribute_size(std::size_t size);

@@ -60,6 +60,7 @@ std::string Statistics::render() const {
   object["process"] = ::getpid();
   object["bytes_read"] = bytes_read();
   object["bytes_written"] = bytes_written();
+  object["reads_in_place"] = reads_in_place_.load(std::memory_order_relaxed);
   object["requests_by_device"] = arrivals(Transport::kDevice);
   object["requests_by_io_uring"] = arrivals(Transport::kRing);
   object["requests"] = std::move(requests_by_name);

@@ -61,6 +61,8 @@ class Statistics {
   /// Of any request, before it is known which.
   void count_arrival(Transport by) { add(by == Transport::kRing ? by_ring_ : by_device_, 1); }
   void count_bytes_read(std::uint64_t bytes) { add(bytes_read_, bytes); }
+  /// Of the bytes of a file of the store.
+  void count_read_in_place() { add(reads_in_place_, 1); }
   void count_bytes_written(std::uint64_t bytes) { add(bytes_written_, bytes); }
 
   [[nodiscard]] std::uint64_t requests(Operation operation) const {
@@ -83,8 +85,9 @@ class Statistics {
     return bytes_written_.load(std::memory_order_relaxed);
   }
 
-  /// A JSON object: {"process": PID, "bytes_read": N, "bytes_written": N, "requests_by_device": N,
-  /// "requests_by_io_uring": N, "requests": {"lookup": N, ...}, "errors": {...}}.
+  /// A JSON object: {"process": PID, "bytes_read": N, "bytes_written": N, "reads_in_place": N,
+  /// "requests_by_device": N, "requests_by_io_uring": N, "requests": {"lookup": N, ...}, "errors":
+  /// {...}}.
   [[nodiscard]] std::string render() const;
 
  private:
@@ -100,6 +103,7 @@ class Statistics {
   Counter by_ring_{0};
   Counter bytes_read_{0};
   Counter bytes_written_{0};
+  Counter reads_in_place_{0};
 };
 
 }  // namespace zarrfs

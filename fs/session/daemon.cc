@@ -166,7 +166,16 @@ class Daemon {
         &signals_);
     auto opened = open_view();
     if (!opened && has_signal(signals_)) opened.error().message += "; interrupted";
+    if (!opened) name_foreign(opened.error());
     return opened;
+  }
+
+  /// Says what the source is, where it is known as another format.
+  void name_foreign(Error& error) const {
+    if (error.fault != Fault::kInvalid && error.fault != Fault::kUnsupported) return;
+    const auto foreign =
+        foreign_source(request_.source, {request_.settings.links, 0, request_.settings.remote});
+    if (foreign) error.message = source_ + ": is " + *foreign;
   }
 
   Result<void> open_view() {

@@ -239,6 +239,13 @@ def test_a_path_with_no_store(serve):
     assert_found(checks, "writing", "good")
 
 
+def test_a_path_with_something_else(serve):
+    server = serve("bucket")
+    with open(os.path.join(server.root, "image.tif"), "wb") as file:
+        file.write(b"II*\0")
+    assert_found(examine("s3://bucket/image.tif", bucket_options(server)), "store", "wrong", "s3://bucket/image.tif: is a TIFF file; tifffile and GDAL read it")
+
+
 def test_ranges_and_versions(serve):
     server = serve()
     server.ranges = False

@@ -3,12 +3,15 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
+import zipfile
 
 import pytest
-from conftest import DAEMON, kill, within
+from conftest import DAEMON, kill, need, within
+from object_server import ObjectServer
 from stores import SmallStore, write_json
 from test_files import error_of, read
 
@@ -203,7 +206,49 @@ def test_statistics_for_prometheus(mount, store):
     lines = done.stdout.splitlines()
     assert f'zarrfs_index_reads_total{{mount="{mounted.path}"}} 1' in lines
     samples = [line for line in lines if not line.startswith("#")]
+    names = {line.partition("{")[0] for line in samples}
+    assert names == {line.split()[2] for line in lines if line.startswith("# HELP ") and len(line.split()) > 4}
+    assert names == {line.split()[2] for line in lines if line.startswith("# TYPE ")}
     assert len(samples) > 20 and all(re.fullmatch(r'zarrfs_\w+\{mount="[^"]+"(,operation="\w+")?\} \d+', line) for line in samples)
+
+
+def test_each_number_of_the_statistics_is_a_metric(mount, store, tmp_path):
+    done = subprocess.run([DAEMON, "--help-json"], capture_output=True, text=True, timeout=60)
+    known = {metric["member"] for metric in json.loads(done.stdout)["metrics"]}
+
+    def members(value, path=""):
+        if isinstance(value, dict) and path not in ("requests", "errors"):
+            return set().union(*(members(below, f"{path}.{name}".strip(".")) for name, below in value.items()))
+        return {path}
+
+    with zipfile.ZipFile(tmp_path / "store.zip", "w") as archive:
+        for folder, _, names in os.walk(store.path):
+            for name in names:
+                archive.write(os.path.join(folder, name), os.path.relpath(os.path.join(folder, name), store.path))
+    server = ObjectServer(tmp_path)
+    try:
+        sources = {store.path: "rw", f"{server.url}/{os.path.relpath(store.path, tmp_path)}": f"ro,cache={tmp_path}/cache", f"{server.url}/store.zip": "ro"}
+        for source, options in sources.items():
+            assert members(mount(source, options).statistics()) <= known
+    finally:
+        server.close()
+
+
+def test_reads_in_place_are_counted(mount, store):
+    mounted = mount(store.path)
+    before = mounted.statistics()["reads_in_place"]
+    read(mounted / "a/0.0")
+    assert mounted.statistics()["reads_in_place"] == before + 1
+
+
+def test_promtool_has_nothing_to_say(mount, store):
+    promtool = shutil.which("promtool")
+    need(promtool, "promtool is missing: apt install prometheus")
+    mounted = mount(store.path, "rw")
+    read(mounted / "a/0.0")
+    text = subprocess.run([DAEMON, "stats", "--prometheus", mounted.path], capture_output=True, check=True, timeout=60).stdout
+    checked = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, timeout=60)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
 
 
 def test_a_dead_mount_fails_and_can_be_mounted_again(mount, store, tmp_path):

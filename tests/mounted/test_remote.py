@@ -1,7 +1,9 @@
 """Stores at a server and in archives: the same values as from a directory, requests counted, faults as errors."""
 import json
 import os
+import pty
 import random
+import re
 import struct
 import subprocess
 import time
@@ -485,3 +487,36 @@ def test_random_damage_of_listings_and_refusals_is_an_error_or_nothing(serve, ar
         if command == "cat":
             assert done.returncode != 0 or done.stdout == data, (number, told, done)
             assert b"not stored" not in done.stderr and b"no Zarr" not in done.stderr and b"is not an array" not in done.stderr, (number, status, told, done)
+
+
+def test_progress_says_what_it_counts(serve, array):
+    store, path, _, _ = array
+    server = serve(os.path.dirname(store))
+    server.delay = 0.05
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([DAEMON, "verify", f"{server.url}/{store.name}", path, "-j1"], stdout=subprocess.DEVNULL, stderr=follower)
+    os.close(follower)
+    seen = b""
+    try:
+        while part := os.read(leader, 4096):
+            seen += part
+    except OSError:  # its end
+        pass
+    os.close(leader)
+    assert process.wait(timeout=60) == 0
+    assert re.search(rb"\d of \d+ shards, \d+/s", seen), seen
+
+
+@pytest.mark.parametrize("kind", ["s3", "http"])
+def test_what_is_no_zarr_is_named_at_a_server_too(serve, tmp_path, kind):
+    (tmp_path / "ocdbt").mkdir()
+    (tmp_path / "ocdbt/manifest.ocdbt").write_bytes(b"x")
+    (tmp_path / "image.tif").write_bytes(b"II*\0" + bytes(50))
+    server = serve(tmp_path, "bucket" if kind == "s3" else "")
+    base, options = ("s3://bucket", s3_options(server)) if kind == "s3" else (server.url, QUICK)
+    os.mkdir(tmp_path / "mnt")
+    for name, what in (("ocdbt", "an OCDBT database; TensorStore reads it"), ("image.tif", "a TIFF file; tifffile and GDAL read it")):
+        for command in ("info", "ls", "verify", "refs"):
+            assert f"{base}/{name}: is {what}" in run(command, f"{base}/{name}", "--remote", options, status=2).stderr
+        refused = subprocess.run([DAEMON, "mount", f"{base}/{name}", tmp_path / "mnt", "-o", f"ro,{options}"], capture_output=True, text=True, timeout=60)
+        assert refused.returncode != 0 and f"{base}/{name}: is {what}" in refused.stderr, refused

@@ -1,4 +1,5 @@
 """docs/troubleshooting.md, "Stores at a server": each message there is produced here, and says what the page says."""
+import json
 import os
 import re
 import subprocess
@@ -107,6 +108,12 @@ class Scenes:
         server.fault = lambda seen: {"edit": lambda status, headers, body: (status, {**headers, "Content-Encoding": "gzip"}, body)}
         return self.info(f"{server.url}/sharding.zarr")
 
+    def another_format(self):
+        server = self.serve()
+        with open(os.path.join(server.root, "image.tif"), "wb") as file:
+            file.write(b"II*\0")
+        return self.info(f"{server.url}/image.tif")
+
     def wrong_prefix(self):
         return self.bucket(path="nothing.zarr")
 
@@ -163,3 +170,13 @@ def test_commands_end_with_the_reason_where_nothing_answers(command, tmp_path):
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 3, (done.stdout, done.stderr)
     assert "Failed to connect" in done.stderr and "0 arrays" not in done.stdout and "damaged" not in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "SignatureDoesNotMatch", "InvalidAccessKeyId"])
+@pytest.mark.parametrize("command", ["info", "verify"])
+def test_a_refusal_comes_with_the_advice_of_doctor(serve, command, code):  # noqa: F811
+    server = serve("bucket")
+    server.fault = lambda seen: {"status": 403, "code": code}
+    told = subprocess.run([DAEMON, "doctor", "s3://bucket/sharding.zarr", "--json", "--remote", bucket_options(server)], capture_output=True, text=True, timeout=60)
+    [advice] = [one["remedy"] for one in json.loads(told.stdout)["checks"] if one["verdict"] == "wrong"]
+    assert advice in said(command, "s3://bucket/sharding.zarr", "--remote", bucket_options(server))

@@ -530,7 +530,10 @@ def test_interrupt_leaves_a_conversion_that_goes_on(tmp_path):
         if process.returncode != 0:
             break
     assert process.returncode == 3 and b"interrupted" in told
-    assert "another conversion" in run("shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "2", status=3).stderr_text
+    assert f"{tmp_path / 'new'} is unfinished: the same command goes on with it, and removes it with --discard" in told.decode()
+    refused = run("shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "2", status=3)
+    assert f"another conversion, which --discard removes: zarrfs shard {tmp_path / 'plain'} --shard-chunks 1" in refused.stderr_text
+    assert refused.stdout == b"", "a plan that is not going to be followed"
     run("shard", tmp_path / "plain", tmp_path / "new", "--shard-chunks", "1")
     run("diff", tmp_path / "plain", tmp_path / "new")
 
@@ -538,6 +541,7 @@ def test_interrupt_leaves_a_conversion_that_goes_on(tmp_path):
 def test_a_target_that_is_something_else_is_left_alone(store, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")
+    assert run("unshard", store, tmp_path / "full", status=3).stdout == b"", "a plan that is not going to be followed"
     assert "not empty" in run("unshard", store, tmp_path / "full", status=3).stderr_text
     assert "within the source" in run("unshard", store, store / "new", status=2).stderr_text
     assert files_of(tmp_path / "full") == ["file"]

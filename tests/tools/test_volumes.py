@@ -54,6 +54,33 @@ def test_what_is_in_a_volume():
     assert "missing" in run("locate", source, "fine/0.0.1.1").stdout_text
 
 
+@pytest.mark.parametrize("volume", sorted(os.listdir(VOLUMES)))
+def test_what_is_stored_of_a_volume(volume):
+    """Not what is made of it: info counts the bytes of chunks as they lie in the files that locate names."""
+    source = os.path.join(VOLUMES, volume)
+    arrays = [node for node in run_json("info", source)["nodes"] if node["kind"] == "array"]
+    assert arrays and all(node["format"] for node in arrays)
+    for node in arrays:
+        assert f"volume   {node['format']}" in run("info", source, node["path"]).stdout_text
+        stored = 0
+        for line in run("ls", source, node["path"], "--json").stdout_text.splitlines():
+            place = json.loads(line)
+            found = run_json("locate", source, f"{node['path']}/{place['chunk']}")
+            assert [found[name] for name in ("shard", "offset", "length")] == [place[name] for name in ("shard", "offset", "length")]
+            assert found["offset"] + found["length"] <= os.path.getsize(os.path.join(source, found["shard"])) or found["length"] == 0
+            stored += found["length"]
+        assert node["stored_bytes"] == stored
+
+
+def test_what_cannot_be_read_of_a_volume_is_named(tmp_path):
+    shutil.copytree(os.path.join(VOLUMES, "files"), tmp_path / "volume")
+    [array] = [node for node in run_json("info", tmp_path / "volume")["nodes"] if node["kind"] == "array"][:1]
+    place = json.loads(run("ls", tmp_path / "volume", array["path"], "--json").stdout_text.splitlines()[0])
+    os.truncate(tmp_path / "volume" / place["shard"], 0)
+    told = run("info", tmp_path / "volume", array["path"], status=1).stdout_text
+    assert "damage   1 found, such as " in told and array["path"] in told, told
+
+
 def test_a_volume_is_never_converted_in_place(tmp_path):
     shutil.copytree(os.path.join(VOLUMES, "files"), tmp_path / "volume")
     before = sorted(str(path) for path in (tmp_path / "volume").rglob("*"))

@@ -97,7 +97,8 @@ Result<void> forget_consolidated_above(const Console& console, const std::string
 }  // namespace
 
 Result<bool> convert_store(const Console& console, const std::string& source_name,
-                           const std::string& target_name, const ConversionOptions& options) {
+                           const std::string& target_name, const ConversionOptions& options,
+                           std::string& unfinished) {
   ZARRFS_TRY(ConversionSides sides, open_sides(source_name, target_name, options));
   const std::string source_path = sides.source_path;
   StoreLock lock;
@@ -111,26 +112,34 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     ZARRFS_TRY(lock, be_alone(source_path));
   }
   ZARRFS_CHECK(check_source(sides, options.in_place));
-  ZARRFS_TRY(StorePlan planned,
-             plan_store(console, options, std::move(sides.source), PlanDepth::kListed));
-  const bool all_converted = planned.left == 0;
-  const bool nothing_to_do = planned.nothing_to_do();
-  StoreConverter converter(console, options, std::move(planned));
+  const auto plan = [&] {
+    return plan_store(console, options, std::move(sides.source), PlanDepth::kListed);
+  };
+  // What refuses the target comes before the plan is told.
   if (sides.uploads) {
     ZARRFS_TRY(ConversionUpload place,
-               ConversionUpload::open(sides.target_path, options.target_remote, sides.description));
+               ConversionUpload::find(sides.target_path, options.target_remote, sides.description));
+    ZARRFS_TRY(StorePlan planned, plan());
+    const bool all_converted = planned.left == 0;
+    unfinished = sides.target_path;
+    ZARRFS_CHECK(place.begin());
     Target target(place.store());
-    ZARRFS_CHECK(converter.run(target, place.resumed()));
+    ZARRFS_CHECK(
+        StoreConverter(console, options, std::move(planned)).run(target, place.resumed()));
     ZARRFS_CHECK(place.finish());
     return all_converted;
   }
-  if (options.in_place && nothing_to_do) return all_converted;
-  ZARRFS_TRY(ConversionPlace place, ConversionPlace::open(source_path, sides.target_path,
+  ZARRFS_TRY(ConversionPlace place, ConversionPlace::find(source_path, sides.target_path,
                                                           options.in_place, sides.description));
+  ZARRFS_TRY(StorePlan planned, plan());
+  const bool all_converted = planned.left == 0;
+  if (options.in_place && planned.nothing_to_do()) return all_converted;
+  ZARRFS_CHECK(place.begin());
+  unfinished = place.path();
   ZARRFS_TRY(std::shared_ptr<Store> store, open_store(place.path(), LinkPolicy::kInside));
   Target target(std::move(store), place.path(),
                 options.in_place ? std::optional(source_path) : std::nullopt);
-  ZARRFS_CHECK(converter.run(target, place.resumed()));
+  ZARRFS_CHECK(StoreConverter(console, options, std::move(planned)).run(target, place.resumed()));
   if (options.in_place) {
     ZARRFS_CHECK(forget_consolidated_above(console, source_path));
   }

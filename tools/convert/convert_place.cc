@@ -60,14 +60,21 @@ Result<void> write_marker(const std::string& directory, const std::string& text)
   return sync_path(directory);
 }
 
-Result<void> make_empty_directory(const std::string& path) {
+/// Or absent.
+Result<void> check_empty(const std::string& path) {
+  if (!exists(path)) return {};
   std::error_code error;
-  fs::create_directory(path, error);
-  if (error) return fail(system_error(error.value(), path));
   const bool empty = fs::is_empty(path, error);
   if (error) return fail(system_error(error.value(), path));
   if (!empty) return fail(Fault::kExists, path + " is there already, and is not empty");
   return {};
+}
+
+Result<void> make_empty_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  if (error) return fail(system_error(error.value(), path));
+  return check_empty(path);
 }
 
 Result<Fd> lock_marker(const std::string& directory) {
@@ -165,6 +172,19 @@ bool made_from(const std::string& marker, const std::string& source_path) {
          dump_json(description->at("source")) == dump_json(Json(source_path));
 }
 
+bool is_marker_of_0_2(const std::string& marker, const Json& description) {
+  const Json& form = description.at("form");
+  const Json& command = form.at("command");
+  const int kind =
+      form.at("format") == "v2" ? 3 : (command == "shard" ? 0 : (command == "reshard" ? 1 : 2));
+  Json older = description;
+  older["form"] = Json{{"kind", kind},
+                       {"shard_shape", form.at("shard_shape")},
+                       {"shard_chunks", form.at("shard_chunks")},
+                       {"shard_bytes", form.at("shard_bytes")}};
+  return marker == dump_document(older);
+}
+
 tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker) {
   const auto description = parse_json(marker, kConversionMarker);
   const bool in_parts = description && description->contains(kPlanMember);
@@ -175,36 +195,74 @@ tl::unexpected<Error> another_conversion(const std::string& path, const std::str
 
 std::string told_by_marker(const std::string& text) {
   const auto description = parse_json(text, kConversionMarker);
-  return printable(description ? dump_json(*description) : text, 400);
+  const auto form = description ? description->find("form") : Json::const_iterator();
+  if (!description || !description->is_object() || form == description->end() ||
+      !form->is_object()) {
+    return "its marker was cut short";
+  }
+  const auto word = [](const Json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const std::string command = word(*form, "command");
+  if (command.empty()) return "it was begun by another version of zarrfs";
+  std::string told = "zarrfs " + command + " " + word(*description, "source");
+  const auto add_shape = [&](const char* name, const char* option) {
+    const auto found = form->find(name);
+    if (found == form->end() || !found->is_array() || found->empty()) return;
+    std::string shape;
+    for (const Json& length : *found) shape += (shape.empty() ? "" : "x") + dump_json(length);
+    told += std::string(" ") + option + " " + shape;
+  };
+  add_shape("shard_shape", "--shard-shape");
+  add_shape("shard_chunks", "--shard-chunks");
+  const auto bytes = form->find("shard_bytes");
+  if (bytes != form->end() && bytes->is_number() && *bytes != 0) {
+    told += " --shard-bytes " + dump_json(*bytes);
+  }
+  if (word(*form, "format") == "v2") told += " --format v2";
+  if (const std::string profile = word(*description, "profile"); !profile.empty()) {
+    told += " --profile " + profile;
+  }
+  const auto fill = description->find("fill_value_is_missing");
+  if (fill != description->end())
+    told += " --fill-value-is-missing " + std::string(*fill == true ? "yes" : "no");
+  return printable(told, 400);
 }
 
-Result<ConversionPlace> ConversionPlace::open(const std::string& source_path,
+Result<ConversionPlace> ConversionPlace::find(const std::string& source_path,
                                               const std::string& target_path, bool in_place,
                                               const Json& description) {
   ConversionPlace place;
   place.source_path_ = source_path;
   place.in_place_ = in_place;
   place.path_ = in_place ? source_path + std::string(kUnfinished) : target_path;
-  const std::string text = dump_document(description);
-
-  if (exists(marker_of(place.path_))) {
-    ZARRFS_TRY(place.lock_, lock_marker(place.path_));
-    const std::string found = read_text(marker_of(place.path_));
-    if (!text.starts_with(found)) {  // A marker may have been cut short by a kill.
-      return another_conversion(place.path_, found);
-    }
-    // Nothing was written before the marker was whole: from now on it tells this conversion from
-    // others.
-    if (found != text) {
-      ZARRFS_CHECK(write_marker(place.path_, text));
-    }
-    place.resumed_ = true;
+  place.marker_ = dump_document(description);
+  if (!exists(marker_of(place.path_))) {
+    ZARRFS_CHECK(check_empty(place.path_));
     return place;
   }
-  ZARRFS_CHECK(make_empty_directory(place.path_));
-  ZARRFS_CHECK(write_marker(place.path_, text));
   ZARRFS_TRY(place.lock_, lock_marker(place.path_));
+  const std::string found = read_text(marker_of(place.path_));
+  // A marker may have been cut short by a kill.
+  if (!place.marker_.starts_with(found) && !is_marker_of_0_2(found, description)) {
+    return another_conversion(place.path_, found);
+  }
+  place.resumed_ = true;
   return place;
+}
+
+Result<void> ConversionPlace::begin() {
+  if (resumed_) {
+    // Nothing was written before the marker was whole: from now on it tells this conversion from
+    // others.
+    if (read_text(marker_of(path_)) == marker_) return {};
+    return write_marker(path_, marker_);
+  }
+  ZARRFS_CHECK(make_empty_directory(path_));
+  ZARRFS_CHECK(write_marker(path_, marker_));
+  ZARRFS_TRY(lock_, lock_marker(path_));
+  return {};
 }
 
 Result<void> ConversionPlace::finish() {

@@ -27,16 +27,23 @@ bool made_from(const std::string& marker, const std::string& source_path);
 /// What stands at `path` is the unfinished result of a conversion that is not asked for: `marker`
 /// tells of which.
 tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker);
-/// What a marker says, in one line.
+/// Whether a marker that a zarrfs before 0.3 wrote stands for the conversion that `description`
+/// names: it is gone on with.
+bool is_marker_of_0_2(const std::string& marker, const Json& description);
+/// The command of a marker's conversion, as users give it, for messages: "zarrfs shard /a
+/// --shard-chunks 2x2".
 std::string told_by_marker(const std::string& text);
 
 class ConversionPlace {
  public:
-  /// Makes or finds the result's directory, for the conversion that `description` names, and locks
-  /// it. kExists where something else stands there; kBusy where another process is at it.
-  static Result<ConversionPlace> open(const std::string& source_path,
+  /// Finds nothing where the result is going to be, or what an earlier run of the conversion that
+  /// `description` names has left, which is locked then. Writes nothing. kExists where something
+  /// else stands there; kBusy where another process is at it.
+  static Result<ConversionPlace> find(const std::string& source_path,
                                       const std::string& target_path, bool in_place,
                                       const Json& description);
+  /// Makes the result's directory, or goes on in the one that was found.
+  Result<void> begin();
 
   /// Where to write.
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -58,6 +65,7 @@ class ConversionPlace {
  private:
   std::string path_;
   std::string source_path_;
+  std::string marker_;  ///< What it says.
   bool in_place_ = false;
   bool resumed_ = false;
   Fd lock_;

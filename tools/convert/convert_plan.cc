@@ -81,8 +81,19 @@ bool has_shard_shape(const Layout& layout, const std::vector<std::uint64_t>& sha
 
 }  // namespace
 
+const char* Form::command() const {
+  switch (kind) {
+    case Kind::kSharded: return "shard";
+    case Kind::kResharded: return "reshard";
+    case Kind::kPlain:
+    case Kind::kPlainV2: break;
+  }
+  return "unshard";
+}
+
 Json Form::json() const {
-  return Json{{"kind", static_cast<int>(kind)},
+  return Json{{"command", command()},
+              {"format", kind == Kind::kPlainV2 ? "v2" : "v3"},
               {"shard_shape", shards.shape},
               {"shard_chunks", shards.chunks},
               {"shard_bytes", shards.bytes}};

@@ -26,6 +26,8 @@ struct Form {
   Kind kind = Kind::kSharded;
   ShardForm shards = {};
 
+  /// "shard", "reshard", "unshard".
+  [[nodiscard]] const char* command() const;
   /// Names the form, for recognising an interrupted conversion.
   [[nodiscard]] Json json() const;
   [[nodiscard]] bool sharding() const { return kind == Kind::kSharded || kind == Kind::kResharded; }

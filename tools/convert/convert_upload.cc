@@ -61,14 +61,14 @@ Result<std::string> upload_target(const std::string& target, const std::string& 
   return url;
 }
 
-Result<ConversionUpload> ConversionUpload::open(const std::string& url, const std::string& options,
+Result<ConversionUpload> ConversionUpload::find(const std::string& url, const std::string& options,
                                                 const Json& description) {
   ConversionUpload place;
   ZARRFS_TRY(place.store_, open_target(url, options));
-  const std::string text = dump_document(description);
+  place.marker_ = dump_document(description);
   ZARRFS_TRY(const auto marker, place.store_->read_document(kUploadMarker, kLargestMarker));
   if (marker) {
-    if (marker->text != text) {
+    if (marker->text != place.marker_ && !is_marker_of_0_2(marker->text, description)) {
       return another_conversion(url, marker->text);
     }
     place.resumed_ = true;
@@ -78,8 +78,11 @@ Result<ConversionUpload> ConversionUpload::open(const std::string& url, const st
   ZARRFS_TRY(const bool empty, is_empty(*place.store_));
   if (!empty) return fail(Fault::kExists, url + " is there already, and is not empty");
   ZARRFS_CHECK(place.store_->check_conditions());
-  ZARRFS_CHECK(put_marker(*place.store_, text));
   return place;
+}
+
+Result<void> ConversionUpload::begin() {
+  return resumed_ ? Result<void>{} : put_marker(*store_, marker_);
 }
 
 Result<void> ConversionUpload::finish() { return store_->remove(kUploadMarker); }

@@ -16,9 +16,13 @@ namespace zarrfs::tools {
 class ConversionUpload {
  public:
   /// Finds nothing at `url`, or what an earlier run of the conversion that `description` names has
-  /// left. kExists where something else stands there. `options`: see remote_options().
-  static Result<ConversionUpload> open(const std::string& url, const std::string& options,
+  /// left, and whether the server keeps conditions. kExists where something else stands there.
+  /// `options`: see remote_options().
+  static Result<ConversionUpload> find(const std::string& url, const std::string& options,
                                        const Json& description);
+
+  /// From here on something of the result may be there.
+  Result<void> begin();
 
   [[nodiscard]] const std::shared_ptr<UploadStore>& store() const { return store_; }
   /// Whether an earlier run may have left pieces there.
@@ -33,6 +37,7 @@ class ConversionUpload {
 
  private:
   std::shared_ptr<UploadStore> store_;
+  std::string marker_;  ///< What it says.
   bool resumed_ = false;
 };
 

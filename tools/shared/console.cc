@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <utility>
 
 #include "core/base/printable.h"
 #include "core/cli/command.h"
@@ -79,11 +80,12 @@ InterruptWatch::InterruptWatch(Work work) {
 
 Error interruption() { return Error{Fault::kBusy, "interrupted"}; }
 
-Progress::Progress(const Console& console, const std::string& what, std::uint64_t total, Unit unit)
+Progress::Progress(const Console& console, const std::string& what, std::uint64_t total,
+                   std::string unit)
     : console_(console),
       what_(on_one_line(what)),
       total_(total),
-      unit_(unit),
+      unit_(std::move(unit)),
       begin_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
@@ -111,8 +113,8 @@ void Progress::draw(std::uint64_t done) {
   std::string line = "\r" + what_ + " [";
   line.append(filled, '#').append(kWidth - filled, '.');
   line += "] " + formatted("%3.0f%%", part * 100) + "  ";
-  const auto whole_rate = static_cast<std::uint64_t>(rate);
-  line += (unit_ == Unit::kBytes ? human_bytes(whole_rate) : human_count(whole_rate)) + "/s";
+  line += human_count(done) + " of " + human_count(total_) + " " + unit_ + ", " +
+          human_count(static_cast<std::uint64_t>(rate)) + "/s";
   if (done > 0 && done < total_) {
     line += "  " + human_seconds(static_cast<double>(total_ - done) / rate) + " left";
   }

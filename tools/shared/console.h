@@ -62,8 +62,8 @@ Error interruption();
 /// A bar with rate and time left on a terminal; nothing elsewhere.
 class Progress {
  public:
-  enum class Unit { kItems, kBytes };
-  Progress(const Console& console, const std::string& what, std::uint64_t total, Unit unit);
+  /// `unit`: what is counted, such as "chunks".
+  Progress(const Console& console, const std::string& what, std::uint64_t total, std::string unit);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -76,7 +76,7 @@ class Progress {
   const Console& console_;
   std::string what_;
   std::uint64_t total_;
-  Unit unit_;
+  std::string unit_;
   std::chrono::steady_clock::time_point begin_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::int64_t> next_draw_ms_{200};

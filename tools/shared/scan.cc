@@ -6,6 +6,7 @@
 #include "core/metadata/grid.h"
 #include "tools/shared/console.h"
 #include "tools/shared/parallel.h"
+#include "tools/shared/stored_place.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -41,7 +42,11 @@ class ShardScanner {
   Result<Totals> scan() {
     ZARRFS_TRY(const auto status, reader_.shard_status(cell_));
     if (!status) return Totals{};
-    const auto size = static_cast<std::uint64_t>(status->st_size);
+    auto size = static_cast<std::uint64_t>(status->st_size);
+    if (options_.made) {
+      ZARRFS_TRY(const auto place, place_of_object(reader_.store(), path_));
+      if (place) size = place->range.length;
+    }
     totals_.shards = 1;
     totals_.object_bytes = size;
     if (reader_.layout().sharded()) {

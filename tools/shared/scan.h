@@ -51,6 +51,8 @@ struct ScannedShard {
 struct ScanOptions {
   unsigned threads = 1;
   bool decode = false;  ///< Decode every chunk; otherwise only indexes are read.
+  /// Chunks are made of other bytes, as those of other formats: the stored ones count.
+  bool made = false;
   /// Each is called from one thread at a time; may be empty.
   std::function<void(const Damage&)> on_damage = {};
   std::function<void(const ScannedChunk&)> on_chunk = {};

@@ -221,12 +221,22 @@ void declare_remote_options(CLI::App& app, std::string& options) {
       ->type_name("OPTIONS");
 }
 
+/// Names what a source is that holds no Zarr, where that is known: kInvalid.
+static Result<void> check_known(const Source& source, const StoreOptions& how) {
+  const auto root = load_source_node(*source.store, "");
+  if (!root || is_node(root->node.kind)) return {};  // what is wrong is told by who reads it
+  const auto foreign = foreign_source(source.name, how);
+  return foreign ? fail(Fault::kInvalid, source.name + ": is " + *foreign) : Result<void>{};
+}
+
 Result<Source> Source::open(const std::string& name, const std::string& options) {
-  RemoteOptions remote;
-  ZARRFS_CHECK(apply_remote_options(remote, options));
   Source source;
   source.name = name;
-  ZARRFS_TRY(source.store, open_source(name, {LinkPolicy::kFollow, 0, remote}));
+  StoreOptions how;
+  how.links = LinkPolicy::kFollow;
+  ZARRFS_CHECK(apply_remote_options(how.remote, options));
+  ZARRFS_TRY(source.store, open_source(name, how));
+  ZARRFS_CHECK(check_known(source, how));
   source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
   source.counters = std::make_shared<ReadCounters>();
   return source;

@@ -62,7 +62,8 @@ struct Source {
   std::shared_ptr<IndexCache> cache;
   std::shared_ptr<ReadCounters> counters;
 
-  /// `options` of a store at a server: see remote_options().
+  /// `options` of a store at a server: see remote_options(). kInvalid, saying what it is and what
+  /// reads it, where it holds no Zarr and is known as another format.
   static Result<Source> open(const std::string& name, const std::string& options = "");
   /// Null where the node has no layout.
   [[nodiscard]] std::unique_ptr<ArrayReader> reader(const std::string& path,

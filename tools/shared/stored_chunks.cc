@@ -31,14 +31,15 @@ Result<void> visit_stored_chunks(const Source& source, const SourceArray& array,
     if (!reader->layout().sharded()) {
       ZARRFS_TRY(const auto place, place_of_object(*source.store, path));
       if (!place) continue;
-      ZARRFS_CHECK(visit({cell, place->path, place->range, place->in_place}));
+      ZARRFS_CHECK(visit({cell, place->path, place->range, place->in_place, place->bytes}));
       continue;
     }
     Result<void> done;
     ZARRFS_CHECK(reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
       const StoredPlace place = place_of_chunk(chunk, path);
-      done = chunk.damage.empty() ? visit({chunk.chunk, place.path, place.range, in_place})
-                                  : fail(Fault::kDamaged, path + ": " + chunk.damage);
+      done = chunk.damage.empty()
+                 ? visit({chunk.chunk, place.path, place.range, in_place, chunk.range.length})
+                 : fail(Fault::kDamaged, path + ": " + chunk.damage);
       return done.has_value() && !interrupted();
     }));
     ZARRFS_CHECK(done);

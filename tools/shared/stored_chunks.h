@@ -16,6 +16,7 @@ struct StoredChunk {
   std::string path;                  ///< Of the file in the store.
   ByteRange range;                   ///< Of its bytes there.
   bool in_place = true;              ///< Else the chunk is made of bytes of another form.
+  std::uint64_t bytes = 0;           ///< Of the chunk as it is told.
 };
 
 /// Whether every chunk that is stored is a range of a shard, whatever there is.

@@ -13,7 +13,8 @@ namespace zarrfs::tools {
 struct StoredPlace {
   std::string path;  ///< Of the file in the store.
   ByteRange range;
-  bool in_place = true;  ///< Else the shard is made of bytes of another form.
+  bool in_place = true;     ///< Else the shard is made of those bytes, which have another form.
+  std::uint64_t bytes = 0;  ///< Of the shard as it is told.
 };
 /// Of the shard that a reader finds under the key `path`; nothing where it is absent. Of volumes
 /// of other formats it is the file that has the chunk.

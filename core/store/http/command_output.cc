@@ -6,27 +6,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 
 #include "core/base/fd.h"
+#include "core/base/request.h"
 
 namespace zarrfs {
 namespace {
 
+constexpr std::chrono::milliseconds kBetweenOutputLooks{100};
 constexpr std::size_t kMostOutput = std::size_t{64} << 10U;
 using Clock = std::chrono::steady_clock;
 
-/// Whether all of it was read in time.
+/// Whether all of it was read in time, and somebody still waits for it.
 bool read_all(int fd, std::string& text, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     if (left.count() <= 0 || text.size() > kMostOutput) return false;
     pollfd ready{fd, POLLIN, 0};
-    const int count = ::poll(&ready, 1, static_cast<int>(left.count()));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
+    const int count =
+        ::poll(&ready, 1, static_cast<int>(std::min(left, kBetweenOutputLooks).count()));
+    if (request_ended()) return false;
+    if (count == 0 || (count < 0 && errno == EINTR)) continue;
+    if (count < 0) return false;
     std::array<char, 4096> part{};
     const ssize_t got = ::read(fd, part.data(), part.size());
     if (got < 0 && errno == EINTR) continue;

@@ -17,7 +17,8 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::int64_t kEarly = 300;  // seconds
+constexpr std::int64_t kUntoldLife = 600;  // seconds
+constexpr std::int64_t kLongestLife = std::int64_t{1} << 30U;
 constexpr std::size_t kMostText = std::size_t{1} << 20U;
 constexpr std::chrono::seconds kPatience{30};
 constexpr const char* kMachineService = "http://169.254.169.254";
@@ -80,6 +81,15 @@ std::string element(const std::string& xml, const std::string& name) {
 }
 
 std::int64_t now() { return static_cast<std::int64_t>(::time(nullptr)); }
+
+std::optional<std::string> setting_in(const Sections& sections, const std::string& profile,
+                                      const std::string& name) {
+  const auto section = sections.find(profile);
+  if (section == sections.end()) return std::nullopt;
+  const auto found = section->second.find(name);
+  if (found == section->second.end()) return std::nullopt;
+  return found->second;
+}
 
 }  // namespace
 
@@ -145,57 +155,25 @@ Result<Credentials> parse_credentials(std::string_view json, const std::string& 
 CredentialSource::CredentialSource(HttpClient& http, Environment environment, std::string profile)
     : http_(http),
       environment_(std::move(environment)),
-      profile_(std::move(profile)),
-      profile_was_named_(!profile_.empty()),
-      sections_(read_profiles(environment_)) {
-  if (profile_.empty()) profile_ = environment_("AWS_PROFILE").value_or("default");
-}
+      profile_was_named_(!profile.empty()),
+      profile_(profile_was_named_ ? std::move(profile)
+                                  : environment_("AWS_PROFILE").value_or("default")) {}
 
 std::optional<std::string> CredentialSource::setting(const std::string& name) const {
-  const auto section = sections_.find(profile_);
-  if (section == sections_.end()) return std::nullopt;
-  const auto found = section->second.find(name);
-  if (found == section->second.end()) return std::nullopt;
-  return found->second;
+  return setting_in(read_profiles(environment_), profile_, name);
 }
 
-Result<AccessKey> CredentialSource::get() {
-  const HeldLock lock(mutex_);
-  if (current_ && (!current_->expires || *current_->expires - kEarly > now())) {
-    return current_->key;
-  }
-  auto found = find();
-  if (!found) {
-    const bool still_good = current_ && current_->expires && *current_->expires > now();
-    if (still_good) return current_->key;
-    return fail(std::move(found.error()));
-  }
-  current_ = std::move(*found);
-  return current_->key;
-}
-
-Result<std::string> CredentialSource::origin() {
-  ZARRFS_CHECK(get());
-  const HeldLock lock(mutex_);
-  return current_ ? current_->origin : std::string();
-}
-
-void CredentialSource::expire() {
-  const HeldLock lock(mutex_);
-  current_.reset();
-  sections_ = read_profiles(environment_);
-}
-
-Result<Credentials> CredentialSource::find() {
+Result<Credentials> CredentialSource::find() const {
   // A profile that was named goes before the environment.
   if (!profile_was_named_) {
     if (auto found = from_environment()) return std::move(*found);
     ZARRFS_TRY(auto web, from_web_identity());
     if (web) return std::move(*web);
   }
-  ZARRFS_TRY(auto of_profile, from_profile());
+  const Sections sections = read_profiles(environment_);
+  ZARRFS_TRY(auto of_profile, from_profile(sections));
   if (of_profile) return std::move(*of_profile);
-  if (profile_was_named_ && !sections_.contains(profile_)) {
+  if (profile_was_named_ && !sections.contains(profile_)) {
     return fail(Fault::kDenied, "there is no profile \"" + profile_ + "\" in ~/.aws");
   }
   ZARRFS_TRY(auto container, from_container());
@@ -214,12 +192,11 @@ std::optional<Credentials> CredentialSource::from_environment() const {
   const auto id = environment_("AWS_ACCESS_KEY_ID");
   const auto secret = environment_("AWS_SECRET_ACCESS_KEY");
   if (!id || !secret) return std::nullopt;
-  return Credentials{{*id, *secret, environment_("AWS_SESSION_TOKEN").value_or("")},
-                     {},
-                     "the environment (AWS_ACCESS_KEY_ID)"};
+  return Credentials{.key = {*id, *secret, environment_("AWS_SESSION_TOKEN").value_or("")},
+                     .origin = "the environment (AWS_ACCESS_KEY_ID)"};
 }
 
-Result<std::string> CredentialSource::fetch(HttpRequest request, const std::string& what) {
+Result<std::string> CredentialSource::fetch(HttpRequest request, const std::string& what) const {
   std::vector<HttpRequest> requests;
   requests.push_back(std::move(request));
   const auto answers = http_.perform(std::move(requests));
@@ -231,7 +208,7 @@ Result<std::string> CredentialSource::fetch(HttpRequest request, const std::stri
   return std::string(answer->text());
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_web_identity() {
+Result<std::optional<Credentials>> CredentialSource::from_web_identity() const {
   const auto file = environment_("AWS_WEB_IDENTITY_TOKEN_FILE");
   const auto role = environment_("AWS_ROLE_ARN");
   if (!file || !role) return std::nullopt;
@@ -257,13 +234,13 @@ Result<std::optional<Credentials>> CredentialSource::from_web_identity() {
   return found;
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_profile() {
+Result<std::optional<Credentials>> CredentialSource::from_profile(const Sections& sections) const {
+  const auto setting = [&](const char* name) { return setting_in(sections, profile_, name); };
   const auto id = setting("aws_access_key_id");
   const auto secret = setting("aws_secret_access_key");
   if (id && secret) {
-    return Credentials{{*id, *secret, setting("aws_session_token").value_or("")},
-                       {},
-                       "profile \"" + profile_ + "\" of ~/.aws"};
+    return Credentials{.key = {*id, *secret, setting("aws_session_token").value_or("")},
+                       .origin = "profile \"" + profile_ + "\" of ~/.aws"};
   }
   if (const auto command = setting("credential_process")) {
     const std::string name = "credential_process of profile \"" + profile_ + "\"";
@@ -283,7 +260,7 @@ Result<std::optional<Credentials>> CredentialSource::from_profile() {
   return std::nullopt;
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_container() {
+Result<std::optional<Credentials>> CredentialSource::from_container() const {
   std::optional<std::string> url = environment_("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (const auto path = environment_("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")) {
     url = "http://169.254.170.2" + *path;
@@ -301,7 +278,7 @@ Result<std::optional<Credentials>> CredentialSource::from_container() {
   return found;
 }
 
-Result<std::optional<Credentials>> CredentialSource::from_machine() {
+Result<std::optional<Credentials>> CredentialSource::from_machine() const {
   if (environment_("AWS_EC2_METADATA_DISABLED") == "true") return std::nullopt;
   const std::string base =
       environment_("AWS_EC2_METADATA_SERVICE_ENDPOINT").value_or(kMachineService);
@@ -325,43 +302,28 @@ Result<std::optional<Credentials>> CredentialSource::from_machine() {
   return found;
 }
 
-Result<std::string> TokenSource::get() {
-  const HeldLock lock(mutex_);
-  if (!current_ || current_->expires - kEarly <= now()) {
-    ZARRFS_TRY(current_, find());
+Result<Credentials> find_google_token(HttpClient& http, const Environment& environment) {
+  if (const auto token = environment("GOOGLE_OAUTH_ACCESS_TOKEN")) {
+    return Credentials{
+        .key = {}, .token = *token, .origin = "the environment (GOOGLE_OAUTH_ACCESS_TOKEN)"};
   }
-  return current_->text;
-}
-
-Result<std::string> TokenSource::origin() {
-  ZARRFS_CHECK(get());
-  const HeldLock lock(mutex_);
-  return current_ ? current_->origin : std::string();
-}
-
-void TokenSource::expire() {
-  const HeldLock lock(mutex_);
-  current_.reset();
-}
-
-Result<TokenSource::Token> TokenSource::find() {
-  if (const auto token = environment_("GOOGLE_OAUTH_ACCESS_TOKEN")) {
-    return Token{*token, now() + 24 * 3600, "the environment (GOOGLE_OAUTH_ACCESS_TOKEN)"};
-  }
-  if (const auto file = environment_("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE")) {
+  if (const auto file = environment("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE")) {
     const auto text = read_file(*file);
     if (text) {
-      return Token{stripped(*text), now() + 2 * kEarly, "a file (CLOUDSDK_AUTH_ACCESS_TOKEN_FILE)"};
+      return Credentials{.key = {},
+                         .token = stripped(*text),
+                         .expires = now() + kUntoldLife,
+                         .origin = "a file (CLOUDSDK_AUTH_ACCESS_TOKEN_FILE)"};
     }
     return fail(Fault::kDenied, *file + " (CLOUDSDK_AUTH_ACCESS_TOKEN_FILE) cannot be read");
   }
-  const std::string host = environment_("GCE_METADATA_HOST").value_or("metadata.google.internal");
+  const std::string host = environment("GCE_METADATA_HOST").value_or("metadata.google.internal");
   HttpRequest request = small_request(
       "http://" + host + "/computeMetadata/v1/instance/service-accounts/default/token");
   request.headers.emplace_back("Metadata-Flavor", "Google");
   std::vector<HttpRequest> requests;
   requests.push_back(std::move(request));
-  const auto answers = http_.perform(std::move(requests));
+  const auto answers = http.perform(std::move(requests));
   const HttpAnswer& answer = answers.front();
   if (answer && answer->status == 200) {
     const auto json = parse_json(std::string(answer->text()), "a token");
@@ -369,8 +331,12 @@ Result<TokenSource::Token> TokenSource::find() {
     if (!token.empty()) {
       const auto lasts = json->find("expires_in");
       const bool told = lasts != json->end() && lasts->is_number_integer();
-      return Token{token, now() + (told ? lasts->get<std::int64_t>() : 2 * kEarly),
-                   "the machine's service account"};
+      return Credentials{.key = {},
+                         .token = token,
+                         .expires = now() + (told ? std::clamp(lasts->get<std::int64_t>(),
+                                                               std::int64_t{0}, kLongestLife)
+                                                  : kUntoldLife),
+                         .origin = "the machine's service account"};
     }
   }
   return fail(Fault::kDenied,

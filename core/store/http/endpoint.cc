@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/lock_order.h"
+#include "core/store/http/renewed_credentials.h"
 
 namespace zarrfs {
 namespace {
@@ -23,7 +24,7 @@ class WebEndpoint final : public Endpoint {
  public:
   explicit WebEndpoint(Url url) : url_(std::move(url)) {}
 
-  Result<HttpRequest> write(const ObjectRequest& asked) override {
+  Result<HttpRequest> write(const ObjectRequest& asked, Clock::time_point /*until*/) override {
     HttpRequest request;
     request.method = asked.method;
     request.url = url_of(asked.key);
@@ -56,14 +57,12 @@ class BucketEndpoint final : public Endpoint {
     bool requester_pays = false;
     bool lists = true;
   };
-  BucketEndpoint(Place place, std::string region, std::unique_ptr<CredentialSource> keys,
-                 std::unique_ptr<TokenSource> tokens)
+  BucketEndpoint(Place place, std::string region, std::unique_ptr<RenewedCredentials> credentials)
       : place_(std::move(place)),
         region_(std::move(region)),
-        keys_(std::move(keys)),
-        tokens_(std::move(tokens)) {}
+        credentials_(std::move(credentials)) {}
 
-  Result<HttpRequest> write(const ObjectRequest& asked) override {
+  Result<HttpRequest> write(const ObjectRequest& asked, Clock::time_point until) override {
     HttpRequest request;
     request.method = asked.method;
     request.headers = asked.headers;
@@ -78,12 +77,13 @@ class BucketEndpoint final : public Endpoint {
     const std::string path = path_of(asked.key, !asked.of_bucket);
     request.url = place_.server.scheme + "://" + host + path;
     if (!asked.query.empty()) request.url += "?" + asked.query;
-    if (tokens_ != nullptr) {
-      ZARRFS_TRY(const std::string token, tokens_->get());
-      request.headers.emplace_back("Authorization", "Bearer " + token);
+    if (credentials_ == nullptr || asked.bare) return request;
+    ZARRFS_TRY(const Credentials found, credentials_->get(until));
+    if (!found.token.empty()) {
+      request.headers.emplace_back("Authorization", "Bearer " + found.token);
+      return request;
     }
-    if (keys_ == nullptr) return request;
-    ZARRFS_TRY(const AccessKey key, keys_->get());
+    const AccessKey& key = found.key;
     const std::string date = amazon_date(static_cast<std::int64_t>(::time(nullptr)) + skew_);
     const std::string body_hash = asked.body == nullptr ? kNoBodyHash : asked.body->hash();
     // Google takes no headers of both kinds in one request.
@@ -100,22 +100,20 @@ class BucketEndpoint final : public Endpoint {
     return request;
   }
 
-  bool learn(const HttpResponse& response, const ServiceError& error) override {
+  bool learn(const HttpResponse& response, const ServiceError& error,
+             Clock::time_point written) override {
     if (learn_region(response, error)) return true;
     if (error.code == "RequestTimeTooSkewed") return learn_time(response);
     const bool expired = error.code == "ExpiredToken" || error.code == "TokenRefreshRequired" ||
-                         (tokens_ != nullptr && response.status == 401);
-    if (!expired) return false;
-    if (keys_ != nullptr) keys_->expire();
-    if (tokens_ != nullptr) tokens_->expire();
-    return keys_ != nullptr || tokens_ != nullptr;
+                         (google() && response.status == 401);
+    return expired && credentials_ != nullptr && credentials_->refuse(written);
   }
 
-  Result<std::string> credentials() override {
-    if (tokens_ != nullptr) return tokens_->origin();
-    if (keys_ == nullptr) return std::string();
-    ZARRFS_TRY(std::string origin, keys_->origin());
-    return place_.scheme == "gs" ? "the environment (GS_ACCESS_KEY_ID)" : origin;
+  Result<std::string> credentials(Clock::time_point until) override {
+    if (credentials_ == nullptr) return std::string();
+    ZARRFS_TRY(const Credentials found, credentials_->get(until));
+    const bool key_of_google = google() && found.token.empty();
+    return key_of_google ? "the environment (GS_ACCESS_KEY_ID)" : found.origin;
   }
   [[nodiscard]] bool lists() const override { return place_.lists; }
   [[nodiscard]] bool writes() const override { return true; }
@@ -217,8 +215,7 @@ class BucketEndpoint final : public Endpoint {
   TableMutex mutex_;
   std::string region_;  // guarded by mutex_
   std::atomic<std::int64_t> skew_{0};
-  const std::unique_ptr<CredentialSource> keys_;  ///< Null: not signed.
-  const std::unique_ptr<TokenSource> tokens_;     ///< Null: no token.
+  const std::unique_ptr<RenewedCredentials> credentials_;  ///< Null: not signed.
 };
 
 /// Google's keys for what speaks S3 (HMAC keys), under the names that GDAL gave them.
@@ -276,7 +273,7 @@ Result<std::unique_ptr<Endpoint>> bucket_endpoint(const Url& url, const RemoteOp
                                                   HttpClient& http,
                                                   const Environment& environment) {
   const bool google = url.scheme == "gs";
-  auto keys = std::make_unique<CredentialSource>(
+  const auto keys = std::make_shared<const CredentialSource>(
       http, google ? google_keys(environment) : environment, options.profile);
   std::string endpoint = options.endpoint;
   std::string region = options.region;
@@ -298,12 +295,15 @@ Result<std::unique_ptr<Endpoint>> bucket_endpoint(const Url& url, const RemoteOp
   }
   if (region.empty()) region = google ? "auto" : kDefaultRegion;
   ZARRFS_TRY(auto place, place_of(url, options, endpoint));
-  std::unique_ptr<TokenSource> tokens;
-  const bool with_token = google && !environment("GS_ACCESS_KEY_ID");
-  if (with_token && !options.anonymous) tokens = std::make_unique<TokenSource>(http, environment);
-  if (with_token || options.anonymous) keys.reset();
-  return std::make_unique<BucketEndpoint>(std::move(place), std::move(region), std::move(keys),
-                                          std::move(tokens));
+  std::unique_ptr<RenewedCredentials> credentials;
+  if (!options.anonymous && google && !environment("GS_ACCESS_KEY_ID")) {
+    credentials = std::make_unique<RenewedCredentials>(
+        [&http, environment] { return find_google_token(http, environment); });
+  } else if (!options.anonymous) {
+    credentials = std::make_unique<RenewedCredentials>([keys] { return keys->find(); });
+  }
+  return std::make_unique<BucketEndpoint>(std::move(place), std::move(region),
+                                          std::move(credentials));
 }
 
 std::string trusted_certificates(const Url& url, const RemoteOptions& options,

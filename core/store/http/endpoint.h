@@ -2,6 +2,7 @@
 // asked for. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,7 @@ struct ObjectRequest {
   std::string key;  ///< Below the store's root; not encoded.
   std::string query;
   bool of_bucket = false;  ///< `query` is about the bucket itself.
+  bool bare = false;       ///< Without credentials.
   HeaderList headers;
   std::shared_ptr<const RequestBody> body;
   /// Of a refusal that is not about rights.
@@ -36,17 +38,21 @@ struct ObjectRequest {
 
 class Endpoint {
  public:
+  using Clock = std::chrono::steady_clock;
   virtual ~Endpoint() = default;
-  /// The request as it is sent now. kDenied where there are no credentials.
-  virtual Result<HttpRequest> write(const ObjectRequest& request) = 0;
-  /// Learns from a refusal (another region, a clock that is wrong, keys that have expired); true
-  /// where the request is worth writing anew.
-  virtual bool learn(const HttpResponse& /*response*/, const ServiceError& /*error*/) {
+  /// The request as it is sent now. Where there are no good credentials they are waited for until
+  /// `until`, as long as somebody waits for the answer (core/base/request.h). kDenied where there
+  /// are none to be had.
+  virtual Result<HttpRequest> write(const ObjectRequest& request, Clock::time_point until) = 0;
+  /// Learns from a refusal (another region, a clock that is wrong, keys that have expired) of a
+  /// request that was written at the time `written`; true where it is worth writing anew.
+  virtual bool learn(const HttpResponse& /*response*/, const ServiceError& /*error*/,
+                     Clock::time_point /*written*/) {
     return false;
   }
   /// Where the credentials are from that requests go with; empty: they go without. An Error, saying
   /// where it looked, where there are none.
-  virtual Result<std::string> credentials() { return std::string(); }
+  virtual Result<std::string> credentials(Clock::time_point /*until*/) { return std::string(); }
   [[nodiscard]] virtual bool lists() const { return false; }
   /// Whether objects can be put and removed, on conditions.
   [[nodiscard]] virtual bool writes() const { return false; }

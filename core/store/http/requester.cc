@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/request.h"
+#include "core/store/http/advice.h"
 
 namespace zarrfs {
 namespace {
@@ -47,7 +48,7 @@ std::string Requester::describe(const ObjectRequest& request) const {
 }
 
 Requester::Verdict Requester::judge(const ObjectRequest& request, HttpAnswer answer,
-                                    bool may_learn) {
+                                    std::optional<Clock::time_point> written) {
   if (!answer) {
     const HttpFailure& failure = answer.error();
     const std::string what = describe(request) + ": " + failure.message;
@@ -73,11 +74,12 @@ Requester::Verdict Requester::judge(const ObjectRequest& request, HttpAnswer ans
   if (answer->directory) answer->status = 404;
   const bool conflict = answer->status == 409 && request.may_conflict;
   if (counts(answer->status) || conflict) return {Verdict::Kind::kAnswer, std::move(*answer), {}};
-  return judge_refusal(request, std::move(*answer), may_learn);
+  return judge_refusal(request, std::move(*answer), written);
 }
 
+/// Learns from it where it is told when the request was written.
 Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpResponse response,
-                                            bool may_learn) {
+                                            std::optional<Clock::time_point> written) {
   const ServiceError error = error_in(response);
   const bool no_bucket = error.code == "NoSuchBucket";
   const bool reads = request.method == "GET" || request.method == "HEAD";
@@ -93,7 +95,7 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
     response.status = 404;
     return {Verdict::Kind::kAnswer, std::move(response), {}};
   }
-  if (may_learn && endpoint_->learn(response, error)) return {Verdict::Kind::kAnew, {}, {}};
+  if (written && endpoint_->learn(response, error, *written)) return {Verdict::Kind::kAnew, {}, {}};
   std::string what =
       describe(request) + ": the server answers with status " + std::to_string(response.status);
   if (!error.code.empty()) what += ", " + error.code + ": " + error.message;
@@ -110,6 +112,11 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
   }
   const bool refused = response.status == 401 || response.status == 403 ||
                        error.code == "ExpiredToken" || error.code == "InvalidAccessKeyId";
+  if (refused || no_bucket) {
+    const bool absent_or_not = !absent_403_ && !request.of_bucket;
+    what += "; " +
+            advice_for({response.status, error.code, endpoint_->writes(), !reads, absent_or_not});
+  }
   return {Verdict::Kind::kError, {}, {refused ? Fault::kDenied : request.refused, what}};
 }
 
@@ -139,12 +146,17 @@ void Requester::probe(Reachability::Answered answered) {
   ObjectRequest request;
   request.method = "HEAD";
   request.key = kProbedKey;
-  auto written = endpoint_->write(request);
+  const auto now = Clock::now();
+  auto written = endpoint_->write(request, now);
+  if (!written) {
+    request.bare = true;  // a refusal is an answer, too
+    written = endpoint_->write(request, now);
+  }
   if (!written) return answered(true);  // what is wrong is not the server
   written->fresh = true;
   http_.submit(std::move(*written),
-               [this, request, answered = std::move(answered)](HttpAnswer answer) {
-                 const Verdict verdict = judge(request, std::move(answer), true);
+               [this, request, now, answered = std::move(answered)](HttpAnswer answer) {
+                 const Verdict verdict = judge(request, std::move(answer), now);
                  answered(verdict.kind != Verdict::Kind::kLater);
                });
 }
@@ -159,25 +171,29 @@ struct Requester::Batch {
   bool waits = false;                // one may be better later
 };
 
-/// Asks for all that is open. What may be asked again by `until` stays open.
-void Requester::ask_once(Batch& batch, Clock::time_point until) {
+/// Asks for all that is open. What may be asked again by `again` stays open.
+void Requester::ask_once(Batch& batch, Clock::time_point again, Clock::time_point until) {
   std::vector<std::size_t> wanted;
   std::vector<HttpRequest> written;
+  std::vector<Clock::time_point> times;
   for (const std::size_t i : batch.open) {
-    auto request = endpoint_->write(batch.requests[i]);
+    auto request = endpoint_->write(batch.requests[i], until);
     if (!request) {
       batch.answers[i] = tl::unexpected(RequestError{std::move(request.error()), false});
       continue;
     }
     wanted.push_back(i);
     written.push_back(std::move(*request));
+    times.push_back(Clock::now());
   }
   batch.open.clear();
   batch.waits = false;
   auto answers = http_.perform(std::move(written));
   for (std::size_t k = 0; k < answers.size(); ++k) {
     const std::size_t i = wanted[k];
-    Verdict verdict = judge(batch.requests[i], std::move(answers[k]), batch.lessons[i] < kLessons);
+    const bool may_learn = batch.lessons[i] < kLessons;
+    Verdict verdict = judge(batch.requests[i], std::move(answers[k]),
+                            may_learn ? std::optional(times[k]) : std::nullopt);
     if (verdict.kind == Verdict::Kind::kAnswer) {
       batch.answers[i] = std::move(*verdict.answer);
       continue;
@@ -185,7 +201,7 @@ void Requester::ask_once(Batch& batch, Clock::time_point until) {
     const bool later = verdict.kind == Verdict::Kind::kLater;
     batch.answers[i] = tl::unexpected(RequestError{std::move(verdict.error), later});
     if (verdict.kind == Verdict::Kind::kAnew) ++batch.lessons[i];
-    if (verdict.kind == Verdict::Kind::kAnew || (later && Clock::now() < until)) {
+    if (verdict.kind == Verdict::Kind::kAnew || (later && Clock::now() < again)) {
       batch.waits = batch.waits || later;
       batch.open.push_back(i);
       ++retries_;
@@ -210,7 +226,7 @@ std::vector<RequestAnswer> Requester::ask_all(std::vector<ObjectRequest> request
   }
   const auto until = Clock::now() + deadline_;
   for (auto pause = kFirstPause; !batch.open.empty(); pause = std::min(pause * 2, kLongestPause)) {
-    ask_once(batch, until - pause);
+    ask_once(batch, until - pause, until);
     if (batch.ended) reachability_.suspect(*std::exchange(batch.ended, std::nullopt));
     const bool away_now = batch.waits && !reachability_.pause(jittered(pause));
     if (!away_now && !request_ended()) continue;
@@ -229,10 +245,10 @@ RequestAnswer Requester::ask(const ObjectRequest& request) {
 
 void Requester::ask_later(const ObjectRequest& request, std::function<void(RequestAnswer)> done) {
   if (reachability_.away_for()) return done(tl::unexpected(away_error(request)));
-  auto written = endpoint_->write(request);
+  auto written = endpoint_->write(request, Clock::now());
   if (!written) return done(tl::unexpected(RequestError{std::move(written.error()), false}));
   http_.submit(std::move(*written), [this, request, done = std::move(done)](HttpAnswer answer) {
-    Verdict verdict = judge(request, std::move(answer), false);
+    Verdict verdict = judge(request, std::move(answer), std::nullopt);
     if (verdict.kind == Verdict::Kind::kAnswer) return done(std::move(*verdict.answer));
     const bool later = verdict.kind == Verdict::Kind::kLater;
     done(tl::unexpected(RequestError{std::move(verdict.error), later}));

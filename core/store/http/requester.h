@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,13 +48,15 @@ class Requester {
   struct Verdict;
   struct Batch;
   using Clock = Reachability::Clock;
-  Verdict judge(const ObjectRequest& request, HttpAnswer answer, bool may_learn);
-  Verdict judge_refusal(const ObjectRequest& request, HttpResponse response, bool may_learn);
+  Verdict judge(const ObjectRequest& request, HttpAnswer answer,
+                std::optional<Clock::time_point> written);
+  Verdict judge_refusal(const ObjectRequest& request, HttpResponse response,
+                        std::optional<Clock::time_point> written);
   [[nodiscard]] std::string describe(const ObjectRequest& request) const;
   [[nodiscard]] RequestError away_error(const ObjectRequest& request) const;
   [[nodiscard]] RequestError given_up(const ObjectRequest& request) const;
   void probe(Reachability::Answered answered);
-  void ask_once(Batch& batch, Clock::time_point until);
+  void ask_once(Batch& batch, Clock::time_point again, Clock::time_point until);
 
   HttpClient& http_;
   const std::unique_ptr<Endpoint> endpoint_;

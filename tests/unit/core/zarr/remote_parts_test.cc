@@ -204,7 +204,8 @@ class CredentialChain : public testing::Test {
       const auto found = variables_.find(name);
       return found == variables_.end() ? std::nullopt : std::optional(found->second);
     };
-    return CredentialSource(*http_, environment, profile).get();
+    ZARRFS_TRY(const Credentials found, CredentialSource(*http_, environment, profile).find());
+    return found.key;
   }
   void write_profiles(const std::string& text) {
     variables_["AWS_SHARED_CREDENTIALS_FILE"] = directory_.path() + "/keys";

@@ -1,0 +1,22 @@
+// The numbers of `.zarrfs/stats.json`: what each means, and what Prometheus calls it. The table is
+// printed by `zarrfs stats --prometheus` and in docs/reference.md.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace zarrfs {
+
+struct Metric {
+  const char* member;  ///< "remote.requests": `requests` of the object `remote`.
+  bool counter;        ///< Only grows; else it goes up and down.
+  bool by_operation;   ///< An object: the operations of the kernel's requests, and their numbers.
+  const char* help;
+};
+
+std::span<const Metric> metrics();
+
+/// "zarrfs_remote_requests_total".
+std::string metric_name(const Metric& metric);
+
+}  // namespace zarrfs

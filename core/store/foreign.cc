@@ -1,0 +1,94 @@
+#include "core/store/foreign.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace zarrfs {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::size_t kMostDocument = std::size_t{16} << 20U;
+
+constexpr const char* kHdf = "an HDF5 file, as those of netCDF-4; h5py, netCDF4 and xarray read it";
+constexpr const char* kIcechunk = "an Icechunk repository; the Python package icechunk reads it";
+constexpr const char* kReferences =
+    "a file of references (kerchunk); fsspec, and xarray with engine=\"kerchunk\", read it";
+constexpr std::string_view kHdfMagic = "\x89HDF\r\n\x1a\n"sv;
+constexpr std::string_view kIcechunkMagic =
+    "ICE\xF0\x9F\xA7\x8A"
+    "CHUNK"sv;
+
+struct Magic {
+  std::string_view bytes;
+  const char* what;
+};
+constexpr const char* kTiff = "a TIFF file; tifffile and GDAL read it";
+constexpr const char* kNetcdf = "a netCDF file (classic); netCDF4 and xarray read it";
+constexpr std::array kMagics = {
+    Magic{kHdfMagic, kHdf},
+    Magic{kIcechunkMagic, "a file of an Icechunk repository; the Python package icechunk reads it"},
+    Magic{"PAR1"sv, "a Parquet file; pyarrow and pandas read it"},
+    Magic{"II*\0"sv, kTiff},
+    Magic{"MM\0*"sv, kTiff},
+    Magic{"II+\0"sv, kTiff},
+    Magic{"MM\0+"sv, kTiff},
+    Magic{"CDF\x01"sv, kNetcdf},
+    Magic{"CDF\x02"sv, kNetcdf},
+    Magic{"CDF\x05"sv, kNetcdf},
+    Magic{"PK\x03\x04"sv, "a zip archive; zarrfs reads it where its name ends with .zip or .ozx"},
+};
+
+/// Source: HDF5 file format specification, "Format Signature and Superblock": at 0, or behind a
+/// block of another format of 512, 1024, 2048, ... bytes.
+bool is_hdf(std::string_view text) {
+  for (std::size_t at = 512; at < text.size(); at *= 2) {
+    if (text.substr(at).starts_with(kHdfMagic)) return true;
+  }
+  return false;
+}
+
+bool holds(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+bool is_references(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{' &&
+         (holds(text, "\"refs\"") || holds(text, ".zarray\"") || holds(text, ".zgroup\""));
+}
+
+bool is_there(Store& store, const std::string& path) {
+  const auto status = store.status(path);
+  return status && *status && S_ISREG((*status)->st_mode);
+}
+
+}  // namespace
+
+std::optional<std::string> foreign_file(ByteView start) {
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  for (const Magic& magic : kMagics) {
+    if (text.starts_with(magic.bytes)) return magic.what;
+  }
+  if (is_hdf(text)) return kHdf;
+  if (is_references(text)) return kReferences;
+  return std::nullopt;
+}
+
+std::optional<std::string> foreign_store(Store& store) {
+  if (is_there(store, "manifest.ocdbt")) return "an OCDBT database; TensorStore reads it";
+  if (is_there(store, "refs/branch.main/ref.json")) return kIcechunk;
+  if (is_there(store, "repo")) {
+    const auto repo = store.read_document("repo", kMostDocument);
+    if (repo && *repo && (*repo)->text.starts_with(kIcechunkMagic)) return kIcechunk;
+  }
+  const auto consolidated = store.read_document(".zmetadata", kMostDocument);
+  if (consolidated && *consolidated && holds((*consolidated)->text, "\"record_size\"")) {
+    return "a directory of references in Parquet (kerchunk); fsspec, and xarray with "
+           "engine=\"kerchunk\", read it";
+  }
+  return std::nullopt;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,60 @@
+#include "core/store/http/advice.h"
+
+#include <array>
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kReadRights =
+    "the credentials need the right to read objects (s3:GetObject) and to list the bucket "
+    "(s3:ListBucket); requester_pays where the reader pays";
+constexpr const char* kMayBeAbsent =
+    "; where the bucket may not be listed, a missing object is answered so, too: absent=403";
+constexpr const char* kWriteRights =
+    "the credentials need the rights to get, put, delete and list (s3:PutObject, s3:DeleteObject)";
+
+/// What servers say when they refuse, and what to do.
+struct CodeAdvice {
+  const char* code;
+  const char* text;
+};
+constexpr std::array kCodeAdvice = {
+    CodeAdvice{"InvalidAccessKeyId",
+               "the server does not know this key: another profile (aws_profile), another server "
+               "(endpoint), or a new key"},
+    CodeAdvice{"SignatureDoesNotMatch",
+               "the secret is not the one of this key, or a proxy changes the requests"},
+    CodeAdvice{"ExpiredToken",
+               "the credentials have expired: log in anew (for example `aws sso login`), or let "
+               "credential_process get them"},
+    CodeAdvice{"AuthorizationHeaderMalformed", "region=NAME, as the server says"},
+    CodeAdvice{"PermanentRedirect", "the bucket is in another region: region=NAME"},
+    CodeAdvice{"NoSuchBucket", "look at the bucket's name, endpoint, region and aws_profile"},
+    CodeAdvice{"RequestTimeTooSkewed", "set this machine's clock (timedatectl set-ntp true)"},
+};
+
+std::string rights(const Refusal& refusal) {
+  if (!refusal.of_bucket) return "the server lets nobody read it, or not with what ~/.netrc has";
+  if (refusal.writes) return kWriteRights;
+  return std::string(kReadRights) + (refusal.of_object ? kMayBeAbsent : "");
+}
+
+}  // namespace
+
+std::string advice_for(const Refusal& refusal) {
+  for (const CodeAdvice& one : kCodeAdvice) {
+    if (refusal.code == one.code) return one.text;
+  }
+  const int status = refusal.status;
+  if (status == 401) return "put name and password into ~/.netrc; for buckets, see credentials";
+  if (status == 403) return rights(refusal);
+  if (status >= 300 && status < 400) {
+    return "the server points elsewhere, where requests with credentials do not go: give that URL";
+  }
+  if (status == 429 || status >= 500) {
+    return "the server is overloaded or broken: try later, with fewer connections=";
+  }
+  return "look at the URL";
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,70 @@
+// Credentials that are good now, for many threads: found when they are first needed, and anew in
+// the background before they expire. Nobody waits while there are good ones. What finds them (a
+// program, a service) is asked once at a time, and less and less often where that fails.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "core/base/lock_order.h"
+#include "core/base/result.h"
+#include "core/store/http/credentials.h"
+
+namespace zarrfs {
+
+class RenewedCredentials {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// May take long; called by a thread of its own, in a request that ends when this does.
+  using Find = std::function<Result<Credentials>()>;
+  /// What time it is; tests have their own.
+  struct Times {
+    std::function<std::int64_t()> since_1970;  ///< In seconds.
+    std::function<Clock::time_point()> now;
+  };
+
+  explicit RenewedCredentials(Find find);
+  RenewedCredentials(Find find, Times times);
+  /// Gives up a search that is under way.
+  ~RenewedCredentials();
+  RenewedCredentials(const RenewedCredentials&) = delete;
+  RenewedCredentials& operator=(const RenewedCredentials&) = delete;
+
+  /// Good ones. Where there are none, waits for them: until `until`, and no longer than somebody
+  /// waits for the answer (core/base/request.h). An Error of the search stands for a while.
+  Result<Credentials> get(Clock::time_point until);
+  /// A server said that those which a request of the time `used` went with are not good any more.
+  /// Whether others may come of it: not where they were found anew a moment ago.
+  bool refuse(Clock::time_point used);
+
+ private:
+  [[nodiscard]] bool good() const;
+  [[nodiscard]] bool may_ask() const;
+  void ask();
+  void take(Result<Credentials> found);
+  void put_off(Clock::duration least);
+
+  const Find find_;
+  const Times times_;
+  std::atomic<bool> ends_{false};
+  TableMutex mutex_;
+  RankedCondition answered_;
+  // Guarded by mutex_:
+  std::optional<Credentials> current_;
+  std::optional<Error> error_;    // of the last search
+  Clock::time_point found_at_;    // current_ was
+  bool refused_ = false;          // current_ was
+  bool asking_ = false;           // a search is under way
+  Clock::time_point not_before_;  // the next search
+  Clock::time_point renew_at_;    // the next one for others than good ones
+  Clock::duration pause_{};       // before the next search where this one is for nothing
+  Clock::time_point last_trouble_;
+  std::thread thread_;  // of the last search
+};
+
+}  // namespace zarrfs

@@ -16,6 +16,7 @@
 #include "core/formats/format.h"
 #include "core/metadata/chunk_key.h"
 #include "core/store/part_file.h"
+#include "core/store/store_links.h"
 #include "core/store/store_users.h"
 #include "core/zarr/tree.h"
 
@@ -128,7 +129,7 @@ std::string below(const std::string& path, const std::string& top) {
   return top.empty() ? path : path.substr(top.size() + 1);
 }
 
-class FormatStore final : public Store, public StoreUsers {
+class FormatStore final : public Store, public StoreUsers, public StoreLinks {
  public:
   explicit FormatStore(std::shared_ptr<Store> store)
       : store_(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {}
@@ -190,6 +191,20 @@ class FormatStore final : public Store, public StoreUsers {
     ZARRFS_CHECK(check_writable(path));
     return store_->remove_directory(path);
   }
+  Result<std::optional<Link>> link_at(const std::string& path) override {
+    return route_of(path) ? std::nullopt : zarrfs::link_at(*store_, path);
+  }
+  Result<void> make_link(const std::string& path, const std::string& target) override {
+    ZARRFS_CHECK(check_writable(path));
+    StoreLinks* links = links_of(*store_);
+    return links == nullptr ? without_links(path) : links->make_link(path, target);
+  }
+  Result<void> change_link(const std::string& path, uid_t owner, gid_t group,
+                           const struct timespec (&times)[2]) override {
+    ZARRFS_CHECK(check_writable(path));
+    StoreLinks* links = links_of(*store_);
+    return links == nullptr ? without_links(path) : links->change_link(path, owner, group, times);
+  }
   Result<void> sync_directory(const std::string& path) override {
     return store_->sync_directory(path);
   }
@@ -218,6 +233,9 @@ class FormatStore final : public Store, public StoreUsers {
   static Result<std::vector<Entry>> list_chunks(const Route& route,
                                                 const std::vector<std::uint64_t>& prefix);
 
+  static Result<void> without_links(const std::string& path) {
+    return fail(Fault::kForbidden, path + ": this store has no symbolic links");
+  }
   static std::string refusal(const Known& known) {
     return "/" + known.top + " is a volume of " + std::string(known.format->name) +
            ", which is shown read-only";

@@ -4,6 +4,7 @@
 #include "core/store/http/schemes.h"
 #include "fs/commands.h"
 #include "fs/options/options.h"
+#include "fs/session/process.h"
 
 namespace zarrfs {
 namespace {
@@ -44,7 +45,10 @@ void MountCommand::declare(CLI::App& app) {
 Result<MountRequest> MountCommand::request() const {
   ZARRFS_TRY(MountSettings settings, settings_of(options_));
   if (verbose_) settings.log_level = LogLevel::kDebug;
-  return MountRequest{source_, mountpoint_, std::move(settings), foreground_};
+  std::vector<std::string> words = options_;
+  words.insert(words.end(), {source_, mountpoint_});
+  return MountRequest{source_, mountpoint_, std::move(settings), foreground_,
+                      descriptors_in(words)};
 }
 
 int MountCommand::run(const Streams& streams) {
@@ -95,9 +99,9 @@ int run_mount_helper(const std::vector<std::string>& words, const Streams& strea
   }
   if (verbose) settings->log_level = LogLevel::kDebug;
   if (fake) return 0;
-  return run_mount({source, mountpoint, std::move(*settings), false}, streams.err) == 0
-             ? 0
-             : kHelperMountFailure;
+  const MountRequest request{source, mountpoint, std::move(*settings), false,
+                             descriptors_in(words)};
+  return run_mount(request, streams.err) == 0 ? 0 : kHelperMountFailure;
 }
 
 }  // namespace zarrfs

@@ -23,7 +23,6 @@
 namespace zarrfs::tools {
 namespace {
 
-constexpr int kMissingDiffers = 4;  // the exit status where all values are equal
 constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 27U;  // 1 GiB of them.
 
 bool comparable(const DataType& a, const DataType& b) {

@@ -56,6 +56,7 @@ class StagedFile {
   StagedBytes bytes;
   struct timespec modified {};
   std::optional<Caller> caller;  ///< Who opened it first, where he is another user than ours.
+  std::optional<mode_t> umask;   ///< Of who opened it first, where he could make it.
   std::optional<Permissions> permissions;  ///< On a mount for others.
   std::size_t writers = 0;                 ///< Opened files.
   /// The node by which a chunk is looked up as long as it is written, whatever is published

@@ -1,12 +1,14 @@
 #include "core/files/staged_table.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
 
 namespace {
+constexpr char kBeforeNumber = '\n';     // in the key of a chunk, and in no other
 constexpr std::size_t kMostLeft = 1024;  // a program opens what it looked up a moment ago
 }  // namespace
 
@@ -136,17 +138,32 @@ void StagedTable::leave(const StagedPointer& file) {
   if (left_.size() > kMostLeft) left_.pop_front();
 }
 
-std::vector<std::string> StagedTable::temporaries_in(const std::string& path) const {
+std::vector<std::string> StagedTable::names_in(const std::string& path,
+                                               StagedFile::Kind kind) const {
   std::vector<std::string> names;
   if (empty()) return names;
   const std::string start = path.empty() ? "" : path + "/";
   const std::lock_guard lock(mutex_);
   for (const auto& [key, file] : by_key_) {
-    if (!key.starts_with(start) || key.find('\n') != std::string::npos) continue;
+    if (!key.starts_with(start) || key.find(kBeforeNumber) != std::string::npos) continue;
     if (key.find('/', start.size()) != std::string::npos) continue;
-    if (file->kind() == StagedFile::Kind::kTemporary) names.push_back(key.substr(start.size()));
+    if (file->kind() == kind) names.push_back(key.substr(start.size()));
   }
   return names;
+}
+
+std::vector<std::uint64_t> StagedTable::chunks_of(const std::string& path) const {
+  std::vector<std::uint64_t> numbers;
+  if (empty()) return numbers;
+  const std::string start = path + kBeforeNumber;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, file] : by_key_) {
+    std::uint64_t number = 0;
+    if (!key.starts_with(start)) continue;
+    std::from_chars(key.data() + start.size(), key.data() + key.size(), number);
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 std::vector<StagedPointer> StagedTable::below(const std::string& path) const {
@@ -159,7 +176,7 @@ std::vector<StagedPointer> StagedTable::below(const std::string& path) const {
 }
 
 std::string chunk_key(const NodeState& array, const Coordinates& chunk) {
-  return array.path + "\n" + std::to_string(array.shown.names.number_of({false, chunk}));
+  return array.path + kBeforeNumber + std::to_string(array.shown.names.number_of({false, chunk}));
 }
 
 }  // namespace zarrfs

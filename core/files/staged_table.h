@@ -66,8 +66,11 @@ class StagedTable {
   void moved(const StagedPointer& file, const std::string& from, const std::string& to);
   /// Takes `file` out, wherever it stands. The caller holds its mutex.
   void leave(const StagedPointer& file);
-  /// Names of temporary files directly in the directory that programs call `path`.
-  [[nodiscard]] std::vector<std::string> temporaries_in(const std::string& path) const;
+  /// Names of temporary files, or documents, directly in the directory that programs call `path`.
+  [[nodiscard]] std::vector<std::string> names_in(const std::string& path,
+                                                  StagedFile::Kind kind) const;
+  /// Of the chunks of the array at `path`, the numbers that chunk_key has.
+  [[nodiscard]] std::vector<std::uint64_t> chunks_of(const std::string& path) const;
   /// All that stand at or below a path of the store.
   [[nodiscard]] std::vector<StagedPointer> below(const std::string& path) const;
   [[nodiscard]] bool empty() const { return count_.load() == 0; }

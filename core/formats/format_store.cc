@@ -18,6 +18,7 @@
 #include "core/metadata/chunk_key.h"
 #include "core/store/layer_store.h"
 #include "core/store/part_file.h"
+#include "core/store/store_links.h"
 #include "core/store/store_users.h"
 #include "core/zarr/tree.h"
 
@@ -125,7 +126,7 @@ bool may_be_volume(const Format& format, const std::string& path, const std::str
   return format.is_file && (path.empty() ? store : path).ends_with(format.marker);
 }
 
-class FormatStore final : public LayerStore, public StoreUsers {
+class FormatStore final : public LayerStore, public StoreUsers, public StoreLinks {
  public:
   explicit FormatStore(std::shared_ptr<Store> store)
       : LayerStore(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {}
@@ -189,6 +190,19 @@ class FormatStore final : public LayerStore, public StoreUsers {
   Result<void> remove_directory(const std::string& path) override {
     ZARRFS_CHECK(check_known_changeable(path));
     return below().remove_directory(path);
+  }
+  StoreLinks* links() override { return below().links() == nullptr ? nullptr : this; }
+  Result<std::optional<Link>> link_at(const std::string& path) override {
+    return route_of(path) ? std::nullopt : below().links()->link_at(path);
+  }
+  Result<void> make_link(const std::string& path, const std::string& target) override {
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().links()->make_link(path, target);
+  }
+  Result<void> change_link(const std::string& path, uid_t owner, gid_t group,
+                           const struct timespec (&times)[2]) override {
+    ZARRFS_CHECK(check_known_changeable(path));
+    return below().links()->change_link(path, owner, group, times);
   }
   Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
     if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_known_changeable(path));

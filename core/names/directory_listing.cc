@@ -86,12 +86,39 @@ Result<DirectoryListing::Names> DirectoryListing::names(bool afresh) {
     });
   }
   add_written(kept);
+  std::vector<std::string> chunks = chunks_being_made();
+  for (const std::string& name : chunks) kept.push_back({name, EntryKind::kFile});
   std::sort(kept.begin(), kept.end(),
             [](const Entry& a, const Entry& b) { return a.name < b.name; });
   auto names = std::make_shared<const std::vector<Entry>>(std::move(kept));
   const std::lock_guard lock(mutex_);
   names_listed_ = names;
+  chunks_listed_ = std::move(chunks);
   return names;
+}
+
+std::vector<std::string> DirectoryListing::chunks_being_made() const {
+  std::vector<std::string> made;
+  if (state_.kind != NodeState::Kind::kArray || parts_.staged.empty()) return made;
+  const ChunkNames& names = state_.shown.names;
+  for (const std::uint64_t number : parts_.staged.chunks_of(state_.path)) {
+    if (number >= names.nodes()) continue;  // of a larger array than this by now
+    const ChunkOrPrefix part = names.part_of(number);
+    std::string name = name_of_chunk(part.coordinates);
+    const ResolvedName resolved = names_.resolve(directory_, name);
+    const bool here =
+        resolved.kind == NameKind::kChunk && resolved.part.coordinates == part.coordinates;
+    const auto stored =
+        here ? names_.chunk_is_stored(state_, part.coordinates) : Result<bool>(true);
+    if (stored && !*stored) made.push_back(std::move(name));
+  }
+  std::sort(made.begin(), made.end());
+  return made;
+}
+
+std::string DirectoryListing::name_of_chunk(const Coordinates& chunk) const {
+  const bool flat = !directory_.prefix && !state_.shown.names.nested();
+  return flat || chunk.empty() ? state_.shown.names.flat_name(chunk) : std::to_string(chunk.back());
 }
 
 void DirectoryListing::add_written(std::vector<Entry>& entries) const {
@@ -101,8 +128,12 @@ void DirectoryListing::add_written(std::vector<Entry>& entries) const {
     return std::none_of(entries.begin(), entries.end(),
                         [&name](const Entry& entry) { return entry.name == name; });
   };
-  for (std::string& name : parts_.staged.temporaries_in(path)) {
+  for (std::string& name : parts_.staged.names_in(path, StagedFile::Kind::kTemporary)) {
     if (is_new(name)) entries.push_back({std::move(name), EntryKind::kFile});
+  }
+  for (std::string& name : parts_.staged.names_in(path, StagedFile::Kind::kDocument)) {
+    const bool shown = !directory_.prefix && documents_.shows(state_, name);
+    if (!shown && is_new(name)) entries.push_back({std::move(name), EntryKind::kFile});
   }
   if (state_.kind != NodeState::Kind::kArray) return;
   for (std::string& name : made_and_empty()) {
@@ -136,7 +167,11 @@ Result<bool> DirectoryListing::list_names(std::uint64_t offset, const Sink& sink
     const auto type = type_of(entry);
     // What cannot be looked into is listed all the same: its readers get the error.
     if (type && *type == 0) continue;
-    const std::uint64_t inode = inode_of(join_path(state_.path, entry.name));
+    const ResolvedName resolved = names_.resolve(directory_, entry.name);
+    const std::uint64_t inode =
+        resolved.kind == NameKind::kChunk
+            ? inode_of(state_.path, state_.shown.names.number_of(resolved.part))
+            : inode_of(join_path(state_.path, entry.name));
     const std::string shown = state_.levels.shown(entry.name);
     if (!sink({shown, type.value_or(S_IFDIR), inode, kFirstName + at + 1})) return false;
   }
@@ -145,6 +180,8 @@ Result<bool> DirectoryListing::list_names(std::uint64_t offset, const Sink& sink
 
 /// 0 for what is not shown.
 Result<mode_t> DirectoryListing::type_of(const Entry& entry) const {
+  ZARRFS_TRY(const auto link, names_.shown_link(state_, join_path(state_.path, entry.name)));
+  if (link) return mode_t{S_IFLNK};
   if (entry.kind == EntryKind::kFile) return mode_t{S_IFREG};
   if (directory_.prefix || parts_.overlay.has_chunk_directory(join_path(state_.path, entry.name)))
     return mode_t{S_IFDIR};
@@ -164,9 +201,11 @@ Result<void> DirectoryListing::list_parts(std::uint64_t offset, const Sink& sink
   const ChunkNames& names = array.shown.names;
   const std::uint64_t start = offset < kFirstPart ? 0 : offset - kFirstPart;
   std::string name;
+  const std::vector<std::string> listed = chunks_listed();
   const auto emit = [&](const ChunkOrPrefix& part, std::uint64_t next) {
-    const bool flat = !directory_.prefix && !names.nested();
-    name = flat ? names.flat_name(part.coordinates) : std::to_string(part.coordinates.back());
+    name =
+        part.directory ? std::to_string(part.coordinates.back()) : name_of_chunk(part.coordinates);
+    if (std::binary_search(listed.begin(), listed.end(), name)) return true;
     const std::uint64_t inode = inode_of(array.path, names.number_of(part));
     const mode_t type = part.directory ? S_IFDIR : S_IFREG;
     return sink({name, type, inode, kFirstPart + next});

@@ -44,8 +44,16 @@ class DirectoryListing : public OpenDirectory {
   /// Whether the array is what it was taken for, and nothing is listed that is told by more than
   /// its name and those of chunks.
   bool is_sound();
-  /// Adds temporary files, and directories of chunks that were made and are still empty.
+  /// Adds what programs are making: temporary files, chunks and documents that are not closed yet,
+  /// directories of chunks that are still empty.
   void add_written(std::vector<Entry>& entries) const;
+  /// Names of chunks that are not stored yet, in order.
+  [[nodiscard]] std::vector<std::string> chunks_being_made() const;
+  [[nodiscard]] std::vector<std::string> chunks_listed() const {
+    const std::lock_guard lock(mutex_);
+    return chunks_listed_;
+  }
+  [[nodiscard]] std::string name_of_chunk(const Coordinates& chunk) const;
   [[nodiscard]] std::vector<std::string> made_and_empty() const;
   Result<mode_t> type_of(const Entry& entry) const;
 
@@ -55,8 +63,9 @@ class DirectoryListing : public OpenDirectory {
   const Directory directory_;
   const NodeState& state_;
   bool has_serial_ = false;  ///< Set before it lists.
-  TableMutex mutex_;
+  mutable TableMutex mutex_;
   Names names_listed_;
+  std::vector<std::string> chunks_listed_;  ///< Of those names; they may be stored meanwhile.
 };
 
 /// `.zarrfs`.

@@ -76,6 +76,15 @@ InodeEntry Entries::look_up_pass_through(const std::string& path, const struct s
   return of_pass_through(id, status, path);
 }
 
+InodeEntry Entries::of_link(NodeId id, const struct stat& status) const {
+  return of(id, statuses_.of_link(status));
+}
+
+InodeEntry Entries::look_up_link(const std::string& path, const struct stat& status) {
+  return of_link(parts_.table.look_up({NamedNode::Kind::kLink, path, file_version(status)}),
+                 status);
+}
+
 std::function<InodeEntry(const struct stat&)> Entries::shown_as_pass_through(
     const std::string& path) const {
   return [this, path](const struct stat& status) {

@@ -29,6 +29,8 @@ class Entries {
   [[nodiscard]] InodeEntry of_pass_through(NodeId id, const struct stat& status,
                                            const std::string& path) const;
   InodeEntry look_up_pass_through(const std::string& path, const struct stat& status);
+  [[nodiscard]] InodeEntry of_link(NodeId id, const struct stat& status) const;
+  InodeEntry look_up_link(const std::string& path, const struct stat& status);
   [[nodiscard]] std::function<InodeEntry(const struct stat&)> shown_as_pass_through(
       const std::string& path) const;
 

@@ -21,6 +21,7 @@ struct NamedNode {
     kDirectory,    ///< A directory of the store: group, array or neither.
     kDocument,     ///< A document that is rendered: `.zarray`, `zarr.json`, ...
     kPassThrough,  ///< Another file of the store.
+    kLink,         ///< A symbolic link of the store that is shown as one.
     kBroken,       ///< A chunk that cannot be read; `version` is its number.
     kStaged,       ///< A file being written; `version` is its number.
     kOwnFolder,    ///< `.zarrfs`

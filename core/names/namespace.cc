@@ -86,6 +86,9 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
     case NameKind::kLevel: return std::nullopt;
     case NameKind::kDocument:
       if (documents_.shows(state, name)) return find_document(state, name);
+      if (const StagedPointer file = parts_.staged.find(join_path(directory.path(), name))) {
+        return entries_.of_staged(file, std::nullopt);  // it is being made
+      }
       if (state.kind == NodeState::Kind::kDamaged && is_v2_document(name)) return fail(state.error);
       if (is_concealed(state, name)) return std::nullopt;
       break;
@@ -168,6 +171,8 @@ Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& direct
     return entries_.look_up_pass_through(parked_path(state.path, shown_path), *parked);
   }
   const std::string path = join_path(state.path, state.levels.stored(name).value_or(name));
+  ZARRFS_TRY(const auto link, shown_link(state, path));
+  if (link) return entries_.look_up_link(path, link->status);
   ZARRFS_TRY(const auto status, parts_.shared.store->status(path));
   if (!status) return std::nullopt;
   if (!S_ISDIR(status->st_mode)) return entries_.look_up_pass_through(path, *status);
@@ -183,6 +188,31 @@ Result<std::optional<struct stat>> Namespace::parked_status(const NodeState& arr
   ZARRFS_TRY(auto status, parts_.shared.store->status(parked_path(array.path, path)));
   if (status && S_ISDIR(status->st_mode)) status.reset();
   return status;
+}
+
+Result<bool> Namespace::may_show_link(const NodeState& directory, const std::string& name) {
+  const bool plain = directory.kind == NodeState::Kind::kPassThrough ||
+                     directory.kind == NodeState::Kind::kImplicitGroup;
+  if (!plain || looks_like_chunk(name) || is_v2_document(name)) return false;
+  ZARRFS_TRY(const bool v2, belongs_to_v2(directory));
+  return !v2;
+}
+
+Result<std::optional<Link>> Namespace::shown_link(const NodeState& directory,
+                                                  const std::string& path) {
+  if (directory.has_document()) return std::nullopt;
+  ZARRFS_TRY(auto link, link_at(*parts_.shared.store, path));
+  if (!link) return std::nullopt;
+  ZARRFS_TRY(const bool shown, may_show_link(directory, base_name(path)));
+  if (!shown) link.reset();
+  return link;
+}
+
+Result<std::optional<struct stat>> Namespace::stored_status(const NodeState& directory,
+                                                            const std::string& path) {
+  ZARRFS_TRY(const auto link, shown_link(directory, path));
+  if (link) return link->status;
+  return parts_.shared.store->status(path);
 }
 
 Result<StatePtr> Namespace::shown_directory(const std::string& path, const NodeState* parent) {
@@ -301,7 +331,7 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
   }
   if (parts_.staged.find(name.path) != nullptr) return true;
   if (name.store_path.empty()) return false;
-  ZARRFS_TRY(const auto status, parts_.shared.store->status(name.store_path));
+  ZARRFS_TRY(const auto status, stored_status(*directory.state, name.store_path));
   return status.has_value();
 }
 

@@ -12,6 +12,7 @@
 #include "core/names/entries.h"
 #include "core/names/inodes.h"
 #include "core/names/name.h"
+#include "core/store/store_links.h"
 
 namespace zarrfs {
 
@@ -46,6 +47,14 @@ class Namespace {
 
   /// Whether a file of the store, or one that is being written, is in sight by this name.
   [[nodiscard]] bool shows_stored(const Directory& directory, const std::string& name) const;
+  /// Whether a link of this name in the directory may be shown as one: where there is no document
+  /// of Zarr's, and by its name it is no chunk, which must not look absent where it leads nowhere.
+  Result<bool> may_show_link(const NodeState& directory, const std::string& name);
+  /// The link that is shown as one at `path`, in the directory of this state.
+  Result<std::optional<Link>> shown_link(const NodeState& directory, const std::string& path);
+  /// Of a link that is shown as one its own, else that of what is found at `path`.
+  Result<std::optional<struct stat>> stored_status(const NodeState& directory,
+                                                   const std::string& path);
   /// A directory of the store, or null where there is none or it is hidden.
   Result<StatePtr> shown_directory(const std::string& path, const NodeState* parent);
 

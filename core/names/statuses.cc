@@ -127,6 +127,12 @@ struct stat Statuses::of_document(const NodeState& node, const std::string& path
   return status;
 }
 
+struct stat Statuses::of_link(struct stat status) const {
+  status.st_ino = inode_of_stored(status.st_dev, status.st_ino);
+  apply_owner(status);
+  return status;
+}
+
 struct stat Statuses::of_pass_through(struct stat status, const std::string& path) const {
   const bool directory = S_ISDIR(status.st_mode);
   status.st_ino = directory ? inode_of(path) : inode_of_stored(status.st_dev, status.st_ino);

@@ -25,6 +25,7 @@ class Statuses {
                                         std::uint64_t size) const;
   [[nodiscard]] struct stat of_chunk(const NodeState& array, const ChunkOrPrefix& part,
                                      const ShownChunk& chunk) const;
+  [[nodiscard]] struct stat of_link(struct stat status) const;
   [[nodiscard]] struct stat of_pass_through(struct stat status, const std::string& path) const;
 
   /// Of a directory or file that belongs to whom `like` does, with its times.

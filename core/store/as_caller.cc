@@ -57,6 +57,15 @@ bool may_act_for_others() {
   return may;
 }
 
+bool ThreadIdentity::is_in(gid_t one) const {
+  return one == group || std::find(groups.begin(), groups.end(), one) != groups.end();
+}
+
+ThreadIdentity thread_identity() {
+  return {static_cast<uid_t>(::syscall(SYS_setfsuid, kNobody)),
+          static_cast<gid_t>(::syscall(SYS_setfsgid, kNobody)), own_groups()};
+}
+
 Result<AsCaller> AsCaller::begin() {
   AsCaller as;
   const Caller* asking = foreign_caller();

@@ -14,6 +14,15 @@ namespace zarrfs {
 /// away (CAP_CHOWN).
 bool may_act_for_others();
 
+/// As whom this thread uses files.
+struct ThreadIdentity {
+  uid_t user = 0;
+  gid_t group = 0;
+  std::vector<gid_t> groups;
+  [[nodiscard]] bool is_in(gid_t one) const;
+};
+ThreadIdentity thread_identity();
+
 /// While it lives, this thread uses files as the foreign_caller() of its request, if there is one.
 class AsCaller {
  public:

@@ -80,6 +80,7 @@ class LayerStore : public Store {
   }
   ConditionalWriter* conditional_writer() override { return below_->conditional_writer(); }
   StoreUsers* users() override { return below_->users(); }
+  StoreLinks* links() override { return below_->links(); }
 
  protected:
   [[nodiscard]] Store& below() const { return *below_; }

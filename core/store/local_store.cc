@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <climits>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -17,7 +19,9 @@
 #include "core/base/recently_used.h"
 #include "core/base/request.h"
 #include "core/store/access_list.h"
+#include "core/store/as_caller.h"
 #include "core/store/local_file.h"
+#include "core/store/store_links.h"
 #include "core/store/store_users.h"
 
 namespace zarrfs {
@@ -57,7 +61,7 @@ Result<std::string> path_behind(int fd, const std::string& path) {
 /// Whether this errno of an open says that the name may not exist.
 bool says_absent(int error_number) { return error_number == ENOENT || error_number == ENOTDIR; }
 
-class LocalStore final : public Store, public StoreUsers {
+class LocalStore final : public Store, public StoreUsers, public StoreLinks {
  public:
   LocalStore(Fd root, std::string name, LinkPolicy links, std::size_t keep_open)
       : root_(std::move(root)), name_(std::move(name)), links_(links), kept_open_(keep_open) {}
@@ -65,6 +69,7 @@ class LocalStore final : public Store, public StoreUsers {
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] StoreTraits traits() const override { return {.watchable = true}; }
   StoreUsers* users() override { return this; }
+  StoreLinks* links() override { return this; }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     ZARRFS_TRY(const Fd fd, look(path, O_PATH));
@@ -184,6 +189,50 @@ class LocalStore final : public Store, public StoreUsers {
     return unlink(path, AT_REMOVEDIR, "removing this directory");
   }
 
+  Result<std::optional<Link>> link_at(const std::string& path) override {
+    if (path.empty() || links_ == LinkPolicy::kFollow) return std::nullopt;
+    ZARRFS_TRY(const Fd fd, look(path, O_PATH | O_NOFOLLOW));
+    if (!fd.valid()) return std::nullopt;
+    ZARRFS_TRY(const struct stat status, status_of(fd, path));
+    if (!S_ISLNK(status.st_mode)) return std::nullopt;
+    std::array<char, PATH_MAX> text{};
+    const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
+    if (size < 0) return fail(error_of(errno, path, "reading this link"));
+    Link link{std::string(text.data(), static_cast<std::size_t>(size)), status};
+    if (!leads_within(path, link.target)) return std::nullopt;
+    return link;
+  }
+
+  Result<void> make_link(const std::string& path, const std::string& target) override {
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    if (!directory.valid()) return fail(error_of(ENOENT, path, "making a link in it"));
+    if (links_ == LinkPolicy::kFollow || !leads_within(path, target)) {
+      return fail(Fault::kForbidden, full_name(path) + ": a link to " + target +
+                                         " may lead out of the store, or symlinks=follow was said");
+    }
+    if (::symlinkat(target.c_str(), directory.get(), split(path).second.c_str()) == 0) return {};
+    return fail(error_of(errno, path, "making this link"));
+  }
+
+  Result<void> change_link(const std::string& path, uid_t owner, gid_t group,
+                           const struct timespec (&times)[2]) override {
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    const std::string name = split(path).second;
+    struct stat status {};
+    const bool there =
+        directory.valid() &&
+        ::fstatat(directory.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(status.st_mode);
+    if (!there) return fail(Fault::kStale, full_name(path) + ": the link is gone");
+    const bool given = owner != static_cast<uid_t>(-1) || group != static_cast<gid_t>(-1);
+    if (given &&
+        ::fchownat(directory.get(), name.c_str(), owner, group, AT_SYMLINK_NOFOLLOW) != 0) {
+      return fail(error_of(errno, path, "changing its owner"));
+    }
+    if (::utimensat(directory.get(), name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0) return {};
+    return fail(error_of(errno, path, "changing its times"));
+  }
+
   Result<void> sync_directory(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
     const Fd fd(resolve(root_.get(), path, O_RDONLY | O_DIRECTORY, 0, writing_policy()));
@@ -230,6 +279,7 @@ class LocalStore final : public Store, public StoreUsers {
       const int wanted = S_ISDIR(status.st_mode) ? W_OK | X_OK : W_OK;
       if (::syscall(SYS_faccessat2, fd.get(), "", wanted, AT_EACCESS | AT_EMPTY_PATH) == 0)
         return {};
+      if (errno == ENOSYS) return may_by_mode(fd, at, status, static_cast<mode_t>(wanted));
       return fail(error_of(errno, at, "changing it"));
     }
   }
@@ -250,6 +300,22 @@ class LocalStore final : public Store, public StoreUsers {
   [[nodiscard]] Result<void> check_path(const std::string& path) const {
     if (is_store_path(path)) return {};
     return fail(Fault::kInvalid, name_ + ": '" + path + "' is not a path within a store");
+  }
+
+  /// What faccessat2(2) says, for kernels before 5.8: never more than that, and less where an
+  /// access list tells members of one class apart.
+  [[nodiscard]] Result<void> may_by_mode(const Fd& fd, const std::string& path,
+                                         const struct stat& status, mode_t wanted) const {
+    ZARRFS_TRY(const mode_t bits, mode_with_access_list(fd.get(), status.st_mode, full_name(path)));
+    const ThreadIdentity as = thread_identity();
+    unsigned shift = 0;
+    if (as.user == status.st_uid) {
+      shift = 6;
+    } else if (as.is_in(status.st_gid)) {
+      shift = 3;
+    }
+    if (((bits >> shift) & wanted) == wanted) return {};
+    return fail(error_of(EACCES, path, "changing it"));
   }
 
   [[nodiscard]] Error error_of(int error_number, const std::string& path,

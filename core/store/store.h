@@ -136,6 +136,7 @@ struct OpenHint {
 };
 
 class ConditionalWriter;
+class StoreLinks;
 class StoreUsers;
 
 class Store {
@@ -217,6 +218,8 @@ class Store {
   virtual ConditionalWriter* conditional_writer() { return nullptr; }
   /// The owners and permissions of its files; null where they have none.
   virtual StoreUsers* users() { return nullptr; }
+  /// Its symbolic links; null where it has none.
+  virtual StoreLinks* links() { return nullptr; }
 
  private:
   [[nodiscard]] tl::unexpected<Error> only_read(const std::string& path) const;

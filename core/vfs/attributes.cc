@@ -5,6 +5,7 @@
 
 #include "core/base/printable.h"
 #include "core/names/errors.h"
+#include "core/store/store_links.h"
 
 namespace zarrfs {
 
@@ -53,6 +54,12 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
       }
       return stale(node.path);
     }
+    case NamedNode::Kind::kLink: {
+      ZARRFS_TRY(const auto link, link_at(*parts_.shared.store, node.path));
+      if (link && file_version(link->status) == node.version)
+        return entries_.of_link(id, link->status);
+      return stale(node.path);
+    }
     case NamedNode::Kind::kBroken: {
       if (state->kind != NodeState::Kind::kArray || node.version >= state->shown.names.chunks()) {
         return stale(node.path);
@@ -70,6 +77,16 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
   }
   const bool uncached = node.kind != NamedNode::Kind::kOwnFolder;
   return InodeEntry{.id = id, .status = control_.status(node), .uncached = uncached};
+}
+
+Result<std::string> Attributes::link_target(NodeId node) {
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (!target.named || target.named->kind != NamedNode::Kind::kLink) {
+    return fail(Fault::kInvalid, "it is no symbolic link");
+  }
+  ZARRFS_TRY(const auto link, link_at(*parts_.shared.store, target.named->path));
+  if (link && file_version(link->status) == target.named->version) return link->target;
+  return stale(target.named->path);
 }
 
 Result<InodeEntry> Attributes::change(NodeId node, const AttributeChange& change, OpenFile* file) {
@@ -105,6 +122,10 @@ Result<bool> Attributes::change_stored(NodeId node, const AttributeChange& chang
   if (node >= kFirstChunkNode) return false;
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (!target.named) return false;
+  if (target.named->kind == NamedNode::Kind::kLink) {
+    ZARRFS_CHECK(pass_through_.change_link(*target.named, change));
+    return true;
+  }
   const bool directory = target.named->kind == NamedNode::Kind::kDirectory &&
                          target.state->kind == NodeState::Kind::kPassThrough;
   if (!directory && target.named->kind != NamedNode::Kind::kPassThrough) return false;

@@ -33,6 +33,7 @@ class Attributes {
 
   Result<InodeEntry> get(NodeId node, Version version = Version::kOfNode);
   /// See View::change.
+  Result<std::string> link_target(NodeId node);
   Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file);
   Result<std::vector<std::string>> extended_names(NodeId node);
   /// kNoData where there is none of that name.

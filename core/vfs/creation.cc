@@ -66,4 +66,20 @@ Result<InodeEntry> Creation::make_directory(NodeId parent, std::string_view name
   return names_.found_again(parent, name);
 }
 
+Result<InodeEntry> Creation::make_link(NodeId parent, std::string_view name,
+                                       const std::string& target) {
+  const auto creation = parts_.creation_gate.shared();
+  ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
+  ZARRFS_TRY(const Name made, names_.claim(directory, std::string(name)));
+  ZARRFS_TRY(const bool there, names_.exists(directory, made));
+  if (there) return refused(Fault::kExists, made.path, "it exists");
+  ZARRFS_TRY(const bool shown, names_.may_show_link(*directory.state, base_name(made.path)));
+  if (!shown || made.kind != NameKind::kPassThrough) {
+    return refused(Fault::kForbidden, made.path, "no links are made in nodes, nor among chunks");
+  }
+  ZARRFS_CHECK(make_link_as_caller(*parts_.shared.store, made.store_path, target));
+  parts_.nodes.forget();
+  return names_.found_again(parent, name);
+}
+
 }  // namespace zarrfs

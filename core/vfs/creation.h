@@ -23,6 +23,7 @@ class Creation {
 
   Result<Created> create(NodeId parent, std::string_view name, int flags, mode_t mode);
   Result<InodeEntry> make_directory(NodeId parent, std::string_view name, mode_t mode);
+  Result<InodeEntry> make_link(NodeId parent, std::string_view name, const std::string& target);
 
  private:
   Result<Created> try_create(NodeId parent, std::string_view name, int flags, mode_t mode);

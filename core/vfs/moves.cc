@@ -158,8 +158,13 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
     ZARRFS_CHECK(move_staged(file, new_directory, target, false, std::move(alone)));
     return true;
   }
-  ZARRFS_TRY(const auto status, parts_.shared.store->status(source.store_path));
+  ZARRFS_TRY(const auto status, names_.stored_status(*directory.state, source.store_path));
   if (!status) return false;
+  if (S_ISLNK(status->st_mode)) {
+    ZARRFS_TRY(const bool shown,
+               names_.may_show_link(*new_directory.state, base_name(target.path)));
+    if (!shown) return refused(Fault::kForbidden, target.path, "no links are shown here");
+  }
   if (S_ISDIR(status->st_mode)) {
     if (creation.owns_lock()) creation.unlock();  // it waits for changes of documents
     putting.unlock();

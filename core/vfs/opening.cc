@@ -95,6 +95,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode
       return std::make_shared<BytesFile>(std::make_shared<const Bytes>(text.begin(), text.end()),
                                          kDirect);
     }
+    case NamedNode::Kind::kLink:
     case NamedNode::Kind::kDirectory:
     case NamedNode::Kind::kOwnFolder: break;
   }

@@ -10,6 +10,7 @@
 #include "core/files/stored_file.h"
 #include "core/names/errors.h"
 #include "core/store/as_caller.h"
+#include "core/store/store_links.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {
@@ -73,6 +74,17 @@ Result<InodeEntry> PassThrough::link(const NamedNode& from, const Name& target) 
   }
   // The same node: the kernel learns its number of names.
   return entries_.look_up_pass_through(from.path, status);
+}
+
+Result<void> PassThrough::change_link(const NamedNode& node, const AttributeChange& change) {
+  constexpr struct timespec kAsItIs = {0, UTIME_OMIT};
+  const struct timespec times[2] = {change.accessed.value_or(kAsItIs),
+                                    change.modified.value_or(kAsItIs)};
+  ZARRFS_TRY(const AsCaller as, AsCaller::begin());
+  StoreLinks* links = links_of(*parts_.shared.store);
+  if (links == nullptr) return refused(Fault::kStale, node.path, "it is gone");
+  return links->change_link(node.path, change.owner.value_or(static_cast<uid_t>(-1)),
+                            change.group.value_or(static_cast<gid_t>(-1)), times);
 }
 
 Result<void> PassThrough::change(const NamedNode& node, const AttributeChange& change) {

@@ -22,6 +22,8 @@ class PassThrough {
   Result<std::shared_ptr<OpenFile>> create(const std::string& path, int flags, mode_t mode);
   /// A second name of the same file.
   Result<InodeEntry> link(const NamedNode& from, const Name& target);
+  /// Changes owner and times of a symbolic link, which has no mode.
+  Result<void> change_link(const NamedNode& node, const AttributeChange& change);
   /// Changes mode, owner and times.
   Result<void> change(const NamedNode& node, const AttributeChange& change);
 

@@ -11,6 +11,7 @@
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
 #include "core/names/errors.h"
+#include "core/store/with_umask.h"
 #include "core/vfs/staged_handle.h"
 
 namespace zarrfs {
@@ -19,6 +20,7 @@ namespace {
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kPermissionBits = 0777;
+constexpr mode_t kOfOthers = 0077;
 
 bool is_temporary_of(std::string_view name) {
   // "0.0.1f2e.partial", "0.0.__lock", ".zarray.1f2e.partial", "zarr.1f2e.partial": the unfinished
@@ -56,6 +58,12 @@ std::string stored_path_of(const StagedFile& file) {
   std::string name = file.path.substr(file.directory.empty() ? 0 : file.directory.size() + 1);
   std::replace(name.begin(), name.end(), '/', '.');
   return join_path(file.directory, name);
+}
+
+/// The mask for what becomes of the file. Its owner's bits stay: the daemon has to read it again.
+std::optional<mode_t> mask_of(const StagedFile& file) {
+  if (!file.umask) return std::nullopt;
+  return *file.umask & kOfOthers;
 }
 
 NameKind name_kind_of(StagedFile::Kind kind) {
@@ -191,6 +199,7 @@ Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& 
   file->path = name.path;
   file->directory = state.path;
   file->chunk = name.part.coordinates;
+  file->umask = WithUmask::current();
   if (const Caller* caller = foreign_caller()) {
     ZARRFS_TRY(file->caller, with_groups(*caller));
   }
@@ -216,7 +225,7 @@ Result<Permissions> StagedFiles::permissions_of(const StagedFile& file, const No
   }
   const uid_t owner = file.caller ? file.caller->user : ::geteuid();
   const gid_t group = file.caller ? file.caller->group : ::getegid();
-  return Permissions{owner, group, name.mode & kPermissionBits};
+  return Permissions{owner, group, name.mode & kPermissionBits & ~file.umask.value_or(0)};
 }
 
 /// What the file holds before it is written.
@@ -247,6 +256,7 @@ Result<ExclusiveCreation> StagedFiles::exclusive_creation_for(StagedFile& file) 
 Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   if (!file.dirty() || file.kind() == StagedFile::Kind::kTemporary) return {};
   const RequestScope as_opened(file.caller);  // whoever closes it last may be anybody
+  const WithUmask as_made(mask_of(file));
   Bytes memory;
   ZARRFS_TRY(const ByteView bytes, file.bytes.whole(memory));
   if (file.kind() == StagedFile::Kind::kDocument) {
@@ -356,6 +366,7 @@ void StagedFiles::closed(const StagedPointer& file) {
 Result<void> StagedFiles::persist(StagedFile& file) {
   if (!file.dirty()) return {};
   const RequestScope as_opened(file.caller);
+  const WithUmask as_made(mask_of(file));
   ZARRFS_CHECK(
       write_file(stored_path_of(file), file.bytes.size(),
                  [&](std::uint64_t at, std::uint64_t most) { return file.bytes.read(at, most); }));

@@ -87,6 +87,16 @@ Result<InodeEntry> StoreView::make_directory(NodeId parent, std::string_view nam
   return reported(creation_.make_directory(parent, name, mode));
 }
 
+Result<InodeEntry> StoreView::make_link(NodeId parent, std::string_view name,
+                                        const std::string& target) {
+  const ListingWatch::OwnChange changing(parts_.listings);
+  return reported(creation_.make_link(parent, name, target));
+}
+
+Result<std::string> StoreView::read_link(NodeId node) {
+  return reported(parts_.shared.path_changes.look([&] { return attributes_.link_target(node); }));
+}
+
 Result<bool> StoreView::remove_file(NodeId parent, std::string_view name) {
   const OwnWrite writing(parts_);
   return reported(removal_.remove_file(parent, name));

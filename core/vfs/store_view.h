@@ -56,6 +56,9 @@ class StoreView : public View {
   Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags) override;
   Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file) override;
   Result<InodeEntry> make_directory(NodeId parent, std::string_view name, mode_t mode) override;
+  Result<InodeEntry> make_link(NodeId parent, std::string_view name,
+                               const std::string& target) override;
+  Result<std::string> read_link(NodeId node) override;
   Result<bool> remove_file(NodeId parent, std::string_view name) override;
   Result<bool> remove_directory(NodeId parent, std::string_view name) override;
   Result<bool> rename(NodeId parent, std::string_view name, NodeId new_parent,

@@ -10,6 +10,7 @@
 namespace zarrfs {
 
 Result<void> make_as_caller(Store& store, const std::string& path, mode_t mode);
+Result<void> make_link_as_caller(Store& store, const std::string& path, const std::string& target);
 Result<void> remove_as_caller(Store& store, const std::string& path);
 Result<void> remove_directory_as_caller(Store& store, const std::string& path);
 Result<void> rename_as_caller(Store& store, const std::string& from, const std::string& to);

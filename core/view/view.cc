@@ -19,6 +19,12 @@ Result<bool> View::remove_directory(NodeId, std::string_view) { return read_only
 Result<bool> View::rename(NodeId, std::string_view, NodeId, std::string_view, bool) {
   return read_only();
 }
+Result<InodeEntry> View::make_link(NodeId, std::string_view, const std::string&) {
+  return read_only();
+}
+Result<std::string> View::read_link(NodeId) {
+  return fail(Fault::kInvalid, "it is no symbolic link");
+}
 Result<InodeEntry> View::link(NodeId, NodeId, std::string_view) { return read_only(); }
 Result<void> View::sync(NodeId /*node*/) { return {}; }
 Result<void> View::publish() { return {}; }

@@ -96,7 +96,7 @@ class OpenFile {
 /// One name in a listing. `next` is the offset at which a later listing goes on after it.
 struct Listed {
   std::string_view name;
-  mode_t type = 0;  ///< S_IFREG or S_IFDIR.
+  mode_t type = 0;  ///< S_IFREG, S_IFDIR or S_IFLNK.
   std::uint64_t inode = 0;
   std::uint64_t next = 0;
 };
@@ -140,6 +140,8 @@ class View {
   virtual Result<InodeEntry> attributes_by_now(NodeId node) { return attributes(node); }
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;
+  /// Where a symbolic link leads, as it is written; kInvalid of anything else.
+  virtual Result<std::string> read_link(NodeId node);
   virtual void forget(NodeId node, std::uint64_t lookups) = 0;
 
   // Writing; all are kReadOnly where the view only reads. False, or nothing: there is no such name.
@@ -152,6 +154,9 @@ class View {
   /// what is presented (chunks, documents) stay as they are, without an error.
   virtual Result<InodeEntry> change(NodeId node, const AttributeChange& change, OpenFile* file);
   virtual Result<InodeEntry> make_directory(NodeId parent, std::string_view name, mode_t mode);
+  /// A symbolic link; kForbidden where none may be, or where it may lead out of the store.
+  virtual Result<InodeEntry> make_link(NodeId parent, std::string_view name,
+                                       const std::string& target);
   virtual Result<bool> remove_file(NodeId parent, std::string_view name);
   virtual Result<bool> remove_directory(NodeId parent, std::string_view name);
   /// kCrossDevice where only copying leads from one name to the other.

@@ -2,8 +2,10 @@
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <set>
 
@@ -14,6 +16,7 @@ namespace zarrfs {
 namespace {
 
 constexpr int kMostDeadMounts = 16;
+const dev_t kFuseDevice = ::makedev(10, 229);  // Source: Linux, admin-guide/devices.txt
 
 bool contains(const std::string& outer, const std::string& inner) {
   const std::string prefix = outer == "/" ? outer : outer + "/";
@@ -103,6 +106,24 @@ Result<std::string> prepare_mountpoint(const std::string& path) {
   ZARRFS_TRY(const bool own, is_own_mount(place));
   if (own) return fail(Fault::kBusy, "zarrfs is mounted on " + printable(place) + " already");
   return place;
+}
+
+std::optional<int> given_connection(const std::string& mountpoint) {
+  constexpr std::string_view kFolder = "/dev/fd/";
+  if (!mountpoint.starts_with(kFolder)) return std::nullopt;
+  int number = -1;
+  const char* const end = mountpoint.data() + mountpoint.size();
+  const auto read = std::from_chars(mountpoint.data() + kFolder.size(), end, number);
+  const bool whole = read.ec == std::errc() && read.ptr == end && number >= 0;
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+Result<void> check_connection(int descriptor) {
+  const std::string called = "mountpoint /dev/fd/" + std::to_string(descriptor);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return fail(system_error(errno, called));
+  if (S_ISCHR(status.st_mode) && status.st_rdev == kFuseDevice) return {};
+  return fail(Fault::kInvalid, called + " is not /dev/fuse");
 }
 
 Result<void> check_apart(const std::string& source, const std::string& mountpoint) {

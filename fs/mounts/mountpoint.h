@@ -26,6 +26,12 @@ Result<OwnMountpoint> own_mountpoint(const std::string& source);
 /// `path` is no directory.
 Result<std::string> prepare_mountpoint(const std::string& path);
 
+/// The descriptor N that "/dev/fd/N" as a mountpoint stands for: a connection to a mount that
+/// somebody else has made, as apptainer and `mount.fuse3 -o drop_privileges` do.
+std::optional<int> given_connection(const std::string& mountpoint);
+/// kInvalid where the descriptor is not one of /dev/fuse.
+Result<void> check_connection(int descriptor);
+
 /// kInvalid where one of the two paths lies within the other: a mount must not show itself or hide
 /// its source.
 Result<void> check_apart(const std::string& source, const std::string& mountpoint);

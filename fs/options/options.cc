@@ -19,6 +19,7 @@ using Setter = std::function<Result<void>(MountSettings&, const std::string&)>;
 
 constexpr std::uint64_t kMostThreads = 256;
 constexpr std::uint64_t kMostIndexCache = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT
 constexpr std::uint64_t kHighestId = std::numeric_limits<std::uint32_t>::max() - 1;
 
 /// A setter from two functions: text -> Result<value>, and where the value goes.
@@ -336,6 +337,18 @@ void add_daemon(std::vector<MountOption>& table) {
        {"idle", "SECONDS", "0",
         "unmounts when nothing was asked for so long and nothing is open; 0: never", Group::kDaemon,
         value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.idle = seconds; })},
+       {"ends_with", "PID", "",
+        "unmounts when the process of this number ends; what is in use then is detached, and goes "
+        "on for who has it open",
+        Group::kDaemon,
+        value_setter([](const std::string& text) { return parse_number(text, 1, kHighestProcess); },
+                     [](MountSettings& s, std::uint64_t number) {
+                       s.ends_with = static_cast<pid_t>(number);
+                     })},
+       {"temporary", "", "",
+        "removes the mountpoint when the mount has ended, and the directory it lies in, where they "
+        "are empty",
+        Group::kDaemon, flag_setter([](MountSettings& s) { s.temporary = true; })},
        {"log_level", alternatives(levels), "info", "the least that is logged", Group::kDaemon,
         word_setter(levels, [](MountSettings& s, LogLevel level) { s.log_level = level; })},
        {"log", "FILE", "", "where to log instead of standard error (with -f) or the system's log",

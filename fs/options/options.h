@@ -36,6 +36,8 @@ struct MountSettings {
   double timeout = 1.0;  ///< Seconds.
   bool watch = true;     ///< Whether names may be kept for longer where the store is watched.
   double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
+  std::optional<pid_t> ends_with;  ///< The process at whose end it unmounts itself.
+  bool temporary = false;          ///< Its mountpoint is removed when it has ended.
   RingUse ring = RingUse::kAuto;
   std::optional<unsigned> threads;     ///< As many as suit the store where not given.
   MemoryWishes memory;                 ///< What options say of it.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "core/store/with_umask.h"
 #include "fs/requests/handles.h"
 
 namespace zarrfs {
@@ -81,6 +82,13 @@ std::optional<Caller> FrontEnd::caller_of(fuse_req_t request) const {
   return Caller{context->uid, context->gid, context->pid, std::nullopt};
 }
 
+bool FrontEnd::shuts_out(fuse_req_t request, Operation operation) const {
+  const uid_t user = fuse_req_ctx(request)->uid;
+  if (!settings_.own_user_only || user == 0 || user == ::geteuid()) return false;
+  return operation != Operation::kForget && operation != Operation::kRelease &&
+         operation != Operation::kReleasedir;
+}
+
 void FrontEnd::agree(fuse_conn_info& connection) {
   connection.max_read = kLargestRequest;
   connection.max_readahead = kLargestRequest;
@@ -88,6 +96,9 @@ void FrontEnd::agree(fuse_conn_info& connection) {
   // Requests are small and answers are copied once either way; pipes would only cost system calls.
   connection.want &=
       ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+  // Where a directory has a default access list, the caller's mask must not be applied: the kernel
+  // of the store knows.
+  if (has_own_umask()) connection.want |= connection.capable & FUSE_CAP_DONT_MASK;
   // Always READDIRPLUS: the kernel's own choice comes too late, see listing_habit.h.
   connection.want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
   without_open_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
@@ -197,6 +208,12 @@ void FrontEnd::access(Reply& reply, NodeId node, int mask) {
   if (!found) return refuse(reply, found.error());
   const bool may_execute = (found->status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
   reply.error((mask & X_OK) != 0 && !may_execute ? EACCES : 0);
+}
+
+void FrontEnd::readlink(Reply& reply, NodeId node) {
+  const auto target = view_.read_link(node);
+  if (!target) return refuse(reply, target.error());
+  reply.link(*target);
 }
 
 void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {

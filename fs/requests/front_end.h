@@ -53,6 +53,8 @@ struct FrontEndSettings {
   std::function<bool()> may_wait = [] { return true; };
   /// Other users use the mount: the View is told who asks.
   bool for_others = false;
+  /// Nobody is served but the user of this process, and root. Else the kernel sees to that.
+  bool own_user_only = false;
   /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is
   /// to blame for.
   std::function<void(const std::string&)> complain = [](const std::string&) {};
@@ -72,6 +74,8 @@ class FrontEnd {
 
   /// Who made the request, where the mount serves others.
   [[nodiscard]] std::optional<Caller> caller_of(fuse_req_t request) const;
+  /// Whether who made the request is refused whatever it is; never what has no answer.
+  [[nodiscard]] bool shuts_out(fuse_req_t request, Operation operation) const;
 
   void agree(fuse_conn_info& connection);
 
@@ -80,6 +84,7 @@ class FrontEnd {
   void forget_multi(Reply& reply, std::span<const fuse_forget_data> forgotten);
   void getattr(Reply& reply, NodeId node, const fuse_file_info* info);
   void access(Reply& reply, NodeId node, int mask);
+  void readlink(Reply& reply, NodeId node);
   void open(Reply& reply, NodeId node, const fuse_file_info& asked);
   void read(Reply& reply, NodeId node, std::size_t size, off_t offset, const fuse_file_info* info);
   void release(Reply& reply, NodeId node, const fuse_file_info& info);
@@ -98,6 +103,7 @@ class FrontEnd {
                const fuse_file_info* info);
   void mknod(Reply& reply, NodeId parent, const char* name, mode_t mode);
   void mkdir(Reply& reply, NodeId parent, const char* name, mode_t mode);
+  void symlink(Reply& reply, const char* target, NodeId parent, const char* name);
   void unlink(Reply& reply, NodeId parent, const char* name);
   void rmdir(Reply& reply, NodeId parent, const char* name);
   void rename(Reply& reply, NodeId parent, const char* name, NodeId new_parent,

@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "core/store/with_umask.h"
 #include "fs/requests/front_end.h"
 #include "fs/requests/handles.h"
 
 namespace zarrfs {
 namespace {
 
+constexpr mode_t kPermissions = 0777;
 constexpr std::size_t kMostListed = 60'000;  // Bytes; an attribute has at most 64 KiB.
 
 AttributeChange change_of(const struct stat& wanted, int which) {
@@ -28,6 +30,11 @@ AttributeChange change_of(const struct stat& wanted, int which) {
   if ((which & FUSE_SET_ATTR_ATIME_NOW) != 0) change.accessed = kNow;
   if ((which & FUSE_SET_ATTR_MTIME_NOW) != 0) change.modified = kNow;
   return change;
+}
+
+mode_t umask_of(const Reply& reply) {
+  const fuse_ctx* context = fuse_req_ctx(reply.request());
+  return context->umask & kPermissions;
 }
 
 OpenFile* file_behind(const fuse_file_info* info) {
@@ -98,7 +105,9 @@ void FrontEnd::mknod(Reply& reply, NodeId parent, const char* name, mode_t mode)
   if (!S_ISREG(mode)) return reply.error(EPERM);
   patiently<Created>(
       reply,
-      [this, parent, made_name = std::string(name), mode]() -> Result<Created> {
+      [this, parent, made_name = std::string(name), mode,
+       mask = umask_of(reply)]() -> Result<Created> {
+        const WithUmask as_asked(mask);
         ZARRFS_TRY(Created made,
                    view_.create(parent, made_name, O_CREAT | O_EXCL | O_WRONLY, mode));
         const auto flushed = made.file->flush();
@@ -113,7 +122,14 @@ void FrontEnd::mknod(Reply& reply, NodeId parent, const char* name, mode_t mode)
 }
 
 void FrontEnd::mkdir(Reply& reply, NodeId parent, const char* name, mode_t mode) {
+  const WithUmask as_asked(umask_of(reply));
   const auto made = view_.make_directory(parent, name, mode);
+  if (!made) return refuse(reply, made.error());
+  if (!reply.entry(entry_of(*made))) view_.forget(made->id, 1);
+}
+
+void FrontEnd::symlink(Reply& reply, const char* target, NodeId parent, const char* name) {
+  const auto made = view_.make_link(parent, name, target);
   if (!made) return refuse(reply, made.error());
   if (!reply.entry(entry_of(*made))) view_.forget(made->id, 1);
 }
@@ -161,7 +177,9 @@ void FrontEnd::create(Reply& reply, NodeId parent, const char* name, mode_t mode
                       const fuse_file_info& asked) {
   patiently<Created>(
       reply,
-      [this, parent, made_name = std::string(name), mode, flags = asked.flags] {
+      [this, parent, made_name = std::string(name), mode, flags = asked.flags,
+       mask = umask_of(reply)] {
+        const WithUmask as_asked(mask);
         return view_.create(parent, made_name, flags, mode);
       },
       [this, parent, made_name = std::string(name)] { return view_.must_wait(parent, made_name); },

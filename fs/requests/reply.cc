@@ -58,6 +58,10 @@ bool Reply::buffer(ByteView bytes) {
   return request_ != nullptr && fuse_reply_buf(take(), chars_of(bytes), bytes.size()) == 0;
 }
 
+void Reply::link(const std::string& target) {
+  if (request_ != nullptr) fuse_reply_readlink(take(), target.c_str());
+}
+
 void Reply::attribute_size(std::size_t size) {
   if (request_ != nullptr) fuse_reply_xattr(take(), size);
 }

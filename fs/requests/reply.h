@@ -46,6 +46,8 @@ class Reply {
   void data_in_place(ByteView bytes);
   /// Anything else that is bytes: directory entries, attribute values.
   bool buffer(ByteView bytes);
+  /// Where a symbolic link leads.
+  void link(const std::string& target);
   void attribute_size(std::size_t size);
   void space(const struct statvfs& space);
 

@@ -12,6 +12,7 @@ std::string_view operation_name(Operation operation) {
     case Operation::kForget: return "forget";
     case Operation::kGetattr: return "getattr";
     case Operation::kAccess: return "access";
+    case Operation::kReadlink: return "readlink";
     case Operation::kOpen: return "open";
     case Operation::kRead: return "read";
     case Operation::kRelease: return "release";

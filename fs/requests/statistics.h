@@ -15,6 +15,7 @@ enum class Operation : std::uint8_t {
   kForget,
   kGetattr,
   kAccess,
+  kReadlink,
   kOpen,
   kRead,
   kRelease,

@@ -36,6 +36,7 @@
 #include "fs/requests/front_end.h"
 #include "fs/session/idle.h"
 #include "fs/session/memory_keeper.h"
+#include "fs/session/owner.h"
 #include "fs/session/privileges.h"
 #include "fs/session/process.h"
 #include "fs/session/service_manager.h"
@@ -90,14 +91,18 @@ class Notes {
 
 class Daemon {
  public:
-  Daemon(const MountRequest& request, Readiness readiness, std::ostream& err)
-      : request_(request), readiness_(std::move(readiness)), err_(err) {}
+  Daemon(const MountRequest& request, Fd owner, Readiness readiness, std::ostream& err)
+      : request_(request),
+        owner_(std::move(owner)),
+        readiness_(std::move(readiness)),
+        err_(err),
+        connection_(given_connection(request.mountpoint)) {}
 
   Result<void> run() {
     ZARRFS_TRY(signals_, take_signals());
     ZARRFS_TRY(notes_, Notes::make());
     auto done = mount_and_serve();
-    remove_own_mountpoint();
+    remove_made_places();
     return done;
   }
 
@@ -117,16 +122,39 @@ class Daemon {
     if (is_local(request_.source)) {
       ZARRFS_TRY(source_, local_path(request_.source));
     }
+    if (connection_) return take_connection();
     OwnMountpoint place{request_.mountpoint, false};
     if (place.path.empty()) {
       ZARRFS_TRY(place, own_mountpoint(source_));
       facts_.push_back("mounted on " + printable(place.path));
     }
-    if (place.made) made_mountpoint_ = std::filesystem::absolute(place.path).string();
+    if (place.made) made_places_.push_back(std::filesystem::absolute(place.path).string());
     ZARRFS_TRY(mountpoint_, prepare_mountpoint(place.path));
+    if (request_.settings.temporary) {
+      const std::filesystem::path mountpoint(mountpoint_);
+      made_places_ = {mountpoint.string(), mountpoint.parent_path().string()};
+    }
     if (!is_local(request_.source)) return {};
     ZARRFS_CHECK(check_apart(source_, mountpoint_));
     return check_other_mounts();
+  }
+
+  /// Of a mount that somebody else has made this process knows the connection alone.
+  Result<void> take_connection() {
+    const MountSettings& settings = request_.settings;
+    const std::pair<const char*, bool> options[] = {{"allow_other", settings.allow_other},
+                                                    {"allow_root", settings.allow_root},
+                                                    {"ends_with", settings.ends_with.has_value()},
+                                                    {"idle", settings.idle > 0},
+                                                    {"temporary", settings.temporary}};
+    for (const auto& [name, given] : options) {
+      if (!given) continue;
+      return fail(Fault::kInvalid, std::string("option ") + name +
+                                       " is for mounts that zarrfs makes; who has opened " +
+                                       request_.mountpoint + " makes this one");
+    }
+    mountpoint_ = request_.mountpoint;
+    return check_connection(*connection_);
   }
 
   /// What other mounts of zarrfs have to do with this one.
@@ -146,8 +174,8 @@ class Daemon {
   }
 
   /// Only what is empty and not a mountpoint any more can be removed.
-  void remove_own_mountpoint() const {
-    if (!made_mountpoint_.empty()) static_cast<void>(::rmdir(made_mountpoint_.c_str()));
+  void remove_made_places() const {
+    for (const std::string& place : made_places_) static_cast<void>(::rmdir(place.c_str()));
   }
 
   Result<void> open_log() {
@@ -158,16 +186,19 @@ class Daemon {
     return {};
   }
 
-  /// What the store says may go on without an end: a signal ends that.
+  /// What the store says may go on without an end: a signal ends that, or the end of the owner.
   Result<void> open_view_until_signal() {
     const RequestScope scope(
         std::nullopt,
-        [](const void* signals) { return has_signal(*static_cast<const Fd*>(signals)); },
-        &signals_);
+        [](const void* daemon) { return static_cast<const Daemon*>(daemon)->has_to_end(); }, this);
     auto opened = open_view();
-    if (!opened && has_signal(signals_)) opened.error().message += "; interrupted";
+    if (!opened && has_to_end()) opened.error().message += "; interrupted";
     if (!opened) name_foreign(opened.error());
     return opened;
+  }
+
+  [[nodiscard]] bool has_to_end() const {
+    return is_readable(signals_) || (owner_.valid() && is_readable(owner_));
   }
 
   /// Says what the source is, where it is known as another format.
@@ -311,6 +342,7 @@ class Daemon {
     settings.timeout = request_.settings.timeout;
     settings.immutable = request_.settings.view.immutable;
     settings.for_others = request_.settings.allow_other;
+    settings.own_user_only = connection_.has_value();
     settings.complain = [log = log_](const std::string& line) {
       log->write(LogLevel::kError, line);
     };
@@ -320,7 +352,9 @@ class Daemon {
     front_ = std::make_unique<FrontEnd>(*view_, std::move(settings));
     ZARRFS_TRY(session_, Session::create(*front_, source_, kernel_options(), wire()));
     ZARRFS_CHECK(session_->mount(mountpoint_));
-    ZARRFS_TRY(mounted_, mount_at(mountpoint_));
+    if (!connection_) {
+      ZARRFS_TRY(mounted_, mount_at(mountpoint_));
+    }
     return watch_store();
   }
 
@@ -365,6 +399,7 @@ class Daemon {
   }
 
   Result<void> serve() {
+    if (readiness_.awaited()) leave_working_directory();  // before the threads, which keep theirs
     auto started = session_->start(
         threads(), [notes = notes_.get()] { notes->leave(Notes::kEnded); },
         [log = log_](const std::string& line) { log->write(LogLevel::kError, line); });
@@ -376,8 +411,9 @@ class Daemon {
     IdleWatch idle(std::chrono::duration<double>(request_.settings.idle), IdleWatch::Clock::now());
     MemoryKeeper keeper = memory_keeper();
     for (;;) {
-      std::array<pollfd, 2> ready = {
-          {{signals_.get(), POLLIN, 0}, {notes_->descriptor().get(), POLLIN, 0}}};
+      std::array<pollfd, 3> ready = {{{signals_.get(), POLLIN, 0},
+                                      {notes_->descriptor().get(), POLLIN, 0},
+                                      {owner_.get(), POLLIN, 0}}};
       const int pause = answers ? idle.pause() : -1;
       const int count =
           ::poll(ready.data(), ready.size(),
@@ -389,6 +425,8 @@ class Daemon {
         end_by_signal(next_signal(signals_));
         break;
       }
+      if (ready[2].revents != 0) end_with_owner();
+      if (ready[1].revents == 0) continue;
       if (notes_->take() == Notes::kEnded) break;
       answers = true;
       tell_ready();
@@ -417,6 +455,14 @@ class Daemon {
     const auto now = mount_at(mountpoint_);
     if (!now || !*now || !mounted_ || (*now)->device != mounted_->device) return;
     if (unmount(mountpoint_, false)) log_->write(LogLevel::kInfo, "unmounted: nobody used it");
+  }
+
+  /// It goes on for who has something open there.
+  void end_with_owner() {
+    log_->write(LogLevel::kInfo,
+                "ending: process " + std::to_string(*request_.settings.ends_with) + " has ended");
+    owner_ = Fd();
+    if (unmount_own()) remove_made_places();
   }
 
   /// Puts what was written into its shards; an error where something stays outside.
@@ -455,13 +501,14 @@ class Daemon {
     ::poll(&ready, 1, kPatience);
   }
 
-  /// Unmounts if the mountpoint still shows this mount. Not lazily: an empty directory under the
-  /// eyes of a reader would look like chunks full of the fill value, while a mount without its
-  /// daemon is an error.
+  /// Unmounts if the mountpoint still shows this mount. Lazily only where it has an owner: an empty
+  /// directory under the eyes of a reader would look like chunks full of the fill value, while a
+  /// mount without its daemon is an error.
   bool unmount_own() {
     const auto now = mount_at(mountpoint_);
     if (!now || !*now || !mounted_ || (*now)->device != mounted_->device) return false;
-    const auto done = unmount(mountpoint_, false);
+    auto done = unmount(mountpoint_, false);
+    if (!done && request_.settings.ends_with) done = unmount(mountpoint_, true);
     if (!done)
       log_->write(LogLevel::kWarning, done.error().message + "; what is open there will fail");
     return done.has_value();
@@ -481,16 +528,18 @@ class Daemon {
   }
 
   const MountRequest& request_;
+  Fd owner_;  ///< Readable when the process has ended that this mount ends with; none else.
   Readiness readiness_;
   std::ostream& err_;
+  std::optional<int> connection_;  ///< Of a mount that somebody else has made.
   Fd signals_;
   std::unique_ptr<Notes> notes_;
   std::string source_;
   std::string mountpoint_;
   std::optional<std::string>
-      within_mount_;                ///< Why a store that another mount shows is not written.
-  std::string made_mountpoint_;     ///< Absolute; empty where it was there before.
-  std::vector<std::string> facts_;  ///< See tell_facts().
+      within_mount_;                      ///< Why a store that another mount shows is not written.
+  std::vector<std::string> made_places_;  ///< Directories to remove at the end; absolute.
+  std::vector<std::string> facts_;        ///< See tell_facts().
   bool near_ = true;
   MemoryPlan memory_;
   bool watchable_ = false;
@@ -501,22 +550,38 @@ class Daemon {
   std::optional<MountEntry> mounted_;
 };
 
-int serve_mount(const MountRequest& request, Readiness readiness, std::ostream& err) {
+int tell_failure(const Error& error, std::ostream& err) {
+  err << "zarrfs: " << error.message << std::endl;
+  return kCouldNot;
+}
+
+int serve_mount(const MountRequest& request, Fd owner, Readiness readiness, std::ostream& err) {
   raise_file_limit();
   settle_allocator();
-  const auto done = Daemon(request, std::move(readiness), err).run();
-  if (done) return 0;
-  err << "zarrfs: " << done.error().message << std::endl;
-  return kCouldNot;
+  const auto done = Daemon(request, std::move(owner), std::move(readiness), err).run();
+  return done ? 0 : tell_failure(done.error(), err);
 }
 
 }  // namespace
 
 int run_mount(const MountRequest& request, std::ostream& err) {
   fill_standard_descriptors();
-  if (request.foreground) return serve_mount(request, Readiness(), err);
+  close_inherited(request.given);
+  Fd owner;
+  if (request.settings.ends_with) {
+    auto watched = watch_owner(*request.settings.ends_with);
+    if (!watched) {
+      watched.error().message = "option ends_with: " + watched.error().message;
+      return tell_failure(watched.error(), err);
+    }
+    owner = std::move(*watched);
+  }
+  if (request.foreground) return serve_mount(request, std::move(owner), Readiness(), err);
   return run_in_background(
-      [&](Readiness readiness) { return serve_mount(request, std::move(readiness), err); }, err);
+      [&](Readiness readiness) {
+        return serve_mount(request, std::move(owner), std::move(readiness), err);
+      },
+      err);
 }
 
 }  // namespace zarrfs

@@ -4,6 +4,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "fs/options/options.h"
 
@@ -14,6 +15,7 @@ struct MountRequest {
   std::string mountpoint;
   MountSettings settings;
   bool foreground = false;
+  std::vector<int> given;  ///< Descriptors that the command line names, see descriptors_in().
 };
 
 /// In the foreground: mounts, serves, and returns after the unmount. Otherwise returns when the

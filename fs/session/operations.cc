@@ -23,6 +23,7 @@ void serve(fuse_req_t request, Operation operation, Body body) noexcept {
   Reply reply(request, operation, front.statistics());
   const RequestScope scope(front.caller_of(request), nobody_waits, &reply,
                            fuse_req_ctx(request)->pid);
+  if (front.shuts_out(request, operation)) return reply.error(EACCES);
   try {
     body(front, reply);
   } catch (const std::bad_alloc&) {
@@ -142,8 +143,14 @@ void on_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
         [&](FrontEnd& front, Reply& reply) { front.rmdir(reply, parent, name); });
 }
 
-void on_symlink(fuse_req_t request, const char*, fuse_ino_t, const char*) {
-  serve(request, Operation::kSymlink, [](FrontEnd&, Reply& reply) { reply.error(EPERM); });
+void on_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
+  serve(request, Operation::kSymlink,
+        [&](FrontEnd& front, Reply& reply) { front.symlink(reply, target, parent, name); });
+}
+
+void on_readlink(fuse_req_t request, fuse_ino_t node) {
+  serve(request, Operation::kReadlink,
+        [&](FrontEnd& front, Reply& reply) { front.readlink(reply, node); });
 }
 
 void on_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
@@ -220,6 +227,7 @@ fuse_lowlevel_ops make_operations() {
   table.unlink = on_unlink;
   table.rmdir = on_rmdir;
   table.symlink = on_symlink;
+  table.readlink = on_readlink;
   table.rename = on_rename;
   table.link = on_link;
   table.create = on_create;

@@ -1,13 +1,21 @@
 #include "fs/session/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 #include "core/cli/exit_code.h"
 
@@ -36,6 +44,32 @@ bool hears_ready(const Fd& from_child) {
   return got == 1;
 }
 
+/// The number that `text` begins with.
+std::optional<int> leading_number(std::string_view text) {
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+/// Closes the descriptors from `first` to `last`; false where the kernel has no such call (before
+/// Linux 5.9).
+bool close_between(int first, unsigned last) {
+  return ::syscall(SYS_close_range, static_cast<unsigned>(first), last, 0U) == 0;
+}
+
+/// The same by the names of those that are open.
+void close_listed(int first, unsigned last) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
+  if (!folder) return;
+  std::vector<int> open;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const auto number = leading_number(entry->d_name);
+    const bool meant = number && *number >= first && static_cast<unsigned>(*number) <= last;
+    if (meant && *number != ::dirfd(folder.get())) open.push_back(*number);
+  }
+  for (const int number : open) ::close(number);
+}
+
 }  // namespace
 
 void fill_standard_descriptors() {
@@ -46,14 +80,45 @@ void fill_standard_descriptors() {
   if (opened >= 0) ::close(opened);
 }
 
+std::vector<int> descriptors_in(const std::vector<std::string>& words) {
+  std::vector<int> found;
+  for (const std::string_view word : words) {
+    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+      for (std::size_t at = word.find(folder); at != std::string_view::npos;
+           at = word.find(folder, at + 1)) {
+        const auto number = leading_number(word.substr(at + folder.size()));
+        if (number) found.push_back(*number);
+      }
+    }
+  }
+  return found;
+}
+
+void close_inherited(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  int first = STDERR_FILENO + 1;
+  const auto close_up_to = [&first](unsigned last) {
+    if (static_cast<unsigned>(first) > last) return;
+    if (!close_between(first, last)) close_listed(first, last);
+  };
+  for (const int number : kept) {
+    if (number < first || ::fcntl(number, F_SETFD, FD_CLOEXEC) != 0) continue;
+    close_up_to(static_cast<unsigned>(number) - 1);
+    first = number + 1;
+  }
+  close_up_to(std::numeric_limits<unsigned>::max());
+}
+
+void leave_working_directory() {
+  if (::chdir("/") != 0) return;
+}
+
 void let_go_of_terminal() {
   ::setsid();
   const Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (nothing.valid()) ::dup2(nothing.get(), number);
   }
-  // A working directory elsewhere would keep that file system busy. "/" can always be entered.
-  if (::chdir("/") != 0) return;
 }
 
 Result<Fd> take_signals() {
@@ -74,8 +139,8 @@ int next_signal(const Fd& signals) {
   return static_cast<int>(info.ssi_signo);
 }
 
-bool has_signal(const Fd& signals) {
-  pollfd ready = {signals.get(), POLLIN, 0};
+bool is_readable(const Fd& descriptor) {
+  pollfd ready = {descriptor.get(), POLLIN, 0};
   return ::poll(&ready, 1, 0) > 0;
 }
 

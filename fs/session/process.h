@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "core/base/fd.h"
 #include "core/base/result.h"
@@ -13,16 +15,24 @@ namespace zarrfs {
 /// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed, so that nothing else
 /// gets these numbers.
 void fill_standard_descriptors();
-/// Standard input, output and error lead to /dev/null from now on; the working directory is "/";
-/// the session is the process's own.
+/// The descriptors that `words` name: N of "/dev/fd/N" and "/proc/self/fd/N", anywhere in a word.
+std::vector<int> descriptors_in(const std::vector<std::string>& words);
+/// Closes all descriptors from 3 on but `kept`, which programs that this process starts do not get:
+/// a daemon would hold the locks and pipes of the script that mounts.
+void close_inherited(std::vector<int> kept);
+/// The working directory is "/", which can always be entered: another one would keep its file
+/// system busy.
+void leave_working_directory();
+/// Standard input, output and error lead to /dev/null from now on; the session is the process's
+/// own.
 void let_go_of_terminal();
 /// Ignores SIGPIPE and SIGXFSZ; blocks SIGTERM, SIGINT and SIGHUP, which the descriptor tells of
 /// from now on.
 Result<Fd> take_signals();
 /// The signal that `signals` (readable) tells of.
 int next_signal(const Fd& signals);
-/// Whether one has come that next_signal() has not taken.
-bool has_signal(const Fd& signals);
+/// Whether something can be read from it: a signal that next_signal() has not taken.
+bool is_readable(const Fd& descriptor);
 
 /// How a background process says that it is ready.
 class Readiness {

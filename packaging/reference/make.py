@@ -59,7 +59,7 @@ def markdown(reference):
             out += ["| argument | what |", "| --- | --- |"]
             out += [f"| `{cell(spelled(o))}` | {cell(o['help'])}{cell(shown_default(o))} |" for o in rows]
             out.append("")
-    out += ["Exit status: 0 good, 1 damage or a difference was found, or something was left out or left as it is, 2 wrong usage, 3 could not, 4 (of `umount`) unmounted, but the daemon has not ended in time, or (of `diff`) values are equal and what is missing differs.", "", "## Mount options", "",
+    out += ["Exit status: 0 good, 1 damage or a difference was found, or something was left out or left as it is, 2 wrong usage, 3 could not, 4 (of `umount`) unmounted, but the daemon has not ended in time, 5 (of `diff`) values are equal and what is missing differs.", "", "## Mount options", "",
             "Each is written `-o name` or `-o name=value`, several separated by commas.", ""]
     for group, options in groups(reference["mount_options"]).items():
         out += [f"### {group}", "", "| option | default | what |", "| --- | --- | --- |"]

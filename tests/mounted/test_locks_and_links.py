@@ -284,7 +284,7 @@ def test_names_behind_links_are_there_or_not_as_in_the_store(mount, store):
         with open(store.file(name), "w") as out:
             out.write(name)
     os.makedirs(store.file("u"))
-    for link, leads in {"u/plain": "../plain", "u/array": "../a", "u/up": "..", "u/through": "plain/below", "u/nowhere": "gone"}.items():
+    for link, leads in {"u/plain": "../plain", "u/array": "../a", "u/up": "..", "u/through": "plain/below", "u/nowhere": "gone", "u/0.0": "gone"}.items():
         os.symlink(leads, store.file(link))
     names = ["f", "none", "below/f", "below/none", "none/none", "plain/below/f", "u/plain/none"]
     for view in ("v2", "v3"):
@@ -297,6 +297,7 @@ def test_names_behind_links_are_there_or_not_as_in_the_store(mount, store):
                     with pytest.raises(OSError) as missing:
                         os.stat(mounted / path)
                     assert missing.value.errno in (errno.ENOENT, errno.ENOTDIR), path
+        assert os.readlink(mounted / "u/nowhere") == "gone"  # it is seen to be a link
         with pytest.raises(OSError) as nowhere:
-            os.stat(mounted / "u/nowhere")
+            os.stat(mounted / "u/0.0")
         assert nowhere.value.errno == errno.EIO  # no absence: readers would take it for the fill value

@@ -6,14 +6,16 @@ import json
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import tempfile
 
 import pytest
 
-from conftest import DAEMON, Mount, need
+from conftest import DAEMON, HERE, Mount, need
 
 USER, OTHER = 54321, 54322
+REFUSING = os.path.join(HERE, "refusing.py")
 ZARRAY = {"zarr_format": 2, "shape": [8, 8], "chunks": [4, 4], "dtype": "|u1", "compressor": None, "fill_value": 0, "order": "C",
           "filters": None}
 
@@ -153,6 +155,81 @@ def test_what_another_user_makes_is_his(others):
     assert "his/zarr.json" in found and len(found) > 3
     assert {path: (status.st_uid, status.st_gid) for path, status in found.items() if (status.st_uid, status.st_gid) != (USER, USER)} == {}
     assert not [path for path, status in found.items() if status.st_mode & 0o7022]
+
+
+MAKE_WITH_MASK = """
+import json
+os.umask(int(sys.argv[3], 8))
+os.mkdir(sys.argv[1])
+for name, text in (('.zarray', sys.argv[2]), ('0.0', '0' * 16), ('notes.txt', 'x')):
+    with open(sys.argv[1] + '/' + name, 'w') as f: f.write(text)
+os.mkdir(sys.argv[1] + '_plain')
+os.close(os.open(sys.argv[1] + '_plain/file', os.O_CREAT | os.O_WRONLY, 0o666))
+os.mknod(sys.argv[1] + '_plain/node', 0o666)
+"""
+
+
+@pytest.mark.parametrize("mask", ["077", "027", "002", "000"])
+@pytest.mark.parametrize("of_the_daemon", ["0077", "0000"])
+def test_the_umask_of_who_makes_it_counts(others, mask, of_the_daemon):
+    mount = others(mode=0o777, prefix=["sh", "-c", f'umask {of_the_daemon} && exec "$@"', "sh"])
+    assert as_user(USER, MAKE_WITH_MASK, mount / "his", json.dumps(ZARRAY), mask) == 0
+    shown = os.stat(mount / "his/0.0").st_mode & 0o777
+    mount.unmount()
+    found = everything(mount.source)
+    assert {"his/zarr.json", "his/c/0/0", "his/notes.txt", "his_plain/file", "his_plain/node"} <= set(found)
+    wrong = {}
+    for path, status in found.items():
+        wanted = (0o777 if stat.S_ISDIR(status.st_mode) else 0o666) & ~int(mask, 8)
+        if status.st_mode & 0o777 != wanted:
+            wrong[path] = oct(status.st_mode)
+    assert wrong == {} and shown == 0o666 & ~int(mask, 8)
+
+
+def test_the_umask_counts_where_threads_cannot_have_their_own(others):
+    mount = others(mode=0o777, prefix=["/usr/bin/python3", REFUSING, "unshare", "EPERM"])
+    assert as_user(USER, MAKE_WITH_MASK, mount / "his", json.dumps(ZARRAY), "077") == 0
+    mount.unmount()
+    found = everything(mount.source)
+    assert {path: oct(found[path].st_mode) for path in ("his", "his_plain", "his_plain/file") if found[path].st_mode & 0o077} == {}
+
+
+def test_a_default_access_list_stands_for_the_umask(others):
+    mount = others(mode=0o777)
+    team = os.path.join(mount.source, "team")
+    os.mkdir(team)
+    os.chmod(team, 0o777)
+    # u::rwx g::rwx o::--- of what is made in it. Layout: see core/store/access_list.cc.
+    entries = b"".join(struct.pack("<HHI", tag, bits, 0xFFFFFFFF) for tag, bits in ((1, 7), (4, 7), (32, 0)))
+    os.setxattr(team, "system.posix_acl_default", struct.pack("<I", 2) + entries)
+    code = "os.umask(0o077); os.mkdir(sys.argv[1] + '/d'); open(sys.argv[1] + '/f', 'w').close()"
+    assert as_user(USER, code, mount / "team") == 0
+    assert as_user(USER, code.replace("'/d'", "'/d2'").replace("'/f'", "'/f2'"), team) == 0
+    modes = {name: oct(os.stat(os.path.join(team, name)).st_mode & 0o777) for name in os.listdir(team)}
+    assert modes == {"d": "0o770", "d2": "0o770", "f": "0o660", "f2": "0o660"}
+
+
+@pytest.mark.parametrize("before_5_8", [False, True])
+def test_without_faccessat2_nobody_may_more(others, before_5_8):
+    prefix = ["/usr/bin/python3", REFUSING, "faccessat2", "ENOSYS"] if before_5_8 else ()
+    mount = others(mode=0o777)
+    for name in ("his", "of_a_group", "of_others", "of_nobody"):
+        write_array(mount / name)
+    mount.unmount()
+    for name, owner, group, mode in (("his", USER, 0, 0o600), ("of_a_group", 0, 777, 0o660), ("of_others", 0, 0, 0o666), ("of_nobody", USER, USER, 0o066)):
+        for path in files_of(os.path.join(mount.source, name)):
+            os.chown(path, owner, group)
+            os.chmod(path, mode)
+    again = others(prefix=prefix, mode=0o777)
+    assert {name: errno_name(as_user(USER, WRITE, again / f"{name}/0.0", groups=[777])) for name in ("his", "of_a_group", "of_others", "of_nobody")} == {
+        "his": "done", "of_a_group": "done", "of_others": "done", "of_nobody": "EACCES"}
+    assert errno_name(as_user(OTHER, WRITE, again / "his/0.0")) == "EACCES"
+    assert errno_name(as_user(OTHER, WRITE, again / "of_a_group/0.0")) == "EACCES"
+    assert errno_name(as_user(OTHER, WRITE, again / "of_others/0.0")) == "done"
+    again.unmount()
+    shutil.rmtree(os.path.join(mount.source, "his/c"))
+    third = others(prefix=prefix, mode=0o777)
+    assert errno_name(as_user(USER, WRITE, third / "his/0.0")) == "EACCES"  # a new shard, in root's directory
 
 
 def test_a_group_that_a_directory_hands_down_is_kept(others):

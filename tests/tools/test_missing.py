@@ -89,9 +89,9 @@ def test_diff_has_a_status_for_what_is_missing(tmp_path):
     run("shard", plain, store, "--shard-chunks=2")
     run("diff", plain, store)
     without_mark(store)
-    done = run("diff", plain, store, status=4)
+    done = run("diff", plain, store, status=5)
     assert done.stdout_text == "/a: what is missing differs: -999 and none\n1 arrays compared: values equal, what is missing differs in 1 array\n"
-    said = run_json("diff", plain, store, status=4)
+    said = run_json("diff", plain, store, status=5)
     assert said["differences"] == 0 and said["missing_differences"] == 1 and said["listed"][0]["array"] == "a"
     zarr.open(str(plain / "a"), mode="r+")[0, 1] = 7
     assert "1 differences, what is missing differs in 1 array" in run("diff", plain, store, status=1).stdout_text

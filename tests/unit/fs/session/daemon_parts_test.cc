@@ -11,6 +11,8 @@
 #include "fs/options/log.h"
 #include "fs/requests/statistics.h"
 #include "fs/session/idle.h"
+#include "fs/session/owner.h"
+#include "fs/session/process.h"
 #include "tests/support/temp_dir.h"
 
 namespace zarrfs {
@@ -38,6 +40,33 @@ TEST(MountTable, FindsTheRootsMount) {
   const auto root = mount_at("/");
   ASSERT_TRUE(root) << root.error().message;
   EXPECT_TRUE(root->has_value());
+}
+
+TEST(Descriptors, AreKeptWhereTheCommandLineNamesThem) {
+  EXPECT_EQ(descriptors_in({"/data", "ro,url_file=/dev/fd/63,log=/proc/self/fd/5", "/dev/fd/7"}),
+            (std::vector<int>{63, 5, 7}));
+  EXPECT_TRUE(
+      descriptors_in({"/dev/fd/", "/dev/fd/x", "/dev/fd/-1", "/dev/fd/99999999999"}).empty());
+}
+
+TEST(Mountpoint, OfAnotherProgramIsADescriptor) {
+  EXPECT_EQ(given_connection("/dev/fd/7"), 7);
+  for (const char* other : {"/dev/fd/", "/dev/fd/7/", "/dev/fd/-7", "/dev/fd/7x", "dev/fd/7", ""}) {
+    EXPECT_FALSE(given_connection(other)) << other;
+  }
+}
+
+TEST(Owner, BeganWhenTheKernelSays) {
+  TempDir place;
+  std::ofstream(place.path() + "/stat")
+      << "4242 (a ) 1 2 (b)) S 1 4242 4242 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n";
+  const auto start = start_of_process(place.path());
+  ASSERT_TRUE(start) << start.error().message;
+  EXPECT_EQ(*start, 987654U);
+  std::ofstream(place.path() + "/stat") << "4242 (cut) S 1 2";
+  EXPECT_FALSE(start_of_process(place.path()));
+  EXPECT_FALSE(start_of_process(place.path() + "/nowhere"));
+  EXPECT_TRUE(start_of_process("/proc/self"));
 }
 
 TEST(IdleWatch, WaitsForTheLimitAfterTheLastRequest) {

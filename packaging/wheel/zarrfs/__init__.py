@@ -15,20 +15,24 @@ import sys
 from typing import Any, Dict, List, NoReturn, Optional
 
 from ._mount import Mount, Option, PathLike
-from ._program import Error, FuseMissing, program, run_json
+from ._program import Error, FuseMissing, MountWarning, program, run_json
 
-__all__ = ["Error", "FuseMissing", "Mount", "info", "main", "mount", "mounts", "program"]
+__all__ = ["Error", "FuseMissing", "Mount", "MountWarning", "info", "main", "mount", "mounts", "program"]
 
 
-def mount(store: PathLike, mountpoint: Optional[PathLike] = None, **options: Option) -> Mount:
+def mount(store: PathLike, mountpoint: Optional[PathLike] = None, *, stays: bool = False, **options: Option) -> Mount:
     """Mounts `store`: a directory, or what else `zarrfs mount` takes.
 
     `mountpoint`: an existing directory; otherwise a temporary one is made, whose name ends with ".zarr". `options` are those
     of `zarrfs mount -o`: `ro=True`, `profile="xarray"`, `rechunk=(1, 64, 64)`, `idle=600`; None and False leave one out.
+    Numbers may be numpy's, and names of files paths.
 
-    Raises Error with the daemon's words where it cannot be mounted, FuseMissing where this machine lacks FUSE.
+    The mount ends with this process, also where that is killed (`ends_with`); with `stays=True` it goes on until it is unmounted.
+
+    Raises Error with the daemon's words where it cannot be mounted, FuseMissing where this machine lacks FUSE. What the daemon
+    says where it can, such as that it only reads, is a MountWarning.
     """
-    return Mount(store, mountpoint, options)
+    return Mount(store, mountpoint, options, stays)
 
 
 def mounts() -> List[Dict[str, Any]]:

@@ -2,10 +2,13 @@
 import json
 import multiprocessing
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -140,12 +143,130 @@ def test_what_is_left_is_unmounted_at_exit():
     assert path and not os.path.exists(path)
 
 
+def within(seconds, check):
+    for _ in range(int(seconds / 0.05)):
+        if check():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"not so within {seconds} s")
+
+
+HOLDER = """
+import sys, time, zarrfs
+mount = zarrfs.mount(sys.argv[1], ro=True, **eval(sys.argv[2]))
+held = open(mount.path + "/0/.zarray")
+print(mount.path, flush=True)
+time.sleep(1000)
+"""
+
+
+def holder(**options):
+    """A process that has mounted and holds a file open, and where."""
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, EXAMPLE, repr(options)], stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().strip()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_is_killed_leaves_nothing(number):
+    process, path = holder()
+    assert os.path.ismount(path)
+    process.send_signal(number)
+    process.wait()
+    within(60, lambda: not os.path.exists(os.path.dirname(path)))
+
+
+def test_a_worker_that_is_killed_leaves_nothing():
+    """A dask worker, or any other process of multiprocessing, that mounts for itself."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    worker = context.Process(target=mount_and_wait, args=(queue,))
+    worker.start()
+    path = queue.get(timeout=60)
+    assert os.path.ismount(path)
+    worker.kill()
+    worker.join()
+    within(60, lambda: not os.path.exists(os.path.dirname(path)))
+
+
+def mount_and_wait(queue):
+    mount = zarrfs.mount(EXAMPLE, ro=True)
+    queue.put(mount.path)
+    time.sleep(1000)
+
+
+def test_a_job_that_is_told_to_end_leaves_nothing():
+    """As a batch system does it: SIGTERM to all that the job has started, the daemon too, and SIGKILL to what is left."""
+    process, path = holder()
+    daemon = int(os.getxattr(path, "user.zarrfs.process"))
+    for one in (daemon, process.pid):
+        os.kill(one, signal.SIGTERM)
+    within(30, lambda: not os.path.exists(f"/proc/{daemon}"))
+    process.kill()
+    process.wait()
+    assert not os.path.exists(os.path.dirname(path))
+
+
+def test_a_mount_stays_where_that_was_said():
+    process, path = holder(stays=True)
+    process.kill()
+    process.wait()
+    # Nothing is going to happen: another mount that began later has ended with its process.
+    other, other_path = holder()
+    other.kill()
+    other.wait()
+    within(60, lambda: not os.path.exists(other_path))
+    assert os.path.ismount(path)
+    subprocess.run([zarrfs.program(), "umount", path], check=True)
+    within(60, lambda: not os.path.exists(os.path.dirname(path)))
+
+
+def test_a_mount_that_stays_is_not_unmounted_at_exit():
+    program = f"import zarrfs; print(zarrfs.mount({EXAMPLE!r}, ro=True, stays=True).path)"
+    path = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    assert os.path.ismount(path)
+    subprocess.run([zarrfs.program(), "umount", path], check=True)
+
+
+def test_options_are_numpy_numbers_and_paths(tmp_path):
+    log = tmp_path / "log, of a mount"
+    options = {"ro": np.bool_(True), "idle": np.int64(600), "timeout": np.float32(0.5), "rechunk": np.array([1, 24, 48, 48]), "log": log,
+               "immutable": np.bool_(False), "threads": np.uint8(3)}
+    with zarrfs.mount(pathlib.Path(EXAMPLE), **options) as path:
+        assert zarr.open_group(path, mode="r")["0"].chunks == (1, 24, 48, 48)
+    assert log.exists()
+    assert zarrfs._mount.option_list(options) == f"ro,idle=600,timeout=0.5,rechunk=1x24x48x48,log={str(log).replace(',', chr(92) + ',')},threads=3"
+    with pytest.raises(TypeError):
+        zarrfs.mount(EXAMPLE, rechunk=(1, 2.5))
+
+
+def test_what_a_mount_says_is_a_warning(tmp_path):
+    wide = tmp_path / "a.zarr"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with zarrfs.mount(wide_store(wide)) as path:  # it is read and written, which needs no warning
+            assert os.path.exists(path)
+    with zarrfs.mount(wide) as path:
+        zarr.open_group(path, mode="a").create_dataset("flags", shape=(4,), chunks=(2,), dtype="?")[:] = True
+    with pytest.warns(zarrfs.MountWarning, match="^1 hidden ./flags.: see") as told:
+        with zarrfs.mount(wide, ro=True, profile="netcdf"):
+            pass
+    assert os.path.basename(told[0].filename) == os.path.basename(__file__)
+    within_mount = zarrfs.mount(wide)
+    with pytest.warns(zarrfs.MountWarning, match="read-only"):
+        zarrfs.mount(within_mount, profile="generic").unmount()
+    within_mount.unmount()
+
+
+def wide_store(path):
+    path.mkdir()
+    with zarrfs.mount(path) as mounted:
+        zarr.open_group(mounted, mode="a").create_dataset("a", shape=(4, 4), chunks=(2, 2), dtype="i4")[:] = 1
+    return path
+
+
 def test_an_idle_mount_that_is_gone_is_no_error():
     mount = zarrfs.mount(EXAMPLE, ro=True, idle=0.2)
-    for _ in range(600):
-        if not os.path.ismount(mount.path):
-            break
-        time.sleep(0.05)
+    within(60, lambda: not os.path.ismount(mount.path))
     mount.unmount()
     assert not mount.mounted and not os.path.exists(mount.path)
 

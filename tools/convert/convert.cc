@@ -124,8 +124,7 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     unfinished = sides.target_path;
     ZARRFS_CHECK(place.begin());
     Target target(place.store());
-    ZARRFS_CHECK(
-        StoreConverter(console, options, std::move(planned)).run(target, place.resumed()));
+    ZARRFS_CHECK(StoreConverter(console, options, std::move(planned)).run(target, place.resumed()));
     ZARRFS_CHECK(place.finish());
     return all_converted;
   }

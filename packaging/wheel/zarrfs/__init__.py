@@ -19,9 +19,9 @@ from typing import Any, Dict, List, NoReturn, Optional
 
 from ._mount import Mount, Option, PathLike
 from ._parts import Cancelled, Plan, Task, plan, reshard, run, shard, unshard, verify
-from ._program import Error, FuseMissing, program, run_json
+from ._program import Error, FuseMissing, MountWarning, program, run_json
 
-__all__ = ["Cancelled", "Error", "FuseMissing", "Mount", "Plan", "Task", "WorkerMount", "info", "main", "mount", "mounts", "plan",
+__all__ = ["Cancelled", "Error", "FuseMissing", "Mount", "MountWarning", "Plan", "Task", "WorkerMount", "info", "main", "mount", "mounts", "plan",
            "program", "reshard", "run", "shard", "unshard", "verify"]
 
 
@@ -32,15 +32,19 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'zarrfs' has no attribute {name!r}")
 
 
-def mount(store: PathLike, mountpoint: Optional[PathLike] = None, **options: Option) -> Mount:
+def mount(store: PathLike, mountpoint: Optional[PathLike] = None, *, stays: bool = False, **options: Option) -> Mount:
     """Mounts `store`: a directory, or what else `zarrfs mount` takes.
 
     `mountpoint`: an existing directory; otherwise a temporary one is made, whose name ends with ".zarr". `options` are those
     of `zarrfs mount -o`: `ro=True`, `profile="xarray"`, `rechunk=(1, 64, 64)`, `idle=600`; None and False leave one out.
+    Numbers may be numpy's, and names of files paths.
 
-    Raises Error with the daemon's words where it cannot be mounted, FuseMissing where this machine lacks FUSE.
+    The mount ends with this process, also where that is killed (`ends_with`); with `stays=True` it goes on until it is unmounted.
+
+    Raises Error with the daemon's words where it cannot be mounted, FuseMissing where this machine lacks FUSE. What the daemon
+    says where it can, such as that it only reads, is a MountWarning.
     """
-    return Mount(store, mountpoint, options)
+    return Mount(store, mountpoint, options, stays)
 
 
 def mounts() -> List[Dict[str, Any]]:

@@ -5,18 +5,20 @@ import atexit
 import contextlib
 import gc
 import json
+import operator
 import os
+import re
 import tempfile
 import threading
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, Dict, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, SupportsFloat, SupportsIndex, Type, Union
 
-from ._program import Error, check_fuse, run
+from ._program import Error, MountWarning, check_fuse, run, run_and_hear
 
 PathLike = Union[str, "os.PathLike[str]"]
-Option = Union[None, bool, int, float, str, Sequence[int]]
+Option = Union[None, bool, SupportsIndex, SupportsFloat, PathLike, Sequence[SupportsIndex]]
 
 _here: "weakref.WeakSet[Mount]" = weakref.WeakSet()
 
@@ -25,29 +27,50 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace(",", "\\,")
 
 
+def _text(value: Any) -> str:
+    """A value of an option as text: of a path, a number, or several numbers."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsdecode(value)
+    if hasattr(value, "__len__"):
+        return "x".join(str(operator.index(length)) for length in value)
+    if isinstance(value, SupportsIndex):
+        return str(operator.index(value))
+    return repr(float(value))
+
+
 def option_list(options: Mapping[str, Option]) -> str:
     """`options` as `-o` takes them: {"ro": True, "rechunk": (1, 64)} is "ro,rechunk=1x64"."""
     items = []
     for name, value in options.items():
-        if value is None or value is False:
-            continue
+        if getattr(value, "ndim", None) == 0:
+            value = value.item()  # type: ignore[union-attr]  # numpy's True is not Python's
         if value is True:
             items.append(name)
-        elif isinstance(value, (str, int, float)):
-            items.append(f"{name}={_escaped(str(value))}")
-        else:
-            items.append(f"{name}=" + "x".join(str(int(length)) for length in value))
+        elif value is not None and value is not False:
+            items.append(f"{name}={_escaped(_text(value))}")
     return ",".join(items)
+
+
+# What a mount says that nobody needs to be warned of: that it writes, as what it shows what, and how much.
+_EXPECTED = re.compile(r"(read and write(, |$))?(profile \w+ \(.*?\), (no arrays|(more than )?\d+ arrays?)(, |$))?")
+
+
+def _warn(said: str) -> None:
+    """Tells, as warnings of who mounts, what the daemon said when it mounted."""
+    for line in said.splitlines():
+        line = _EXPECTED.sub("", line.removeprefix("zarrfs: "), count=1)
+        if line:
+            warnings.warn(line, MountWarning, stacklevel=4)
 
 
 class Mount:
     """A mounted store: a path (os.PathLike), and in a `with` statement the path as a string.
 
-    Only the process that has mounted unmounts: a forked child has a copy of this object that does nothing. What is still
-    mounted when the process exits is unmounted then. After kill -9 the mount stays; `zarrfs umount` ends it, or `idle=`.
+    Only the process that has mounted unmounts: a forked child has a copy of this object that does nothing. The mount ends
+    with that process, however it ends; with `stays` it does not, and `unmount` or `zarrfs umount` ends it.
     """
 
-    def __init__(self, store: PathLike, mountpoint: Optional[PathLike], options: Mapping[str, Option]) -> None:
+    def __init__(self, store: PathLike, mountpoint: Optional[PathLike], options: Mapping[str, Option], stays: bool = False) -> None:
         check_fuse()
         self.store = os.fspath(store)
         self._process = os.getpid()
@@ -60,14 +83,17 @@ class Mount:
             mountpoint = os.path.join(self._folder, f"{name}.zarr")
             os.mkdir(mountpoint)
         self.path = os.path.abspath(os.fspath(mountpoint))
-        chosen = option_list(options)
+        of_itself: Dict[str, Option] = {"temporary": self._folder is not None, "ends_with": None if stays else self._process}
+        chosen = option_list({**of_itself, **options})
         try:
-            run("mount", *(["-o", chosen] if chosen else []), "--", self.store, self.path)
-        except Error:
+            said = run_and_hear("mount", *(["-o", chosen] if chosen else []), "--", self.store, self.path)
+        except BaseException:
             self._remove_folder()
             raise
         self._mounted = True
-        _here.add(self)
+        if not stays:
+            _here.add(self)
+        _warn(said)
 
     def __fspath__(self) -> str:
         return self.path

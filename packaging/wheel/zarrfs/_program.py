@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import subprocess
-from typing import Any, Dict
+from typing import Any, Dict, Tuple
 
 
 class Error(OSError):
@@ -14,6 +14,10 @@ class Error(OSError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class MountWarning(UserWarning):
+    """What a mount says that the program which mounts should know: it is read-only, arrays are hidden, writes wait."""
 
 
 class FuseMissing(Error):
@@ -35,14 +39,24 @@ def check_fuse() -> None:
                           "`apt install fuse3`, `dnf install fuse3`", 3)
 
 
-def run(*arguments: str) -> str:
-    """What `zarrfs ARGUMENTS` prints. Raises Error with what it says where it fails."""
+def _run(*arguments: str) -> Tuple[str, str]:
+    """What `zarrfs ARGUMENTS` prints, and what it says. Raises Error with that where it fails."""
     done = subprocess.run([program(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           encoding="utf-8", errors="surrogateescape", check=False)
     if done.returncode != 0:
         said = done.stderr.strip() or f"zarrfs {arguments[0]} ended with status {done.returncode}"
         raise Error(said.removeprefix("zarrfs: "), done.returncode)
-    return done.stdout
+    return done.stdout, done.stderr
+
+
+def run(*arguments: str) -> str:
+    """What `zarrfs ARGUMENTS` prints. Raises Error with what it says where it fails."""
+    return _run(*arguments)[0]
+
+
+def run_and_hear(*arguments: str) -> str:
+    """What `zarrfs ARGUMENTS` says on standard error. Raises Error with it where it fails."""
+    return _run(*arguments)[1]
 
 
 def run_json(*arguments: str) -> Dict[str, Any]:

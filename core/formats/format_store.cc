@@ -15,6 +15,7 @@
 #include "core/base/lock_order.h"
 #include "core/base/request.h"
 #include "core/formats/format.h"
+#include "core/formats/text_file.h"
 #include "core/metadata/chunk_key.h"
 #include "core/store/layer_store.h"
 #include "core/store/part_file.h"
@@ -48,27 +49,6 @@ struct Route {
   const VolumeNode* node = nullptr;  ///< Null: a directory on the way to a node.
   std::string node_path;             ///< In the store.
   std::string rest;                  ///< Below the node.
-};
-
-/// A file whose text is in memory.
-class TextFile final : public File {
- public:
-  TextFile(std::string text, const struct stat& status, std::string name)
-      : text_(std::move(text)), status_(status), name_(std::move(name)) {}
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] const struct stat& status() const override { return status_; }
-  [[nodiscard]] Result<struct stat> current_status() const override { return status_; }
-  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
-    if (offset >= text_.size()) return std::size_t{0};
-    const std::size_t count = std::min(out.size(), text_.size() - static_cast<std::size_t>(offset));
-    std::copy_n(text_.data() + offset, count, out.data());
-    return count;
-  }
-
- private:
-  std::string text_;
-  struct stat status_;
-  std::string name_;
 };
 
 /// The status of a directory that the storage does not have. Its time is always now: what it lists

@@ -28,7 +28,7 @@ constexpr std::size_t kNamed = 20;  // parts and pieces that are missing are nam
 constexpr std::chrono::seconds kBetweenNotes{10};
 const std::string kMarker = kConversionMarker;
 
-Result<std::unique_ptr<PartsPlace>> open_place(const std::string& path, bool uploads,
+Result<std::unique_ptr<PartsPlace>> parts_place_at(const std::string& path, bool uploads,
                                                const std::string& options, bool create) {
   if (uploads) return open_remote_parts(path, options);
   if (path.ends_with(".zip")) {
@@ -378,7 +378,7 @@ Result<int> tell_status(const Console& console, const std::string& source_name,
   const bool uploads = !is_local(target_name);
   ZARRFS_TRY(const std::string path, uploads ? upload_target(target_name, source_path)
                                              : target_outside(target_name, source_path));
-  ZARRFS_TRY(const auto place, open_place(path, uploads, options.target_remote, false));
+  ZARRFS_TRY(const auto place, parts_place_at(path, uploads, options.target_remote, false));
   ZARRFS_TRY(const auto marker, place->read(kMarker));
   if (!marker) return not_begun(*place);
   ZARRFS_TRY(const Json described, parse_json(*marker, kMarker));
@@ -418,7 +418,7 @@ Result<int> convert_in_parts(const Console& console, const std::string& source_n
              plan_store(is_part ? quiet : console, options, std::move(sides.source),
                         finishes ? PlanDepth::kRest : PlanDepth::kGrids));
   ZARRFS_TRY(auto place,
-             open_place(sides.target_path, sides.uploads, options.target_remote, !finishes));
+             parts_place_at(sides.target_path, sides.uploads, options.target_remote, !finishes));
   const bool all_converted = planned.left == 0;
   PartsConversion conversion(console, options, std::move(planned), std::move(place));
   ZARRFS_CHECK(conversion.describe(*sides.description));

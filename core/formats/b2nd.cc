@@ -45,11 +45,6 @@ Result<Bytes> read_chunk(const File& file, std::uint64_t offset, std::uint64_t e
                                      std::to_string(length) + " bytes, and its place ends at " +
                                      std::to_string(end));
   }
-  return length;
-}
-
-Result<Bytes> read_chunk(const File& file, std::uint64_t offset, std::uint64_t end) {
-  ZARRFS_TRY(const std::uint64_t length, chunk_length(file, offset, end));
   return file.read_range({offset, length});
 }
 

@@ -204,20 +204,20 @@ class LocalStore final : public Store, public StoreUsers, public StoreLinks {
   }
 
   Result<void> make_link(const std::string& path, const std::string& target) override {
-    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, parent_path(path)));
     if (!directory.valid()) return fail(error_of(ENOENT, path, "making a link in it"));
     if (links_ == LinkPolicy::kFollow || !leads_within(path, target)) {
       return fail(Fault::kForbidden, full_name(path) + ": a link to " + target +
                                          " may lead out of the store, or symlinks=follow was said");
     }
-    if (::symlinkat(target.c_str(), directory.get(), split(path).second.c_str()) == 0) return {};
+    if (::symlinkat(target.c_str(), directory.get(), last_name(path).c_str()) == 0) return {};
     return fail(error_of(errno, path, "making this link"));
   }
 
   Result<void> change_link(const std::string& path, uid_t owner, gid_t group,
                            const struct timespec (&times)[2]) override {
-    ZARRFS_TRY(const Fd directory, directory_for_writing(path, split(path).first));
-    const std::string name = split(path).second;
+    ZARRFS_TRY(const Fd directory, directory_for_writing(path, parent_path(path)));
+    const std::string name = last_name(path);
     struct stat status {};
     const bool there =
         directory.valid() &&

@@ -42,7 +42,10 @@ Result<void> DirectoryListing::list_all(std::uint64_t offset, const Sink& sink) 
 
 Result<void> DirectoryListing::list_names_only(const Sink& sink) {
   if (!directory_.prefix && !list_documents(0, sink)) return {};
-  ZARRFS_TRY(const bool more, list_names(0, sink));
+  ZARRFS_TRY(const bool more, list_names(0, [&](const Listed& one) {
+               const std::vector<std::string> chunks = chunks_listed();
+               return std::binary_search(chunks.begin(), chunks.end(), one.name) || sink(one);
+             }));
   static_cast<void>(more);
   return {};
 }

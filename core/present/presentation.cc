@@ -110,10 +110,6 @@ FillStyle fill_style(const Given& given) {
   const bool as_missing =
       style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
   if (as_missing && was_written_beside_fill(given.array)) return FillStyle::kVerbatim;
-  // Nobody asked for a profile that masks, and no program masks pixels.
-  if (as_missing && given.profile.as_noted && given.circumstances.image_level) {
-    return FillStyle::kNumeric;
-  }
   if (!cf) return style;
   const bool masked = style == FillStyle::kVerbatim ||
                       (style == FillStyle::kNumeric && !given.circumstances.in_ome_image);

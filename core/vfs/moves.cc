@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/names/errors.h"
+#include "core/vfs/early_files.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {
@@ -15,6 +16,7 @@ Result<void> Moves::take_bytes(const Directory& directory, const Name& target, B
     if (!parts_.shared.options.writing->flush_at_close) return {};
     return parts_.chunk_writer.publish(state.shown, target.part.coordinates);
   }
+  ZARRFS_CHECK(disown_early_files(parts_, state.path, base_name(target.path)));
   return parts_.editor.write(state.path, base_name(target.path), bytes, std::move(alone));
 }
 

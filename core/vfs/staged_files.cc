@@ -10,6 +10,7 @@
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
 #include "core/names/errors.h"
+#include "core/vfs/early_files.h"
 #include "core/vfs/staged_handle.h"
 
 namespace zarrfs {
@@ -249,6 +250,7 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   Bytes memory;
   ZARRFS_TRY(const ByteView bytes, file.bytes.whole(memory));
   if (file.kind() == StagedFile::Kind::kDocument) {
+    ZARRFS_CHECK(disown_early_files(parts_, file.directory, base_name(file.path)));
     ZARRFS_CHECK(
         parts_.editor.write(file.directory, base_name(file.path), bytes, std::move(alone)));
   } else {

@@ -106,16 +106,14 @@ FillStyle fill_style(const Given& given) {
   const auto& columns = given.options.columns;
   const bool asked_for = std::any_of(columns.begin(), columns.end(),
                                      [](const auto& column) { return column.first == "fill"; });
-  const bool cf = has_dimension_names(given.array) && !given.circumstances.image_level &&
+  const bool scalar = given.array.shape.empty() && given.circumstances.dimensions != nullptr;
+  const bool named = scalar || has_dimension_names(given.array);
+  const bool cf = named && !given.circumstances.image_level &&
                   spell_mark(given.array.type, given.array.fill).has_value();
   if (asked_for) return style;
   const bool as_missing =
       style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
   if (as_missing && was_written_beside_fill(given.array)) return FillStyle::kVerbatim;
-  // Nobody asked for a profile that masks, and no program masks pixels.
-  if (as_missing && given.profile.as_noted && given.circumstances.image_level) {
-    return FillStyle::kNumeric;
-  }
   if (!cf) return style;
   const bool masked = style == FillStyle::kVerbatim ||
                       (style == FillStyle::kNumeric && !given.circumstances.in_ome_image);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/names/errors.h"
+#include "core/vfs/early_files.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {
@@ -15,6 +16,7 @@ Result<void> Moves::take_bytes(const Directory& directory, const Name& target, B
     if (!parts_.shared.options.writing->flush_at_close) return {};
     return parts_.chunk_writer.publish(state.shown, target.part.coordinates);
   }
+  ZARRFS_CHECK(disown_early_files(parts_, state.path, last_name(target.path)));
   return parts_.editor.write(state.path, last_name(target.path), bytes, std::move(alone));
 }
 
@@ -162,7 +164,7 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
   if (!status) return false;
   if (S_ISLNK(status->st_mode)) {
     ZARRFS_TRY(const bool shown,
-               names_.may_show_link(*new_directory.state, base_name(target.path)));
+               names_.may_show_link(*new_directory.state, last_name(target.path)));
     if (!shown) return refused(Fault::kForbidden, target.path, "no links are shown here");
   }
   if (S_ISDIR(status->st_mode)) {

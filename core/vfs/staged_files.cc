@@ -12,6 +12,7 @@
 #include "core/log/whole_file.h"
 #include "core/names/errors.h"
 #include "core/store/with_umask.h"
+#include "core/vfs/early_files.h"
 #include "core/vfs/staged_handle.h"
 
 namespace zarrfs {
@@ -260,6 +261,7 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   Bytes memory;
   ZARRFS_TRY(const ByteView bytes, file.bytes.whole(memory));
   if (file.kind() == StagedFile::Kind::kDocument) {
+    ZARRFS_CHECK(disown_early_files(parts_, file.directory, last_name(file.path)));
     ZARRFS_CHECK(
         parts_.editor.write(file.directory, last_name(file.path), bytes, std::move(alone)));
   } else {

@@ -143,7 +143,8 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
     made.profile = choice.profile == "netcdf" ? "xarray" : "generic";
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
     parts_.shared.profile_of_made->as_noted = true;
-    parts_.nodes.forget();  // how they are shown depends on it
+    parts_.shared.profile_of_made->fill = FillStyle::kVerbatim;  // where axes have names, it masks
+    parts_.nodes.forget();                                       // how they are shown depends on it
     notice_ = "profile " + choice.profile + " (" + choice.because + "), " + contents_of(survey);
   }
   if (lacking.text.empty()) return {};

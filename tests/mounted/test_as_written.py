@@ -183,8 +183,11 @@ def test_a_scalar_beside_arrays_with_names_has_as_many_as_axes(tmp_path, names):
     store = tmp_path / "store"
     make_store(store, {"": GROUP, "x": stored_array([4], names), "crs": stored_array([])})
     wanted = {"_ARRAY_DIMENSIONS": []} if names else {}
-    with DefaultMount(store, tmp_path / "mnt", "profile=generic") as place, open(f"{place}/crs/.zattrs") as file:
-        assert json.load(file) == wanted
+    with DefaultMount(store, tmp_path / "mnt", "profile=generic") as place:
+        with open(f"{place}/crs/.zattrs") as file:
+            assert json.load(file) == wanted
+        with open(f"{place}/crs/.zarray") as file:  # 0 is a value, where xarray would take it for a mark
+            assert json.load(file)["fill_value"] == (None if names else 0)
     run("unshard", store, tmp_path / "back", "--format", "v2")
     assert json.loads((tmp_path / "back/crs/.zattrs").read_text()) == wanted
 

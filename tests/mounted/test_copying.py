@@ -86,6 +86,31 @@ def test_a_node_that_was_made_here_has_no_documents_but_its_own(mount, tmp_path)
     assert os.listdir(f"{mounted.path}/h/a") == [".zarray"]
 
 
+@pytest.mark.parametrize("renamed", [False, True], ids=["written", "renamed"])
+def test_a_chunk_that_came_first_is_no_other_file(mount, tmp_path, renamed):
+    """The file that it was is removed from the store; another file with its number there is not read by its name, which the kernel knows for a while."""
+    (tmp_path / "store").mkdir()
+    mounted = mount(tmp_path / "store", "rw,timeout=60")
+    for name in ("a", "b"):
+        os.mkdir(mounted / name)
+    for name in ("a/0", "a/1"):
+        write(mounted / name, bytes(16))
+    numbers = {os.stat(tmp_path / "store" / name).st_ino for name in ("a/0", "a/1")}
+    write(mounted / ("a/.zarray.partial" if renamed else "a/.zarray"),
+          b'{"zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<i4", "fill_value": -1, "order": "C", "compressor": null, "filters": null}')
+    if renamed:
+        os.rename(mounted / "a/.zarray.partial", mounted / "a/.zarray")
+    for number in range(2000):
+        write(mounted / f"b/{number}", b"another file")
+        if os.stat(tmp_path / "store" / f"b/{number}").st_ino in numbers:
+            break
+    else:
+        pytest.skip("this file system gives no number twice")
+    for name in ("a/0", "a/1"):
+        assert os.stat(mounted / name).st_size == 16
+        assert read(mounted / name) == bytes(16)
+
+
 @pytest.mark.parametrize("command", [COPIES["cp"], COPIES["rsync"]], ids=["cp", "rsync"])
 def test_a_store_of_zarr_v3(mount, tmp_path, command):
     source, store = tmp_path / "plain", tmp_path / "store"

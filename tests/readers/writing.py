@@ -86,6 +86,7 @@ READERS = [
     Reader("ngff-zarr 0.50", "images", "ngff_zarr"),
 ]
 DECODES_NOTHING = ("netcdf", "ncdump", "cdo", "nco")  # netCDF-C without its filters gives the bytes as they are, without an error
+TAKES_FILL_FOR_MARK = ("gdal", "gdal_mdim", "rasterio")
 STORE_READER = next(reader for reader in READERS if reader.label == "xarray 2025.06")
 PROFILES = ["", "", "generic", "xarray", "ome", "gdal", "netcdf"]
 # What a mount with an explicit profile may refuse (docs/semantics.md); any other refusal is a difference.
@@ -188,11 +189,11 @@ class World:
 
 
 def with_marks(found, wanted, arrays):
-    """What is found with the marks of `arrays`, which GDAL gives no names of axes: where it writes them without profile=gdal their nodata value is a
-    value (docs/semantics.md), which a default mount of CF data shows as none. Cells that it masked may have their values then, and nothing else."""
+    """What GDAL finds with the marks of `arrays`, whose axes have no names: it takes each fill value of a plain directory for nodata. Written without
+    profile=gdal it is a value (docs/semantics.md), which a default mount of CF data shows as none. Cells that it masked may have their values then."""
     found = dict(found)
     for name in {name for array in arrays for name in (array, "/" + array)} & set(found) & set(wanted):
-        if found[name].get("nodata") == "None":
+        if found[name].get("nodata") in ("None", "nan"):
             data, cells = found[name]["data"], wanted[name]["data"]["values"]
             values = ["_" if gone == "_" else value for gone, value in zip(cells, data["values"])] if len(cells) == len(data["values"]) else data["values"]
             found[name] = {**found[name], "nodata": wanted[name]["nodata"], "data": {**data, "values": values}}
@@ -288,7 +289,7 @@ class Set:
         if form != self.format:  # to other readers the formats themselves differ
             readers = [reader for reader in readers if reader.program == "xarray"]
         for reader, found in zip(readers, self.read(readers, path, form)):
-            if place.endswith("default mount") and "answer" in found and self.writer.program == "gdal":
+            if place.endswith("default mount") and "answer" in found and self.format == 2 and reader.program in TAKES_FILL_FOR_MARK:
                 found["answer"] = with_marks(found["answer"], self.seen[reader.label]["answer"], self.unnamed)
             if place.endswith("store itself") and "answer" in found:
                 found["answer"] = without_names(found["answer"], OWN_NAMES)

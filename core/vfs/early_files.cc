@@ -1,0 +1,39 @@
+#include "core/vfs/early_files.h"
+
+#include "core/chunks/chunk_names.h"
+#include "core/names/entries.h"
+#include "core/zarr/ways.h"
+
+namespace zarrfs {
+namespace {
+
+Result<void> disown_below(ViewParts& parts, const std::string& directory, Ways& ways) {
+  Store& store = *parts.shared.store;
+  ZARRFS_CHECK(ways.enter(store, directory));
+  ZARRFS_TRY(const auto entries, store.list(directory));
+  for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
+    if (!looks_like_chunk(entry.name)) continue;
+    const std::string path = join_path(directory, entry.name);
+    if (entry.kind == EntryKind::kDirectory) {
+      ZARRFS_CHECK(disown_below(parts, path, ways));
+      continue;
+    }
+    ZARRFS_TRY(const auto status, store.status(path));
+    if (!status) continue;
+    parts.table.removed({NamedNode::Kind::kPassThrough, path, file_version(*status)});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> disown_early_files(ViewParts& parts, const std::string& directory,
+                                const std::string& document) {
+  if (document != ".zarray" && document != "zarr.json") return {};
+  ZARRFS_TRY(const StatePtr state, parts.nodes.get(directory));
+  if (state->has_document()) return {};
+  Ways ways;
+  return disown_below(parts, directory, ways);
+}
+
+}  // namespace zarrfs

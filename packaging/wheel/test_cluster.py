@@ -195,6 +195,8 @@ def test_a_mount_ends_with_the_last_worker_that_is_killed():
 
 @pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="there is no /dev/fuse")
 def test_a_store_that_cannot_be_mounted_is_told(client, tmp_path):
+    mount = zarrfs.WorkerMount(tmp_path / "nowhere.zarr", client=client, ro=True, folder=str(tmp_path))
     with pytest.raises(Exception, match="nowhere"):
-        with zarrfs.WorkerMount(tmp_path / "nowhere.zarr", client=client, ro=True):
+        with mount:
             pass
+    assert within(30, lambda: not [name for name in os.listdir(tmp_path) if mount.name in name])

@@ -83,13 +83,27 @@ def hold(folder: str, store: str, options: Dict[str, Option], name: str) -> None
             raise Error(f"{folder} belongs to another user", 3)
         with open(os.path.join(folder, "holders", _holder(name)), "w", encoding="utf-8"):
             pass
-        if not _is_kept(folder):
+        if _is_kept(folder):
+            return
+        try:
             _start(folder, store, options)
+        except Error:
+            let_go(folder, name)
+            if not holders(folder):
+                _remove(folder)
+            raise
 
 
 def let_go(folder: str, name: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, "holders", _holder(name)))
+
+
+def _remove(folder: str) -> None:
+    if any(os.path.ismount(os.path.join(folder, name)) for name in os.listdir(folder)):
+        raise Error(f"{folder} has a mount that nobody keeps", 3)  # what is removed there would be removed in the store
+    shutil.rmtree(folder, ignore_errors=True)
+    os.unlink(f"{folder}.lock")
 
 
 def _start(folder: str, store: str, options: Dict[str, Option]) -> None:
@@ -123,8 +137,7 @@ def _keep(folder: str, store: str, options: Dict[str, Option], ready: int) -> No
                 if holders(folder):
                     continue
                 if _ended(mount, path):
-                    shutil.rmtree(folder, ignore_errors=True)
-                    os.unlink(f"{folder}.lock")
+                    _remove(folder)
                     return
 
 

@@ -203,7 +203,7 @@ Result<std::optional<Link>> Namespace::shown_link(const NodeState& directory,
   if (directory.has_document()) return std::nullopt;
   ZARRFS_TRY(auto link, link_at(*parts_.shared.store, path));
   if (!link) return std::nullopt;
-  ZARRFS_TRY(const bool shown, may_show_link(directory, base_name(path)));
+  ZARRFS_TRY(const bool shown, may_show_link(directory, last_name(path)));
   if (!shown) link.reset();
   return link;
 }

@@ -73,7 +73,7 @@ Result<InodeEntry> Creation::make_link(NodeId parent, std::string_view name,
   ZARRFS_TRY(const Name made, names_.claim(directory, std::string(name)));
   ZARRFS_TRY(const bool there, names_.exists(directory, made));
   if (there) return refused(Fault::kExists, made.path, "it exists");
-  ZARRFS_TRY(const bool shown, names_.may_show_link(*directory.state, base_name(made.path)));
+  ZARRFS_TRY(const bool shown, names_.may_show_link(*directory.state, last_name(made.path)));
   if (!shown || made.kind != NameKind::kPassThrough) {
     return refused(Fault::kForbidden, made.path, "no links are made in nodes, nor among chunks");
   }

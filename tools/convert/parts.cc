@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kBetweenNotes{10};
 const std::string kMarker = kConversionMarker;
 
 Result<std::unique_ptr<PartsPlace>> parts_place_at(const std::string& path, bool uploads,
-                                               const std::string& options, bool create) {
+                                                   const std::string& options, bool create) {
   if (uploads) return open_remote_parts(path, options);
   if (path.ends_with(".zip")) {
     return fail(Fault::kUnsupported, path + ": an archive is made by one process, not in parts: " +

@@ -485,7 +485,7 @@ Result<void> for_each_piece(
     total += conversion->pieces();
     ends.push_back(total);
   }
-  Progress progress(console, what, total, Progress::Unit::kItems);
+  Progress progress(console, what, total, "files");
   return parallel_for(total, threads, [&](std::uint64_t i) -> Result<void> {
     const auto which =
         static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), i) - ends.begin());

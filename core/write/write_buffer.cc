@@ -1,7 +1,9 @@
 #include "core/write/write_buffer.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "core/store/conditional_writer.h"
 #include "core/write/shard_builder.h"
@@ -12,6 +14,8 @@ namespace {
 
 constexpr int kFindRounds = 8;
 constexpr std::size_t kDraftMemory = sizeof(Draft) + 64;  // with the map's node
+constexpr std::size_t kShardMemory = 8192;                // of one with drafts; measured
+constexpr std::uint64_t kPutsBetweenLooks = 16;           // at all shards that have drafts
 
 /// Whether the shard is to be committed now.
 bool is_due(const DirtyShard& shard, const WriteOptions& options, Clock::time_point now) {
@@ -60,9 +64,29 @@ void WriteBuffer::tick() {
   }
 }
 
+namespace {
+/// Who writes faster than shards are committed has to wait for some: `over` is whether that is so.
+void commit_while(WriteBuffer& buffer, std::vector<DirtyPointer> shards,
+                  const std::function<bool()>& over) {
+  std::uint64_t committed = 0;
+  for (DirtyPointer& next : shards) {
+    const std::string path = std::exchange(next, nullptr)->shard_path;
+    if (!buffer.commit(path)) return;  // kept, reported and tried again by the thread
+    if (++committed % kPutsBetweenLooks == 0 && !over()) return;
+  }
+}
+}  // namespace
+
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
                               ByteView bytes, bool quarantined) {
   ZARRFS_TRY(const SpoolLimit::Admitted admitted, spool_limit_.admit(bytes.size()));
+  const auto over = [this] { return memory() > parts_.options.write_buffer; };
+  bool look = false;
+  {
+    const std::lock_guard guard(parts_.statistics_mutex);
+    look = parts_.statistics.puts % kPutsBetweenLooks == 0;
+  }
+  if (look && over()) commit_while(*this, parts_.table.below(""), over);
   files_.limit();
   for (bool tried = false;;) {
     ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
@@ -240,7 +264,10 @@ Result<void> WriteBuffer::commit_below(const std::string& prefix) {
   return first;
 }
 
-std::uint64_t WriteBuffer::memory() const { return statistics().drafts * kDraftMemory; }
+std::uint64_t WriteBuffer::memory() const {
+  const WriteStatistics now = statistics();
+  return now.drafts * kDraftMemory + now.dirty_shards * kShardMemory;
+}
 
 void WriteBuffer::commit_due(Clock::time_point now) {
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);

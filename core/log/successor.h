@@ -90,6 +90,8 @@ struct DirtyShard {
   std::optional<std::uint64_t> based_on;
   Clock::time_point renew_at;  ///< Not carried on in a new successor before, after a failure.
   bool base_damaged = false;   ///< The shard's index cannot be read.
+  /// The server did not answer when the first chunk was written: what stands there is not known.
+  bool base_unknown = false;
   int failures = 0;            ///< Commits that failed in a row.
   std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 

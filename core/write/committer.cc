@@ -66,6 +66,7 @@ Result<void> Committer::carry_on(const DirtyPointer& shard,
                                  const std::map<std::uint64_t, Draft>& drafts) {
   const DirtyPointer next = make_dirty_shard(shard->array, shard->cell);
   next->based_on = shard->based_on;
+  next->base_unknown = shard->base_unknown;
   auto moved = copy_drafts(*shard, drafts, *next);
   if (!moved) {
     static_cast<void>(retire(*next));  // the first error is the one to tell
@@ -274,6 +275,8 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
   }
   if (auto same = check_form(*parts_.store, *shard); !same)
     return report_failure(*shard, same.error());
+  if (auto base = drafts_.check_unknown_base(*shard); !base)
+    return report_failure(*shard, base.error());
   if (auto opened = files_.open(*shard); !opened) return report_failure(*shard, opened.error());
   if (shard->sync_failed) {  // nothing that it holds can be made durable
     ZARRFS_CHECK(finish(shard, {}));

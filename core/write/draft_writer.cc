@@ -86,15 +86,34 @@ std::vector<std::uint64_t> unlogged(const DirtyShard& shard) {
 
 }  // namespace
 
+/// Whether the server is away, and `error` says no more.
+bool DraftWriter::is_out_of_reach(const Error& error) const {
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  return server != nullptr && error.fault == Fault::kIo && server->away();
+}
+
+Result<void> DraftWriter::check_unknown_base(DirtyShard& shard) {
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (!shard.base_unknown || server == nullptr) return {};
+  ZARRFS_CHECK(server->look(shard.shard_path));  // it answers
+  ZARRFS_CHECK(check_own_file(shard, parts_.options.drop_foreign));
+  shard.base_unknown = false;
+  return {};
+}
+
 Result<void> DraftWriter::check_base(DirtyShard& shard, std::uint64_t number, bool removal) {
   if (shard.stage != ShardStage::kNew && !shard.base_damaged) return {};
   ZARRFS_CHECK(check_own_file(shard, parts_.options.drop_foreign));
   auto read = shard.array->visit_shard(shard.cell, 0, [](const auto&) { return false; });
   shard.base_damaged = !read && read.error().fault == Fault::kDamaged;
   if (!shard.base_damaged) {
-    ZARRFS_CHECK(read);
-    ZARRFS_TRY(const auto status, parts_.store->status(shard.shard_path));
-    shard.base_bytes = status ? static_cast<std::uint64_t>(status->st_size) : 0;
+    const auto status = parts_.store->status(shard.shard_path);
+    const auto known = read && !status ? fail(status.error()) : read;
+    // The commit reads it, and merges the draft, on condition that it is so still.
+    shard.base_unknown = !known && is_out_of_reach(known.error());
+    if (shard.base_unknown) return {};
+    ZARRFS_CHECK(known);
+    shard.base_bytes = *status ? static_cast<std::uint64_t>((*status)->st_size) : 0;
     return {};
   }
   const HeldLock lock(shard.state_mutex);
@@ -107,8 +126,9 @@ Result<void> DraftWriter::check_base(DirtyShard& shard, std::uint64_t number, bo
 Result<void> DraftWriter::note_base(DirtyShard& shard) {
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);
   if (server == nullptr) return {};
-  ZARRFS_TRY(const std::string version, server->shown_version(shard.shard_path));
-  shard.based_on = version.empty() ? 0 : digest_of(version);
+  const auto version = server->shown_version(shard.shard_path);
+  if (!version && !shard.base_unknown) return fail(version.error());
+  shard.based_on = !version || version->empty() ? 0 : digest_of(*version);
   return {};
 }
 

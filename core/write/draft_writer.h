@@ -14,6 +14,8 @@ class DraftWriter {
   /// Fails where the shard's present file cannot be read, so that a draft of chunk `number` could
   /// never be published: unless, in the end, no chunk of it is left.
   Result<void> check_base(DirtyShard& shard, std::uint64_t number, bool removal);
+  /// Before a commit: what could not be checked while the server was away.
+  Result<void> check_unknown_base(DirtyShard& shard);
   /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put. `held`: see
   /// Draft.
   Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
@@ -31,6 +33,7 @@ class DraftWriter {
   Result<void> log_removals(DirtyShard& shard);
 
  private:
+  [[nodiscard]] bool is_out_of_reach(const Error& error) const;
   Result<void> note_base(DirtyShard& shard);
   Result<void> begin(DirtyShard& shard);
   Result<void> begin_appending(DirtyShard& shard);

@@ -162,6 +162,31 @@ def test_what_is_written_during_an_outage_is_at_the_server_after_it(bucket):
     assert {chunk: stored[chunk] for chunk in written} == {chunk: data(value) for chunk, value in written.items()}
 
 
+@pytest.mark.parametrize("kept", ["revalidate=0", "revalidate=3600"])
+@pytest.mark.parametrize("looked", [True, False])
+def test_a_shard_that_was_absent_is_begun_during_an_outage(bucket, kept, looked):
+    """In its spool: what else is in that shard is not told to be absent, and is merged when the server answers."""
+    mounted = bucket.open(more=f"flush_after=0.05,{kept},deadline=0.5", damaged=True)
+    other = bucket.open("other", more=f"flush_after=3600,{kept}")
+    read(mounted, "a/0.0")
+    if looked:
+        assert not os.path.exists(mounted / "a/2.2")
+    put(other, "3.2", 8)
+    bucket.server.away = True
+    within(60, lambda: answers(lambda: put(mounted, "0.0", 2)) == 0 and remote(mounted)["away"])
+    put(mounted, "2.2", 6, sync=True)
+    put(mounted, "2.3", 7)
+    assert (read(mounted, "a/2.2"), read(mounted, "a/2.3")) == (data(6), data(7))
+    if not (looked and kept == "revalidate=3600"):  # then it is known to be absent for an hour
+        for absent in ("3.2", "3.3"):
+            assert answers(lambda: read(mounted, f"a/{absent}")) == errno.EIO, absent
+    bucket.server.away = False
+    publish(other)
+    within(120, lambda: not own_files(bucket.folder / "spool"))
+    stored = bucket.stored()
+    assert (stored["2.2"], stored["2.3"], stored["3.2"]) == (data(6), data(7), data(8))
+
+
 def test_a_full_spool_takes_writes_as_soon_as_the_server_answers(bucket):
     mounted = bucket.open(more="flush_after=0.05,revalidate=3600,deadline=0.5,spool_bytes=32", damaged=True)
     for chunk in ("0.0", "0.2", "2.0"):

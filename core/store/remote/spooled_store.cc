@@ -18,6 +18,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::string_view kOwnNames = ".zarrfs";
+constexpr std::string_view kParked = ".zarrfs-early/";
 constexpr mode_t kDirectoryMode = 0700;
 constexpr int kRemoveRounds = 4;
 constexpr std::uint64_t kLeastPatched = std::uint64_t{16} << 20U;
@@ -31,6 +32,37 @@ bool is_own(std::string_view path) {
 /// The unfinished file of an atomic write, or a lock: what programs call so is never put.
 bool is_unfinished(std::string_view path) {
   return path.ends_with(".partial") || path.ends_with(".__lock") || path.ends_with(".tmp");
+}
+
+/// A file that was written before its array was made, and waits to be put where it belongs.
+bool is_parked(std::string_view path) { return path.find(kParked) != std::string_view::npos; }
+
+/// "0", "0.1", "c.0.1": what is called so in a directory without a document may become a chunk.
+bool is_chunk_name(std::string_view name) {
+  if (name == "c") return true;
+  if (name.starts_with("c.")) name.remove_prefix(2);
+  return !name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos &&
+         name.front() != '.' && name.back() != '.';
+}
+
+/// Of the file that rsync writes before it gets its name, ".0.1.x7Yz2A" or ".zattrs.x7Yz2A": what
+/// stands before the last part; empty of other names.
+std::string_view begun_by_rsync(std::string_view name) {
+  constexpr std::size_t kRandom = 7;  // with the dot before it
+  const bool fits =
+      name.starts_with('.') && name.size() > kRandom + 1 && name[name.size() - kRandom] == '.';
+  return fits ? name.substr(0, name.size() - kRandom) : std::string_view();
+}
+
+/// Files that wait here until their node is made, and are put nowhere as they are: chunks and
+/// attributes that come before the document of their array.
+bool may_come_early(std::string_view path) {
+  const std::string_view name = last_name(path);
+  if (is_chunk_name(name) || name == ".zattrs" || name == ".zmetadata") return true;
+  const std::string_view begun = begun_by_rsync(name);
+  if (begun.empty()) return false;
+  return is_chunk_name(begun.substr(1)) || begun == ".zattrs" || begun == ".zmetadata" ||
+         begun == ".zarray" || begun == ".zgroup" || begun == ".zarr.json";
 }
 
 class SpooledStore final : public LayerStore, public ConditionalWriter {
@@ -106,7 +138,11 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
 
   /// Of an own file to another name: put in place of what was seen there last.
   Result<void> rename(const std::string& from, const std::string& to) override {
-    if (!is_own(from)) return refused(Fault::kCrossDevice, from, "has no other names: copy it");
+    if (!is_own(from) || is_parked(from)) {
+      ZARRFS_TRY(const bool here, stays_here(from, to));
+      if (here) return spool_->rename(from, to);
+      return refused(Fault::kCrossDevice, from, "has no other names: copy it");
+    }
     if (is_own(to)) return spool_->rename(from, to);
     ZARRFS_CHECK(below().check_changeable(to));
     ZARRFS_TRY(const auto info, status_for_condition(to));
@@ -153,7 +189,11 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
 
   Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
     if (path.empty() || is_kept_here(path)) return spool_->open_plain(path, flags, mode);
-    if (is_unfinished(path) && (flags & O_CREAT) != 0) {
+    if ((flags & O_DIRECTORY) != 0) {
+      ZARRFS_TRY(const auto made, spool_->status(path));
+      if (made) return spool_->open_plain(path, flags, mode);
+    }
+    if ((is_unfinished(path) || may_come_early(path)) && (flags & O_CREAT) != 0) {
       ZARRFS_CHECK(make_directories(parent_path(path)));
       return spool_->open_plain(path, flags, mode);
     }
@@ -202,9 +242,19 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
  private:
   [[nodiscard]] bool is_kept_here(const std::string& path) {
     if (is_own(path)) return true;
-    if (!is_unfinished(path)) return false;
+    if (!is_unfinished(path) && !may_come_early(path)) return false;
     const auto there = spool_->status(path);
-    return there && *there;
+    return there && *there && S_ISREG((*there)->st_mode);
+  }
+  /// Whether a rename concerns the spool alone: of what waits for the document of its array.
+  Result<bool> stays_here(const std::string& from, const std::string& to) {
+    ZARRFS_TRY(const auto stored, spool_->status(from));
+    if (!stored) return false;
+    const bool parking = is_parked(from) || is_parked(to);
+    if (!S_ISDIR(stored->st_mode)) return parking || may_come_early(to);
+    if (!parking) return false;
+    ZARRFS_TRY(const auto at_server, below().list(from));
+    return !at_server || at_server->empty();
   }
   tl::unexpected<Error> refused(Fault fault, const std::string& path, const char* why) const {
     return fail(fault, objects_->url_of(path) + ": what is at a server " + why);

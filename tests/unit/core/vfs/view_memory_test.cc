@@ -56,6 +56,7 @@ class MadeUpStore final : public Store {
       "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]}}]})";
   }
   [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] StoreTraits traits() const override { return {}; }
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (path.starts_with('.') || path.find("/.") != std::string::npos) return std::nullopt;
     struct stat status {};

@@ -63,8 +63,8 @@ bool Documents::is_synthesized(const NodeState& state, const std::string& name) 
   if (state.kind == NodeState::Kind::kImplicitGroup) return true;
   if (name != kAttributes) return false;
   const Node& node = state.node;
-  if (node.group != nullptr) return node.group->attributes->empty();
-  return node.array != nullptr && node.array->attributes->empty() &&
+  if (node.group != nullptr) return without_note(node.group->attributes).empty();
+  return node.array != nullptr && without_note(node.array->attributes).empty() &&
          !node.array->document->contains("dimension_names");
 }
 

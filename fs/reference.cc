@@ -70,7 +70,7 @@ std::string reference_json(const CLI::App& program) {
     document["metrics"].push_back(Json{{"name", metric_name(metric)},
                                        {"member", metric.member},
                                        {"type", metric.counter ? "counter" : "gauge"},
-                                       {"by_operation", metric.by_operation},
+                                       {"by", metric.by == nullptr ? "" : metric.by},
                                        {"help", metric.help}});
   }
   return dump_document(document);

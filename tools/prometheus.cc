@@ -41,11 +41,11 @@ std::string sample(const std::string& name, const std::string& labels, const Jso
 
 std::string samples(const Metric& metric, const Json& value, const std::string& mount) {
   const std::string name = metric_name(metric);
-  if (!metric.by_operation) return sample(name, mount, value);
+  if (metric.by == nullptr) return sample(name, mount, value);
   std::string text;
   if (!value.is_object()) return text;
   for (const auto& [operation, count] : value.items()) {
-    text += sample(name, mount + ",operation=\"" + label_value(operation) + "\"", count);
+    text += sample(name, mount + "," + metric.by + "=\"" + label_value(operation) + "\"", count);
   }
   return text;
 }

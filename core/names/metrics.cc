@@ -7,13 +7,17 @@ namespace zarrfs {
 namespace {
 
 constexpr Metric counter(const char* member, const char* help) {
-  return {member, true, false, help};
+  return {member, true, nullptr, help};
 }
 constexpr Metric by_operation(const char* member, const char* help) {
-  return {member, true, true, help};
+  return {member, true, "operation", help};
 }
 constexpr Metric gauge(const char* member, const char* help) {
-  return {member, false, false, help};
+  return {member, false, nullptr, help};
+}
+
+constexpr Metric by_part(const char* member, const char* help) {
+  return {member, false, "part", help};
 }
 
 constexpr std::array kMetrics = {
@@ -33,6 +37,8 @@ constexpr std::array kMetrics = {
     counter("index_hits", "Indexes of shards that were in memory"),
     counter("whole_shards_decoded", "Shards that were decoded whole: codecs are around sharding"),
     gauge("index_cache_bytes", "Memory of the indexes"),
+    by_part("memory_held", "Bytes of memory that are held, by what; all: what is resident"),
+    by_part("memory_bound", "Bytes of memory that may be held (option memory)"),
     gauge("named_nodes", "Names that the kernel holds"),
     gauge("process", "Process id of the daemon"),
     counter("chunks_written", "Chunks that programs wrote"),

@@ -10,7 +10,8 @@ namespace zarrfs {
 struct Metric {
   const char* member;  ///< "remote.requests": `requests` of the object `remote`.
   bool counter;        ///< Only grows; else it goes up and down.
-  bool by_operation;   ///< An object: the operations of the kernel's requests, and their numbers.
+  const char*
+      by;  ///< The label of its parts, where it is an object of numbers ("operation"); else null.
   const char* help;
 };
 

@@ -193,7 +193,7 @@ class Daemon {
         [](const void* daemon) { return static_cast<const Daemon*>(daemon)->has_to_end(); }, this);
     auto opened = open_view();
     if (!opened && has_to_end()) opened.error().message += "; interrupted";
-    if (!opened) name_foreign(opened.error());
+    if (!opened && opened_) name_foreign(opened.error());
     return opened;
   }
 
@@ -227,6 +227,7 @@ class Daemon {
     };
     ZARRFS_CHECK(check_spool());
     ZARRFS_TRY(const std::shared_ptr<Store> store, open_source(request_.source, of_store));
+    opened_ = true;
     near_ = store->traits().near;
     watchable_ = store->traits().watchable;
     if (StoreUsers* users = users_of(*store); users != nullptr && settings.allow_other) {
@@ -540,6 +541,7 @@ class Daemon {
       within_mount_;                      ///< Why a store that another mount shows is not written.
   std::vector<std::string> made_places_;  ///< Directories to remove at the end; absolute.
   std::vector<std::string> facts_;        ///< See tell_facts().
+  bool opened_ = false;                   ///< The source was there, whatever is in it.
   bool near_ = true;
   MemoryPlan memory_;
   bool watchable_ = false;

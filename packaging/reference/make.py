@@ -69,7 +69,7 @@ def markdown(reference):
     out += [f"| `{p['name']}` | {cell(p['summary'])} |" for p in reference["profiles"]]
     out += ["", "## Metrics", "", "What `zarrfs stats --prometheus` prints, for each mount (label `mount`); a mount has those that concern it. In `.zarrfs/stats.json` they have the",
             "names of the second column.", "", "| metric | in stats.json | type | what |", "| --- | --- | --- | --- |"]
-    out += [f"| `{m['name']}` | `{m['member']}` | {m['type']} | {cell(m['help'])}{', by `operation`' if m['by_operation'] else ''} |" for m in reference["metrics"]]
+    out += [f"| `{m['name']}` | `{m['member']}` | {m['type']} | {cell(m['help'])}{', by `' + m['by'] + '`' if m['by'] else ''} |" for m in reference["metrics"]]
     return "\n".join(out) + "\n"
 
 

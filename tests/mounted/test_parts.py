@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import DAEMON, need
+from conftest import DAEMON
 from object_server import KEY, SECRET
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
 from test_remote_targets import Bucket, bucket, run, store  # noqa: F401 (fixtures)
@@ -109,7 +109,8 @@ def test_kills_in_a_bucket(bucket, sharded, tmp_path):  # noqa: F811
 
 
 def test_parts_at_versitygw(sharded, tmp_path, monkeypatch):  # noqa: F811
-    need(os.path.exists(PROGRAM), "versitygw is missing: run packaging/install-test-servers")
+    if not os.path.exists(PROGRAM):
+        pytest.skip("versitygw is missing: packaging/install-test-servers")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     (tmp_path / "served").mkdir()

@@ -182,8 +182,8 @@ def test_several_puts_are_on_their_way(bucket, store):
 
 
 @pytest.mark.parametrize("target,words,status", [
-    ("http://127.0.0.1:1/x.zarr", "this kind of store is only read", 3), ("s3://bucket/x.zip", "archives are only read", 3),
-    ("s3://source/a.zarr/b.zarr", "lies within the source", 2), ("ftp://host/x", "this kind of store is only read", 3)])
+    ("http://127.0.0.1:1/x.zarr", "this kind of store is only read", 3), ("s3://bucket/x.zip", "archives and arrays of Blosc2 are only read", 3),
+    ("s3://source/a.zarr/b.zarr", "lies within the source", 2), ("ftp://host/x", "names no server of http", 3)])
 def test_targets_that_cannot_be(bucket, store, target, words, status):
     source = "s3://source/a.zarr" if "source" in target else store
     assert words in run("unshard", source, target, "--remote", bucket.options, status=status).stderr

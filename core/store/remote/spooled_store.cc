@@ -57,7 +57,7 @@ std::string_view begun_by_rsync(std::string_view name) {
 /// Files that wait here until their node is made, and are put nowhere as they are: chunks and
 /// attributes that come before the document of their array.
 bool may_come_early(std::string_view path) {
-  const std::string_view name = last_name(path);
+  const std::string name = last_name(path);
   if (is_chunk_name(name) || name == ".zattrs" || name == ".zmetadata") return true;
   const std::string_view begun = begun_by_rsync(name);
   if (begun.empty()) return false;

@@ -136,13 +136,13 @@ def test_cancelling_ends_the_parts_and_the_same_call_goes_on(client, source, wan
                 failed.append(done)
                 raise Ended  # as Ctrl-C does
 
-    plan = zarrfs.plan("shard", source, made, parts=6, shard_chunks=(2, 8, 8), threads=1)
+    plan = zarrfs.plan("shard", source, made, parts=48, shard_chunks=(2, 8, 8), threads=1)
     with pytest.raises(Ended):
         zarrfs._parts._all(plan.tasks, client, 0, Bar("x", False))
     assert within(60, lambda: not any(client.processing().values()))
     assert within(60, lambda: subprocess.run(["pgrep", "-f", f"shard {source} {made}"], capture_output=True).returncode == 1)
-    assert plan.status()["complete_parts"] < 6
-    assert zarrfs.shard(source, made, shard_chunks=(2, 8, 8), client=client, parts=6, threads=1)
+    assert plan.status()["complete_parts"] < 48
+    assert zarrfs.shard(source, made, shard_chunks=(2, 8, 8), client=client, parts=48, threads=1)
     assert files_of(made) == wanted
 
 

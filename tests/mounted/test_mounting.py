@@ -208,7 +208,7 @@ def test_statistics_for_prometheus(mount, store):
     names = {line.partition("{")[0] for line in samples}
     assert names == {line.split()[2] for line in lines if line.startswith("# HELP ") and len(line.split()) > 4}
     assert names == {line.split()[2] for line in lines if line.startswith("# TYPE ")}
-    assert len(samples) > 20 and all(re.fullmatch(r'zarrfs_\w+\{mount="[^"]+"(,operation="\w+")?\} \d+', line) for line in samples)
+    assert len(samples) > 20 and all(re.fullmatch(r'zarrfs_\w+\{mount="[^"]+"(,(operation|part)="\w+")?\} \d+', line) for line in samples)
 
 
 def test_each_number_of_the_statistics_is_a_metric(mount, store, tmp_path):

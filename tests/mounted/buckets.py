@@ -2,6 +2,16 @@
 import os
 
 
+def chunks_of(mounted):
+    """{chunk: bytes} of the array "a"."""
+    found = {}
+    for name in os.listdir(mounted / "a"):
+        if not name.startswith("."):
+            with open(mounted / f"a/{name}", "rb") as file:
+                found[name] = file.read()
+    return found
+
+
 class MountedBucket:
     """`options(spool, more)` is the subclass's: by it a mount finds the server."""
 
@@ -19,11 +29,7 @@ class MountedBucket:
 
     @staticmethod
     def chunks_through(reader):
-        """{chunk: bytes} of the array; closes the mount."""
-        found = {}
-        for name in os.listdir(reader / "a"):
-            if not name.startswith("."):
-                with open(reader / f"a/{name}", "rb") as file:
-                    found[name] = file.read()
+        """As chunks_of(reader); closes the mount."""
+        found = chunks_of(reader)
         reader.close()
         return found

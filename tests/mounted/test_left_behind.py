@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from buckets import chunks_of
 from conftest import DAEMON, GOLDEN
 from object_server import ObjectServer
 from stores import SmallStore
@@ -21,15 +22,6 @@ def left(request, tmp_path):
     return shutil.copytree(request.param, tmp_path / "left")
 
 
-def chunks(mounted):
-    found = {}
-    for name in os.listdir(mounted / "a"):
-        if not name.startswith("."):
-            with open(mounted / f"a/{name}", "rb") as file:
-                found[name] = file.read()
-    return found
-
-
 def wanted():
     """What make_left.py wrote, over what SmallStore has."""
     kept = {name: SmallStore.chunk(*map(int, name.split("."))) for name in SmallStore.present() if name != "1.1"}
@@ -42,10 +34,10 @@ def test_there_is_something_to_try():
 
 def test_chunks_in_the_log_of_a_store(left, mount):
     mounted = mount(left / "local", "rw")
-    assert chunks(mounted) == wanted()
+    assert chunks_of(mounted) == wanted()
     mounted.close()
     assert own_files(left / "local") == []
-    assert chunks(mount(left / "local")) == wanted()
+    assert chunks_of(mount(left / "local")) == wanted()
 
 
 def test_chunks_in_the_spool_of_a_bucket(left, tmp_path, mount):
@@ -60,12 +52,12 @@ def test_chunks_in_the_spool_of_a_bucket(left, tmp_path, mount):
         for directory in (tmp_path / "spools", own, own / "store"):
             os.chmod(directory, 0o700)
         mounted = mount("s3://bucket/store", f"rw,endpoint={server.url},region={server.region},spool={tmp_path}/spools")
-        assert chunks(mounted) == wanted()
+        assert chunks_of(mounted) == wanted()
         mounted.close()
         assert own_files(tmp_path / "spools") == []
     finally:
         server.close()
-    assert chunks(mount(tmp_path / "buckets/store")) == wanted()
+    assert chunks_of(mount(tmp_path / "buckets/store")) == wanted()
 
 
 def test_an_unfinished_conversion(left):

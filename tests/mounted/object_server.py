@@ -78,11 +78,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         path, _, query = self.path.partition("?")
+        seen = {"method": self.command, "path": urllib.parse.unquote(path), "query": query,
+                "range": self.headers.get("Range"), "headers": dict(self.headers.items())}
         with server.lock:
-            number = len(server.seen)
-            server.seen.append({"method": self.command, "path": urllib.parse.unquote(path), "query": query,
-                                "range": self.headers.get("Range"), "headers": dict(self.headers.items())})
-        seen = server.seen[number]
+            server.seen.append(seen)
         if server.delay:
             time.sleep(server.delay)
         try:

@@ -311,10 +311,11 @@ class ServerExamination {
   }
 
   std::optional<std::string> take_document(const std::string& key, const HttpResponse& answer) {
-    const auto encoding = answer.headers.find("content-encoding");
-    if (encoding && *encoding != "identity") {
-      wrong("store", client_->url_of(key) + ": the server sends it compressed (" + *encoding + ")",
-            "let the server send files as they are (nginx: gzip off)");
+    const std::string encoding = encoding_of(answer.headers);
+    if (!encoding.empty()) {
+      wrong("store", client_->url_of(key) + ": the server sends it compressed (" + encoding + ")",
+            "let the server send files as they are (nginx: gzip off); of a bucket, store it anew "
+            "without Content-Encoding");
       return std::nullopt;
     }
     good("store", client_->url_of(key) + " can be read");

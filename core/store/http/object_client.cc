@@ -99,10 +99,10 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(
     const ObjectQuestion& question, HttpAnswer answer, std::optional<Clock::time_point> written) {
   if (!answer) return read_failure(question, answer.error());
   HttpResponse& response = *answer;
-  const auto encoding = response.headers.find("content-encoding");
-  if (encoding && *encoding != "identity" && (response.status == 200 || response.status == 206)) {
+  const std::string encoding = encoding_of(response.headers);
+  if (!encoding.empty() && (response.status == 200 || response.status == 206)) {
     return refused(Fault::kUnsupported, question,
-                   "the server sends it compressed (" + *encoding +
+                   "the server sends it compressed (" + encoding +
                        "), so that ranges of it are none of the object");
   }
   // Nothing is stored under the name of a directory.

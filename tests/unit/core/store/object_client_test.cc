@@ -110,6 +110,29 @@ TEST_F(ObjectClientTest, AnswersAreTyped) {
       << "fewer bytes than it says";
 }
 
+// Google sends all of such an object, unpacked, whatever range is asked for; its listings tell the
+// size of what is stored.
+TEST_F(ObjectClientTest, WhatIsStoredCompressedIsRefusedByName) {
+  for (const char* header : {"content-encoding: gzip", "x-goog-stored-content-encoding: gzip"}) {
+    for (const char* url : {"s3://bucket", "gs://bucket", "https://host/top"}) {
+      const auto server = client(url);
+      for (const Asked kind : {Asked::kGet, Asked::kHead}) {
+        ObjectQuestion question = of_range(0, 2);
+        question.kind = kind;
+        const Error error =
+            refusal(*server, question, response(200, "ab", {"content-length: 2", header})).error;
+        EXPECT_EQ(error.fault, Fault::kUnsupported);
+        EXPECT_THAT(error.message, HasSubstr("compressed (gzip)"));
+        EXPECT_EQ(kind_of(*server, question,
+                          response(200, "ab",
+                                   {"content-length: 2", "content-encoding: identity",
+                                    "x-goog-stored-content-encoding: identity"})),
+                  Answer::kPresent);
+      }
+    }
+  }
+}
+
 TEST_F(ObjectClientTest, OnlyAMissingKeyIsAbsence) {
   const auto s3 = client("s3://bucket");
   for (const char* body : {"<Error><Code>NoSuchBucket</Code></Error>", "<Error><Code>NoSuch"}) {

@@ -21,10 +21,11 @@ struct StoreOptions {
 Result<StorePlace> open_place(const std::string& source, const StoreOptions& options);
 
 /// Where a source at a server is: the URL of the store, or of what an archive or an array's file
-/// lies in, and the key of that there; empty where it is none.
+/// lies in, the key of that there (empty where it is none), and the path in the archive.
 struct ServerPlace {
   std::string url;
   std::string file;
+  std::string below;
 };
 Result<ServerPlace> server_place(const std::string& source);
 

@@ -81,13 +81,21 @@ bool is_store_file(std::string_view path) {
   return has_zip_name(path) || path.substr(0, path.find('?')).ends_with(kArrayFile);
 }
 
-/// What `file` of `directory` holds. `name` is what messages call it.
+/// What `file` of `directory` holds, and of an archive what is `below` in it; null where there is
+/// no such archive. `name` is what messages call it.
 Result<std::shared_ptr<Store>> open_file(std::shared_ptr<Store> directory, const std::string& file,
-                                         const std::string& name) {
+                                         const std::string& below, const std::string& name) {
   if (!has_zip_name(file)) return open_lone_file(std::move(directory), file, name);
   ZARRFS_TRY(auto archive, directory->open_for(file, {OpenHint::Part::kEnd, kZipTail}));
-  if (archive == nullptr) return fail(Fault::kInvalid, name + ": there is no such object");
-  return open_zip_store(std::move(archive), name, std::move(directory));
+  if (archive == nullptr) return nullptr;
+  const bool is_array = below.ends_with(kArrayFile);
+  ZARRFS_TRY(std::shared_ptr<Store> store,
+             open_zip_store(std::move(archive), name, std::move(directory), is_array ? "" : below));
+  return is_array ? open_lone_file(std::move(store), below, name) : std::move(store);
+}
+
+tl::unexpected<Error> no_object(const std::string& name) {
+  return fail(Fault::kInvalid, name + ": there is no such object");
 }
 
 /// Nothing where it cannot be read.
@@ -101,23 +109,38 @@ std::optional<std::string> foreign_local_file(const std::string& path) {
   return foreign_file(start);
 }
 
+bool is_file(const std::string& path) {
+  boost::system::error_code error;
+  return boost::filesystem::is_regular_file(path, error);
+}
+
+std::string directory_of(const std::string& path) { return "/" + parent_path(path.substr(1)); }
+
+/// The file of a store that the absolute `path` names, or the archive that it leads into; empty
+/// where there is none.
+std::string local_store_file(const std::string& path) {
+  if (is_store_file(path) && is_file(path)) return path;
+  for (std::string at = directory_of(path); at != "/"; at = directory_of(at)) {
+    if (has_zip_name(at) && is_file(at)) return at;
+  }
+  return {};
+}
+
 Result<StorePlace> open_path(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const std::string path, local_path(source));
-  boost::system::error_code error;
-  const bool is_file = boost::filesystem::is_regular_file(path, error);
-  if (is_file && !is_store_file(path)) {
-    if (const auto foreign = foreign_local_file(path)) {
-      return fail(Fault::kInvalid, source + ": is " + *foreign);
-    }
-  }
-  if (!is_file || !is_store_file(path)) {
+  const std::string file = local_store_file(path);
+  if (file.empty()) {
+    const auto foreign = is_file(path) ? foreign_local_file(path) : std::nullopt;
+    if (foreign) return fail(Fault::kInvalid, source + ": is " + *foreign);
     ZARRFS_TRY(auto store, open_local_store(path, source, options.links, options.keep_open));
     return StorePlace{std::move(store), {}};
   }
   // The user names the file: a link in its place is followed.
-  ZARRFS_TRY(auto directory, open_local_store("/" + parent_path(path.substr(1)), source,
-                                              LinkPolicy::kFollow, options.keep_open));
-  ZARRFS_TRY(auto store, open_file(std::move(directory), last_name(path), source));
+  ZARRFS_TRY(auto directory,
+             open_local_store(directory_of(file), source, LinkPolicy::kFollow, options.keep_open));
+  ZARRFS_TRY(auto store,
+             open_file(std::move(directory), last_name(file), path_below(path, file), source));
+  if (store == nullptr) return no_object(source);
   return StorePlace{std::move(store), {}};
 }
 
@@ -127,18 +150,32 @@ std::pair<std::string, std::string> parent_of(const std::string& url) {
   return {parent_path(path) + url.substr(path.size()), last_name(path)};
 }
 
+/// How many characters of the URL `path` name a file that is a store by itself: up to the first
+/// archive in it, or all of them. 0 where there is none.
+std::size_t store_file_in(std::string_view path) {
+  constexpr auto kNone = std::string_view::npos;
+  std::size_t slash = path.find('/', std::min(path.size(), scheme_name(path).size() + 3));
+  while (slash != kNone && (slash = path.find('/', slash + 1)) != kNone) {
+    if (has_zip_name(path.substr(0, slash))) return slash;
+  }
+  return is_store_file(path) ? path.size() : 0;
+}
+
 Result<StorePlace> open_server(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(const ServerPlace place, server_place(source));
   if (place.file.empty()) return open_remote_place(source, options.remote);
   RemoteOptions reading = options.remote;
   reading.write = false;  // archives are only read
   ZARRFS_TRY(StorePlace server, open_remote_place(place.url, reading));
-  ZARRFS_TRY(auto store, open_file(server.store, place.file, source.substr(0, source.find('?'))));
-  return StorePlace{std::move(store), {}};
+  const std::string name = source.substr(0, source.find('?'));
+  ZARRFS_TRY(auto store, open_file(server.store, place.file, place.below, name));
+  if (store != nullptr) return StorePlace{std::move(store), {}};
+  // Names of directories may end so, too.
+  return place.below.empty() ? no_object(name) : open_remote_place(source, options.remote);
 }
 
-/// The key of the last name of `source`, which is written as `encoded`.
-std::optional<std::string> object_name(const std::string& source, const std::string& encoded) {
+/// The key of a part of `source`, which is written as `encoded`.
+std::optional<std::string> key_in(const std::string& source, const std::string& encoded) {
   const Scheme* const scheme = scheme_named(scheme_name(source));
   const bool key_is_encoded = scheme == nullptr || !scheme->bucket;
   return key_is_encoded ? percent_decode(encoded) : encoded;
@@ -147,7 +184,7 @@ std::optional<std::string> object_name(const std::string& source, const std::str
 /// The file itself that `source` names at its server.
 std::optional<std::string> foreign_object(const std::string& source, const RemoteOptions& options) {
   const auto [parent, encoded] = parent_of(source);
-  const auto name = object_name(source, encoded);
+  const auto name = key_in(source, encoded);
   if (!name || name->empty()) return std::nullopt;
   const auto server = open_remote_place(parent, options);
   if (!server) return std::nullopt;
@@ -161,11 +198,18 @@ std::optional<std::string> foreign_object(const std::string& source, const Remot
 }  // namespace
 
 Result<ServerPlace> server_place(const std::string& source) {
-  if (!is_store_file(source)) return ServerPlace{source, ""};
-  const auto [parent, encoded] = parent_of(source);
-  const auto name = object_name(source, encoded);
-  if (!name) return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
-  return ServerPlace{parent, *name};
+  const std::string path = source.substr(0, source.find('?'));
+  const std::size_t end = store_file_in(path);
+  if (end == 0) return ServerPlace{source, "", ""};
+  const auto [parent, encoded] = parent_of(path.substr(0, end) + source.substr(path.size()));
+  std::string encoded_below = path.substr(std::min(path.size(), end + 1));
+  while (encoded_below.ends_with('/')) encoded_below.pop_back();
+  const auto name = key_in(source, encoded);
+  const auto below = key_in(source, encoded_below);
+  if (!name || !below)
+    return fail(Fault::kInvalid, source + ": '%' without two hexadecimal digits");
+  if (!is_store_path(*below)) return fail(Fault::kInvalid, source + ": is no path in an archive");
+  return ServerPlace{parent, *name, *below};
 }
 
 Result<std::string> local_path(const std::string& source) {

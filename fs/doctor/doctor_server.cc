@@ -18,7 +18,6 @@
 #include "core/base/printable.h"
 #include "core/store/http/advice.h"
 #include "core/store/http/certificates.h"
-#include "core/store/http/endpoint.h"
 #include "core/store/http/http.h"
 #include "core/store/http/schemes.h"
 #include "core/store/open_store.h"
@@ -31,6 +30,7 @@ constexpr std::int64_t kClockTolerance = 300;  // seconds
 constexpr double kDoctorPatience = 20;         // seconds
 constexpr std::size_t kDocumentLimit = std::size_t{16} << 20U;
 constexpr int kServerLessons = 3;
+constexpr AskedPart kFirstByte{AskedPart::Kind::kRange, {0, 1}};
 
 /// Without the password that may stand in it.
 std::string proxy_shown(const std::string& proxy) {
@@ -85,18 +85,18 @@ class ServerExamination {
 
   Result<void> run(bool writing) {
     HttpSettings settings;
-    options_.ca_file = trusted_certificates(url_, options_, process_environment());
+    options_.ca_file = trusted_certificates(scheme_, options_, process_environment());
     settings.ca_file = options_.ca_file;
     settings.seconds = static_cast<std::uint64_t>(std::max(1.0, options_.deadline));
     settings.connect_seconds = settings.quiet_seconds =
         std::min<std::uint64_t>(10, settings.seconds);
     ZARRFS_TRY(http_, HttpClient::make(settings));
-    ZARRFS_TRY(endpoint_, scheme_.client(url_, options_, *http_, process_environment()));
+    ZARRFS_TRY(client_, scheme_.client(url_, options_, *http_, process_environment()));
     RemoteOptions unsigned_options = options_;
     unsigned_options.anonymous = true;
     ZARRFS_TRY(auto open, scheme_.client(url_, unsigned_options, *http_, process_environment()));
-    ZARRFS_TRY(plain_, open->write({}, Endpoint::Clock::now()));
-    plain_.whole_limit = plain_.part_limit = kDocumentLimit;
+    ZARRFS_TRY(plain_, open->write({.whole_limit = kDocumentLimit}, ObjectClient::Clock::now()));
+    plain_.part_limit = kDocumentLimit;
     if (!look_at_name() || !look_at_connection()) return {};
     if (!look_at_credentials()) return {};
     if (scheme_.bucket && !look_at_listing()) return {};
@@ -191,8 +191,8 @@ class ServerExamination {
             "certificates and tokens may be refused");
   }
 
-  [[nodiscard]] Endpoint::Clock::time_point until() const {
-    return Endpoint::Clock::now() +
+  [[nodiscard]] ObjectClient::Clock::time_point until() const {
+    return ObjectClient::Clock::now() +
            std::chrono::milliseconds(static_cast<std::int64_t>(options_.deadline * 1000));
   }
 
@@ -201,7 +201,7 @@ class ServerExamination {
       good("credentials", "none; names and passwords for a server come from ~/.netrc");
       return true;
     }
-    const auto origin = endpoint_->credentials(until());
+    const auto origin = client_->credentials(until());
     if (!origin) {
       wrong("credentials", origin.error().message,
             "docs/remote.md names the places; anonymous is for what everybody may read");
@@ -212,16 +212,15 @@ class ServerExamination {
   }
 
   /// Once, and anew where the server says what is wrong with it.
-  Result<HttpResponse> ask(ObjectRequest request) {
-    request.part_limit = request.whole_limit = kDocumentLimit;
+  Result<HttpResponse> ask(ObjectQuestion question) {
+    question.whole_limit = kDocumentLimit;
     for (int lesson = 0;; ++lesson) {
-      const auto now = Endpoint::Clock::now();
-      ZARRFS_TRY(const HttpRequest written, endpoint_->write(request, until()));
+      const auto now = ObjectClient::Clock::now();
+      ZARRFS_TRY(HttpRequest written, client_->write(question, until()));
+      written.part_limit = kDocumentLimit;
       HttpAnswer answer = perform(written);
       if (!answer) return fail(Fault::kIo, answer.error().message);
-      const ServiceError error = parse_service_error(answer->text());
-      if (answer->status < 300 || lesson == kServerLessons ||
-          !endpoint_->learn(*answer, error, now)) {
+      if (answer->status < 300 || lesson == kServerLessons || !client_->learn(*answer, now)) {
         return std::move(*answer);
       }
     }
@@ -229,21 +228,24 @@ class ServerExamination {
 
   /// A listing of one name; false where nothing else is worth trying.
   bool look_at_listing() {
-    const auto answer = ask(endpoint_->listing("", "", 1));
-    const std::string where = endpoint_->url_of("");
+    ObjectQuestion question;
+    question.kind = ObjectQuestion::Kind::kList;
+    question.most = 1;
+    const auto answer = ask(question);
+    const std::string where = client_->url_of("");
     if (!answer) {
       wrong("bucket", where + ": " + answer.error().message, "see connection");
       return false;
     }
     const std::string_view body = answer->text();
     if (answer->status == 200) {
-      const auto page = parse_listing(body);
-      if (!page) {
-        wrong("bucket", where + ": " + page.error().message,
+      const auto read = client_->read(question, *answer, std::nullopt);
+      if (!read) {
+        wrong("bucket", read.error().error.message,
               "this is no server of S3: look at endpoint, or use https://");
         return false;
       }
-      const bool empty = page->objects.empty() && page->prefixes.empty();
+      const bool empty = read->page.objects.empty() && read->page.prefixes.empty();
       good("bucket", where + (empty ? " may be listed, and nothing is there" : " may be listed"));
       return true;
     }
@@ -274,11 +276,8 @@ class ServerExamination {
   std::optional<std::string> look_at_document(bool writing) {
     bool refused = false;
     for (const std::string& key : documents()) {
-      ObjectRequest request;
-      request.key = key;
-      request.headers.emplace_back("Range", "bytes=0-0");
-      const auto answer = ask(request);
-      const std::string where = endpoint_->url_of(key);
+      const auto answer = ask(part_of_object(key, kFirstByte));
+      const std::string where = client_->url_of(key);
       if (!answer) {
         wrong("store", where + ": " + answer.error().message, "see connection");
         return std::nullopt;
@@ -295,15 +294,15 @@ class ServerExamination {
       break;
     }
     if (refused) return std::nullopt;
-    const auto foreign = foreign_source(endpoint_->url_of(archive_), {{}, 0, options_});
+    const auto foreign = foreign_source(client_->url_of(archive_), {{}, 0, options_});
     if (foreign) {
-      wrong("store", endpoint_->url_of(archive_) + ": is " + *foreign,
+      wrong("store", client_->url_of(archive_) + ": is " + *foreign,
             "look at the path: it is the one of a store of Zarr");
       return std::nullopt;
     }
     const std::string text =
-        archive_.empty() ? endpoint_->url_of("") + ": no zarr.json, .zgroup, .zarray or .zattrs"
-                         : endpoint_->url_of(archive_) + ": there is no such object";
+        archive_.empty() ? client_->url_of("") + ": no zarr.json, .zgroup, .zarray or .zattrs"
+                         : client_->url_of(archive_) + ": there is no such object";
     const std::string advice =
         "look at the path: it is the one of the store's root, or of an archive";
     writing ? limited("store", text, "a new store can be made there; else " + advice)
@@ -312,28 +311,37 @@ class ServerExamination {
   }
 
   std::optional<std::string> take_document(const std::string& key, const HttpResponse& answer) {
-    const auto encoding = answer.headers.find("content-encoding");
-    if (encoding && *encoding != "identity") {
-      wrong("store",
-            endpoint_->url_of(key) + ": the server sends it compressed (" + *encoding + ")",
-            "let the server send files as they are (nginx: gzip off)");
+    const std::string encoding = encoding_of(answer.headers);
+    if (!encoding.empty()) {
+      wrong("store", client_->url_of(key) + ": the server sends it compressed (" + encoding + ")",
+            "let the server send files as they are (nginx: gzip off); of a bucket, store it anew "
+            "without Content-Encoding");
       return std::nullopt;
     }
-    good("store", endpoint_->url_of(key) + " can be read");
+    good("store", client_->url_of(key) + " can be read");
     return key;
   }
 
-  Result<HttpResponse> ask_with(const std::string& key, const std::string& name,
-                                const std::string& value) {
-    ObjectRequest request;
-    request.key = key;
-    request.headers.emplace_back(name, value);
-    return ask(request);
+  static ObjectQuestion part_of_object(const std::string& key, const AskedPart& part) {
+    ObjectQuestion question;
+    question.key = key;
+    question.part = part;
+    return question;
+  }
+
+  /// All of it, where the condition lets it come.
+  Result<HttpResponse> ask_on(const std::string& key, ObjectCondition::Kind kind,
+                              const Version& version) {
+    ObjectQuestion question;
+    question.key = key;
+    question.condition.kind = kind;
+    question.condition.version.version = version;
+    return ask(question);
   }
 
   void look_at_ranges(const std::string& key) {
-    const auto first = ask_with(key, "Range", "bytes=0-0");
-    const auto last = ask_with(key, "Range", "bytes=-1");
+    const auto first = ask(part_of_object(key, kFirstByte));
+    const auto last = ask(part_of_object(key, {AskedPart::Kind::kSuffix, {0, 1}}));
     const auto brings_one = [](const Result<HttpResponse>& answer) {
       return answer && answer->status == 206 && answer->body.size() == 1 &&
              answer->headers.find("content-range");
@@ -349,7 +357,7 @@ class ServerExamination {
   }
 
   void look_at_versions(const std::string& key) {
-    const auto answer = ask_with(key, "Range", "bytes=0-0");
+    const auto answer = ask(part_of_object(key, kFirstByte));
     const Version version = answer ? version_of(answer->headers) : Version();
     if (version.tag.empty()) {
       return limited("versions", "neither ETag nor Last-Modified: nothing tells versions apart",
@@ -359,8 +367,8 @@ class ServerExamination {
       return limited("versions", "no ETag; the date of the last change tells versions apart",
                      "changes within a second may be missed: replace objects, and mount anew");
     }
-    const auto same = ask_with(key, "If-None-Match", version.tag);
-    const auto other = ask_with(key, "If-Match", kTagOfNone);
+    const auto same = ask_on(key, ObjectCondition::Kind::kIsNot, version);
+    const auto other = ask_on(key, ObjectCondition::Kind::kIs, {kTagOfNone, false});
     const bool notices = same && same->status == 304;
     const bool refuses = other && other->status == 412;
     if (notices && refuses && !version.weak) {
@@ -376,8 +384,8 @@ class ServerExamination {
   }
 
   void look_at_writing() {
-    if (!archive_.empty() || !endpoint_->writes()) {
-      return wrong("writing", endpoint_->url_of(archive_) + ": this kind of store is only read",
+    if (!archive_.empty() || !client_->writes()) {
+      return wrong("writing", client_->url_of(archive_) + ": this kind of store is only read",
                    "write to a directory, or to a bucket");
     }
     options_.write = true;
@@ -396,7 +404,7 @@ class ServerExamination {
   RemoteOptions options_;
   const Tell& tell_;
   std::unique_ptr<HttpClient> http_;
-  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<ObjectClient> client_;
   HttpRequest plain_;  ///< For the store's root, without credentials.
   Url server_;         ///< Where requests go.
 };

@@ -4,9 +4,11 @@ import os
 import pty
 import random
 import re
+import shutil
 import struct
 import subprocess
 import time
+import urllib.parse
 import zipfile
 import zlib
 
@@ -360,6 +362,41 @@ def test_archives_that_are_damaged_are_refused_or_right(array, tmp_path):
         (tmp_path / "damaged.zip").write_bytes(damaged)
         done = subprocess.run([DAEMON, "ls", tmp_path / "damaged.zip", path], capture_output=True, timeout=60)
         assert done.returncode in (0, 1, 3), done
+
+
+def sources_below(serve, folder, name):
+    """What `name` of a folder is called at each place that it may lie at, and the options."""
+    bucket, encoded = serve(folder, "bucket"), urllib.parse.quote(name)
+    return {os.path.join(folder, name): "", f"s3://bucket/{name}": s3_options(bucket), f"{serve(folder).url}/{encoded}?token=x": ""}
+
+
+def test_a_path_in_an_archive(serve, mount, array, tmp_path):
+    """A store, a volume and an array of Blosc2 in it; names that are no archive are what they were."""
+    store, path, chunk, data = array
+    top = tmp_path / "packed"
+    shutil.copytree(store, top / "deep er/store.zarr")
+    shutil.copytree(os.path.join(GOLDEN, "volumes/sharded-gzip"), top / "em")
+    shutil.copy(os.path.join(GOLDEN, "blosc2/zeros.b2nd"), top / "deep er/zeros.b2nd")
+    os.makedirs(tmp_path / "data")
+    pack(top, tmp_path / "data/a b.zip")
+    shutil.copytree(store, tmp_path / "data/folder.zip/store.zarr")
+    wanted = {"deep er/store.zarr": store, "em": top / "em", "deep er/zeros.b2nd": top / "deep er/zeros.b2nd"}
+    for below, local in wanted.items():
+        for source, options in sources_below(serve, tmp_path / "data", f"a b.zip/{below}").items():
+            remote, here = (json.loads(run("info", *words, "--json").stdout) for words in ((source, "--remote", options), (local,)))
+            assert {**remote, "store": ""} == {**here, "store": ""}, source
+    for name in ("a b.zip/deep er/store.zarr", "a b.zip/deep er/store.zarr/", "folder.zip/store.zarr"):
+        for source, options in sources_below(serve, tmp_path / "data", name).items():
+            assert run("cat", source, f"{path}/{chunk}", "--remote", options, text=False).stdout == data, source
+    for source, options in sources_below(serve, tmp_path / "data", "a b.zip/deep er/store.zarr").items():
+        mounted = mount(source, f"view=v2,separator=.,{options}")
+        with open(mounted / f"{path}/{chunk}", "rb") as file:
+            assert file.read() == data
+        mounted.unmount()
+    for name in ("a b.zip/none", "a b.zip/deep er/store.zarr/zarr.json", "a b.zip/../b", "no.zip/none"):
+        for source, options in sources_below(serve, tmp_path / "data", name).items():
+            done = subprocess.run([DAEMON, "info", source, "--remote", options], capture_output=True, text=True, timeout=60)
+            assert done.returncode in (2, 3) and done.stderr, (source, done)
 
 
 @pytest.mark.parametrize("name", ["../outside", "/absolute", "a/./b", "a//b"])

@@ -98,4 +98,12 @@ std::string generation_of(const Headers& headers) {
   return told && parse_whole_number(*told) ? *told : "";
 }
 
+std::string encoding_of(const Headers& headers) {
+  for (const char* name : {"content-encoding", "x-goog-stored-content-encoding"}) {
+    const auto encoding = headers.find(name);
+    if (encoding && *encoding != "identity") return *encoding;
+  }
+  return {};
+}
+
 }  // namespace zarrfs

@@ -45,6 +45,9 @@ struct Version {
   bool weak = false;  ///< Fit for noticing a change, not for If-Match.
   bool operator==(const Version&) const = default;
 };
+/// What an object is compressed with ("gzip"): by Content-Encoding, or at Google, which unpacks it
+/// on its way. Neither its size nor its ranges are those of what is stored. Empty: with nothing.
+std::string encoding_of(const Headers& headers);
 /// An ETag that no object has.
 inline constexpr const char* kTagOfNone = "\"00000000000000000000000000000000\"";
 Version version_of(const Headers& headers);

@@ -8,11 +8,15 @@ namespace zarrfs {
 namespace {
 
 constexpr std::array kSchemes = {
-    Scheme{.name = "file", .client = nullptr},
-    Scheme{.name = "http", .client = web_endpoint},
-    Scheme{.name = "https", .client = web_endpoint},
-    Scheme{.name = "s3", .client = bucket_endpoint, .bucket = true, .written = true},
-    Scheme{.name = "gs", .client = bucket_endpoint, .bucket = true, .written = true},
+    Scheme{.name = "file"},
+    Scheme{.name = "http", .client = make_web_client},
+    Scheme{.name = "https", .client = make_web_client},
+    Scheme{.name = "s3",
+           .client = make_s3_client,
+           .bucket = true,
+           .written = true,
+           .certificates = "AWS_CA_BUNDLE"},
+    Scheme{.name = "gs", .client = make_google_client, .bucket = true, .written = true},
 };
 
 template <class Wanted>
@@ -51,6 +55,12 @@ std::string_view scheme_name(std::string_view source) {
   const std::string_view rest = source.substr(colon + 1);
   const bool url = rest.starts_with("//") || (scheme == "file" && rest.starts_with("/"));
   return url ? scheme : std::string_view{};
+}
+
+std::string trusted_certificates(const Scheme& scheme, const RemoteOptions& options,
+                                 const Environment& environment) {
+  if (!options.ca_file.empty() || scheme.certificates == nullptr) return options.ca_file;
+  return environment(scheme.certificates).value_or("");
 }
 
 std::string server_schemes() {

@@ -60,52 +60,36 @@ std::vector<ByteRange> in_requests(const std::vector<ByteRange>& ranges) {
   return parts;
 }
 
-void add_condition(ObjectRequest& request, const ObjectInfo& info, bool unless) {
-  const Version& version = info.version;
-  constexpr std::string_view kModified = "modified ";
-  if (version.tag.starts_with(kModified)) {
-    // A date goes with the bytes, and is compared then: servers that know parts of a second take
-    // If-Unmodified-Since with their own date for a failure.
-    if (unless) {
-      request.headers.emplace_back("If-Modified-Since", version.tag.substr(kModified.size()));
-    }
-  } else if (!version.tag.empty() && (unless || !version.weak)) {
-    request.headers.emplace_back(unless ? "If-None-Match" : "If-Match", version.tag);
-  }
-}
-
 }  // namespace
 
 struct RemoteObjects::Opening {
-  std::string key;
-  AskedPart part;
+  ObjectQuestion question;
   std::optional<ObjectInfo> known;  ///< What was there when it was looked at last.
-  ObjectRequest request;
 };
 
 Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
                                                            const RemoteOptions& options) {
   HttpSettings settings;
   settings.connections = static_cast<std::size_t>(options.connections);
-  settings.ca_file = trusted_certificates(url, options, process_environment());
-  settings.seconds = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(options.deadline));
-  settings.connect_seconds = std::min(settings.connect_seconds, settings.seconds);
-  settings.quiet_seconds = std::min(settings.quiet_seconds, settings.seconds);
-  ZARRFS_TRY(auto http, HttpClient::make(settings));
   const Scheme* const scheme = scheme_named(url.scheme);
   if (scheme == nullptr || scheme->client == nullptr) {
     return fail(Fault::kUnsupported, url.text() + ": names no server of " + server_schemes());
   }
-  ZARRFS_TRY(auto endpoint, scheme->client(url, options, *http, process_environment()));
+  settings.ca_file = trusted_certificates(*scheme, options, process_environment());
+  settings.seconds = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(options.deadline));
+  settings.connect_seconds = std::min(settings.connect_seconds, settings.seconds);
+  settings.quiet_seconds = std::min(settings.quiet_seconds, settings.seconds);
+  ZARRFS_TRY(auto http, HttpClient::make(settings));
+  ZARRFS_TRY(auto client, scheme->client(url, options, *http, process_environment()));
   std::unique_ptr<DiskCache> disk;
   if (!options.cache.empty()) {
     ZARRFS_TRY(disk, DiskCache::open(options.cache, options.cache_size));
   }
   return std::shared_ptr<RemoteObjects>(
-      new RemoteObjects(std::move(http), std::move(endpoint), std::move(disk), options));
+      new RemoteObjects(std::move(http), std::move(client), std::move(disk), options));
 }
 
-RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<Endpoint> endpoint,
+RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<ObjectClient> client,
                              std::unique_ptr<DiskCache> disk, const RemoteOptions& options)
     : options_(options),
       opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kPerSecond),
@@ -113,7 +97,7 @@ RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<E
       segments_(std::max(options.memory_cache, kLeastMemory)),
       disk_(std::move(disk)),
       http_(std::move(http)),
-      requester_(*http_, std::move(endpoint), milliseconds(options.deadline), options.absent_403,
+      requester_(*http_, std::move(client), milliseconds(options.deadline),
                  [this](bool away, const std::string& text) { tell(away, text); }) {}
 
 // What is on its way tells the caches that it does not come: they must be there still.
@@ -146,6 +130,10 @@ struct stat RemoteObjects::status_of_prefix(const std::string& prefix) const {
 
 std::string RemoteObjects::object_name(const std::string& key, const ObjectInfo& info) const {
   return url_of(key) + "\n" + info.version.tag + "\n" + std::to_string(info.size);
+}
+
+Error RemoteObjects::unexpected_answer(const std::string& key) const {
+  return {Fault::kIo, url_of(key) + ": the server answers what was not asked for"};
 }
 
 Error RemoteObjects::stale(const std::string& key) const {
@@ -191,53 +179,49 @@ Result<std::optional<ObjectInfo>> RemoteObjects::status_of_key(const std::string
                                                                bool absence_will_do) {
   const ObjectTable::Turn turn(table_, key);
   if (const auto known = table_.find(key); known && known->fresh) return known->info;
-  ObjectRequest request;
-  request.method = "HEAD";
-  request.key = key;
-  const auto answer = requester_.ask(request);
+  ObjectQuestion question;
+  question.kind = ObjectQuestion::Kind::kHead;
+  question.key = key;
+  const auto answer = requester_.ask(question);
   if (!answer) {
     const auto seen = seen_before(key, answer.error());
     if (seen && (*seen || absence_will_do)) return *seen;
     return fail(answer.error());
   }
   std::optional<ObjectInfo> info;
-  if (answer->status != 404) {
-    ZARRFS_TRY(info, read_head(*answer, url_of(key)));
-  }
+  if (answer->kind == ObjectAnswer::Kind::kPresent) info = answer->part.info;
   table_.keep(key, info);
   return info;
 }
 
 RemoteObjects::Opening RemoteObjects::opening_of(const std::string& key,
                                                  const OpenHint& hint) const {
-  Opening opening{key, part_of(hint), {}, {}};
+  Opening opening;
   if (const auto known = table_.find(key)) opening.known = known->info;
   if (!opening.known && disk_ != nullptr) opening.known = disk_->find_info(url_of(key));
-  ObjectRequest& request = opening.request;
-  request.key = key;
-  request.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
-  request.part_limit = static_cast<std::size_t>(opening.part.range.length);
-  if (const auto header = range_header(opening.part)) {
-    request.headers.emplace_back("Range", *header);
-  }
-  if (opening.known) add_condition(request, *opening.known, true);
+  ObjectQuestion& question = opening.question;
+  question.key = key;
+  question.part = part_of(hint);
+  question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
+  if (opening.known) question.condition = {ObjectCondition::Kind::kIsNot, *opening.known};
   return opening;
 }
 
 Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
                                                       RequestAnswer answer) {
-  const std::string& key = opening.key;
+  const std::string& key = opening.question.key;
   if (!answer) return fail(std::move(answer.error()));
-  if (answer->status == 404) {
-    table_.keep(key, std::nullopt);
-    return std::nullopt;
+  switch (answer->kind) {
+    case ObjectAnswer::Kind::kPresent: break;
+    case ObjectAnswer::Kind::kAbsent: table_.keep(key, std::nullopt); return std::nullopt;
+    case ObjectAnswer::Kind::kNoSuchRange: return open_empty(key);
+    case ObjectAnswer::Kind::kUnchanged:
+      if (!opening.known) return fail(unexpected_answer(key));
+      table_.keep(key, opening.known);
+      return opening.known;
+    case ObjectAnswer::Kind::kOtherVersion: return fail(unexpected_answer(key));
   }
-  if (answer->status == 304 && opening.known) {
-    table_.keep(key, opening.known);
-    return opening.known;
-  }
-  if (answer->status == 416) return open_empty(key);
-  ZARRFS_TRY(ObjectPart part, read_part(std::move(*answer), opening.part, url_of(key)));
+  ObjectPart part = std::move(answer->part);
   const ObjectInfo info = part.info;
   table_.keep(key, info);
   if (disk_ != nullptr) disk_->keep_info(url_of(key), info);
@@ -247,18 +231,18 @@ Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
 
 /// Servers refuse every range of an object without bytes.
 Result<std::optional<ObjectInfo>> RemoteObjects::open_empty(const std::string& key) {
-  ObjectRequest request;
-  request.key = key;
-  request.whole_limit = kErrorText;
-  ZARRFS_TRY(HttpResponse answer, requester_.ask(request));
-  if (answer.status == 404) {
+  ObjectQuestion question;
+  question.key = key;
+  question.whole_limit = kErrorText;
+  ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
+  if (answer.kind == ObjectAnswer::Kind::kAbsent) {
     table_.keep(key, std::nullopt);
     return std::nullopt;
   }
-  ZARRFS_TRY(const ObjectPart part, read_part(std::move(answer), {}, url_of(key)));
-  if (part.info.size > 0) return fail(stale(key));
-  table_.keep(key, part.info);
-  return part.info;
+  if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(unexpected_answer(key));
+  if (answer.part.info.size > 0) return fail(stale(key));
+  table_.keep(key, answer.part.info);
+  return answer.part.info;
 }
 
 Result<std::optional<RemoteObjects::Seen>> RemoteObjects::open_object(const std::string& key,
@@ -276,7 +260,7 @@ Result<std::optional<RemoteObjects::Seen>> RemoteObjects::open_object(const std:
     }
   }
   const Opening opening = opening_of(key, hint);
-  auto answer = requester_.ask(opening.request);
+  auto answer = requester_.ask(opening.question);
   if (!answer) {
     const auto seen = seen_before(key, answer.error());
     if (seen && *seen) return Seen{**seen, true};
@@ -287,13 +271,13 @@ Result<std::optional<RemoteObjects::Seen>> RemoteObjects::open_object(const std:
 
 void RemoteObjects::expect(std::span<const std::string> keys, const OpenHint& hint) {
   std::vector<Opening> openings;
-  std::vector<ObjectRequest> requests;
+  std::vector<ObjectQuestion> questions;
   for (const std::string& key : keys) {
     if (const auto known = table_.find(key); known && known->fresh) continue;
     openings.push_back(opening_of(key, hint));
-    requests.push_back(openings.back().request);
+    questions.push_back(openings.back().question);
   }
-  auto answers = requester_.ask_all(std::move(requests));
+  auto answers = requester_.ask_all(std::move(questions));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     static_cast<void>(take(openings[i], std::move(answers[i])));
   }
@@ -307,36 +291,32 @@ void RemoteObjects::open_later(const std::string& key, const OpenHint& hint) {
   const auto opening = std::make_shared<const Opening>(opening_of(key, hint));
   if (options_.immutable && opening->known) return;  // the cache on disk has it
   ++fetching_;
-  requester_.ask_later(opening->request, [this, opening, turn](RequestAnswer answer) {
+  requester_.ask_later(opening->question, [this, opening, turn](RequestAnswer answer) {
     // What fails, and what takes another request, is asked for when it is needed.
-    const bool serves = answer && answer->status != 416;
+    const bool serves = answer && answer->kind != ObjectAnswer::Kind::kNoSuchRange;
     if (serves) static_cast<void>(take(*opening, std::move(answer)));
     --fetching_;
   });
 }
 
-ObjectRequest RemoteObjects::range_request(const std::string& key, const ObjectInfo& info,
-                                           ByteRange range) const {
-  ObjectRequest request;
-  request.key = key;
-  request.part_limit = static_cast<std::size_t>(range.length);
-  request.whole_limit = static_cast<std::size_t>(
-      std::max<std::uint64_t>(kErrorText, std::max(options_.memory_cache, kLeastMemory)));
-  request.headers.emplace_back("Range", *range_header({AskedPart::Kind::kRange, range}));
-  add_condition(request, info, false);
-  return request;
+ObjectQuestion RemoteObjects::range_of(const std::string& key, const ObjectInfo& info,
+                                       ByteRange range) const {
+  ObjectQuestion question;
+  question.key = key;
+  question.part = {AskedPart::Kind::kRange, range};
+  question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
+  question.condition = {ObjectCondition::Kind::kIs, info};
+  return question;
 }
 
 Result<void> RemoteObjects::take_range(const std::string& key, const ObjectInfo& info,
-                                       ByteRange range, RequestAnswer answer) {
+                                       RequestAnswer answer) {
   if (!answer) return fail(std::move(answer.error()));
-  const int status = answer->status;
-  if (status == 404 || status == 412 || status == 416) {
+  ObjectPart part = std::move(answer->part);
+  if (answer->kind != ObjectAnswer::Kind::kPresent) {
     table_.forget(key);
     return fail(stale(key));
   }
-  ZARRFS_TRY(ObjectPart part,
-             read_part(std::move(*answer), {AskedPart::Kind::kRange, range}, url_of(key)));
   if (part.info.size != info.size || !(part.info.version == info.version)) {
     table_.forget(key);
     return fail(stale(key));
@@ -349,22 +329,19 @@ Result<void> RemoteObjects::take_range(const std::string& key, const ObjectInfo&
 Result<void> RemoteObjects::bring(const std::string& key, const ObjectInfo& info,
                                   const std::vector<ByteRange>& missing) {
   const std::string name = object_name(key, info);
-  std::vector<ByteRange> wanted;
-  std::vector<ObjectRequest> requests;
+  std::vector<ObjectQuestion> questions;
   for (const ByteRange& range : in_requests(missing)) {
     auto kept = disk_ == nullptr ? std::nullopt : disk_->find(name, range);
     if (kept) {
       segments_.put(name, range.offset, std::move(*kept));
       continue;
     }
-    wanted.push_back(range);
-    requests.push_back(range_request(key, info, range));
+    questions.push_back(range_of(key, info, range));
   }
   Result<void> result;
-  if (!requests.empty()) {
-    auto answers = requester_.ask_all(std::move(requests));
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      auto taken = take_range(key, info, wanted[i], std::move(answers[i]));
+  if (!questions.empty()) {
+    for (RequestAnswer& answer : requester_.ask_all(std::move(questions))) {
+      auto taken = take_range(key, info, std::move(answer));
       if (!taken) result = std::move(taken);
     }
   }
@@ -417,13 +394,12 @@ void RemoteObjects::fetch_together(const std::string& key, const ObjectInfo& inf
   const std::uint64_t begin = parts.front().offset;
   const ByteRange all{begin, parts.back().offset + parts.back().length - begin};
   ++fetching_;
-  requester_.ask_later(range_request(key, info, all),
-                       [this, key, info, all, parts](RequestAnswer answer) {
-                         static_cast<void>(take_range(key, info, all, std::move(answer)));
-                         const std::string name = object_name(key, info);
-                         for (const ByteRange& part : parts) segments_.give_up(name, part);
-                         --fetching_;
-                       });
+  requester_.ask_later(range_of(key, info, all), [this, key, info, parts](RequestAnswer answer) {
+    static_cast<void>(take_range(key, info, std::move(answer)));
+    const std::string name = object_name(key, info);
+    for (const ByteRange& part : parts) segments_.give_up(name, part);
+    --fetching_;
+  });
 }
 
 std::string RemoteObjects::statistics() const {

@@ -12,6 +12,7 @@
 #include "core/store/cache/segment_cache.h"
 #include "core/store/http/options.h"
 #include "core/store/http/requester.h"
+#include "core/store/http/url.h"
 #include "core/store/object_status.h"
 #include "core/store/remote/object_table.h"
 #include "core/store/remote/part_plan.h"
@@ -108,11 +109,9 @@ class RemoteObjects {
   /// Whether a key begins with `prefix` and a slash. Only where lists().
   Result<bool> has_prefix(const std::string& prefix);
 
-  [[nodiscard]] bool lists() const { return requester_.endpoint().lists(); }
-  [[nodiscard]] std::string url_of(const std::string& key) const {
-    return requester_.endpoint().url_of(key);
-  }
-  [[nodiscard]] const Endpoint& endpoint() const { return requester_.endpoint(); }
+  [[nodiscard]] bool lists() const { return client().lists(); }
+  [[nodiscard]] std::string url_of(const std::string& key) const { return client().url_of(key); }
+  [[nodiscard]] const ObjectClient& client() const { return requester_.client(); }
   /// Attributes of an object, and of what is only a prefix of keys.
   [[nodiscard]] struct stat status_of(const std::string& key, const ObjectInfo& info) const;
   [[nodiscard]] struct stat status_of_prefix(const std::string& prefix) const;
@@ -120,16 +119,19 @@ class RemoteObjects {
   [[nodiscard]] std::string statistics() const;
 
  private:
-  RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<Endpoint> endpoint,
+  RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<ObjectClient> client,
                 std::unique_ptr<DiskCache> disk, const RemoteOptions& options);
 
-  Result<ObjectRequest> conditional(const std::string& method, const std::string& key,
-                                    const std::optional<ObjectInfo>& expected) const;
+  [[nodiscard]] Result<void> check_condition(const std::string& key,
+                                             const std::optional<ObjectInfo>& expected) const;
   [[nodiscard]] Error replaced(const std::string& key) const;
   void keep_put(const std::string& key, const ObjectInfo& info, const RequestBody& body);
   Result<ObjectInfo> settle(const std::string& key, const std::string& note,
                             const Result<std::optional<ObjectInfo>>& answered);
   struct Pieces;
+  Result<std::vector<std::string>> bring_pieces(const ObjectQuestion& upload, const Pieces& pieces);
+  Result<std::optional<ObjectInfo>> complete(ObjectQuestion question, const Pieces& pieces,
+                                             const std::optional<ObjectInfo>& expected);
   Result<ObjectInfo> put_pieces(const std::string& key, const Pieces& pieces,
                                 const std::optional<ObjectInfo>& expected, const std::string& note,
                                 const UploadWatch& watch);
@@ -145,10 +147,9 @@ class RemoteObjects {
   [[nodiscard]] std::optional<std::optional<ObjectInfo>> seen_before(const std::string& key,
                                                                      const RequestError& error);
   Result<std::optional<ObjectInfo>> open_empty(const std::string& key);
-  [[nodiscard]] ObjectRequest range_request(const std::string& key, const ObjectInfo& info,
-                                            ByteRange range) const;
-  Result<void> take_range(const std::string& key, const ObjectInfo& info, ByteRange range,
-                          RequestAnswer answer);
+  [[nodiscard]] ObjectQuestion range_of(const std::string& key, const ObjectInfo& info,
+                                        ByteRange range) const;
+  Result<void> take_range(const std::string& key, const ObjectInfo& info, RequestAnswer answer);
   Result<void> bring(const std::string& key, const ObjectInfo& info,
                      const std::vector<ByteRange>& missing);
   void fetch_together(const std::string& key, const ObjectInfo& info,
@@ -156,6 +157,7 @@ class RemoteObjects {
   void keep_bytes(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
                   Bytes bytes);
   [[nodiscard]] Error stale(const std::string& key) const;
+  [[nodiscard]] Error unexpected_answer(const std::string& key) const;
   [[nodiscard]] std::string object_name(const std::string& key, const ObjectInfo& info) const;
   using PageAnswer = tl::expected<ListingPage, RequestError>;
   PageAnswer list_page(const std::string& prefix, const std::string& continuation, std::size_t most,

@@ -89,27 +89,25 @@ void add_key(const std::string& prefix, const std::string& key, Directories& dir
 RemoteObjects::PageAnswer RemoteObjects::list_page(const std::string& prefix,
                                                    const std::string& continuation,
                                                    std::size_t most, ListingDepth depth) {
-  ObjectRequest request = requester_.endpoint().listing(prefix, continuation, most, depth);
-  request.whole_limit = kPageLimit;
-  const auto answer = requester_.ask(request);
+  ObjectQuestion question;
+  question.kind = ObjectQuestion::Kind::kList;
+  question.key = prefix;
+  question.continuation = continuation;
+  question.most = most;
+  question.depth = depth;
+  question.whole_limit = kPageLimit;
+  auto answer = requester_.ask(question);
   if (!answer) return tl::unexpected(answer.error());
-  const std::string what = url_of(prefix) + ": listing it: ";
-  const auto wrong = [&](const std::string& why) {
-    return tl::unexpected(RequestError{{Fault::kIo, what + why}, false});
-  };
-  if (answer->status != 200) return wrong("status " + std::to_string(answer->status));
-  auto page = parse_listing(answer->text());
-  if (!page) return wrong(page.error().message);
-  return std::move(*page);
+  if (answer->kind == ObjectAnswer::Kind::kPresent) return std::move(answer->page);
+  return tl::unexpected(RequestError{
+      {Fault::kIo, url_of(prefix) + ": listing it: the server says that it is absent"}, false});
 }
 
 void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
                              std::vector<Entry>& entries) {
   const std::string begin = prefix.empty() ? "" : prefix + "/";
-  const auto name_of = [&](const std::string& listed) -> std::string {
-    const auto key = requester_.endpoint().key_of(listed);
-    if (!key || !key->starts_with(begin)) return "";
-    return key->substr(begin.size());
+  const auto name_of = [&](const std::string& key) {
+    return key.starts_with(begin) ? key.substr(begin.size()) : std::string();
   };
   for (ListedObject& object : page.objects) {
     std::string name = name_of(object.key);
@@ -200,12 +198,12 @@ Result<void> RemoteObjects::list_below(const std::string& prefix, const std::str
   if (!page->objects.empty()) directories.try_emplace(prefix);
   const std::string begin = prefix.empty() ? "" : prefix + "/";
   for (const ListedObject& object : page->objects) {
-    const auto key = requester_.endpoint().key_of(object.key);
-    if (key && std::count(key->begin(), key->end(), '/') > kDeepest) {
+    const std::string& key = object.key;
+    if (std::count(key.begin(), key.end(), '/') > kDeepest) {
       table_.note_many_below(prefix);
       return {};
     }
-    if (key && key->starts_with(begin)) add_key(prefix, *key, directories);
+    if (key.starts_with(begin)) add_key(prefix, key, directories);
   }
   for (auto& [path, names] : directories) {
     std::vector<Entry> entries;

@@ -1,11 +1,28 @@
-// RemoteObjects: objects that are put in parts.
+// RemoteObjects: objects that are put in parts: begun, sent or copied part by part, and completed
+// on a condition.
+#include <algorithm>
 #include <utility>
 
 #include "core/base/random_name.h"
-#include "core/store/remote/multipart.h"
 #include "core/store/remote/remote_objects.h"
 
 namespace zarrfs {
+namespace {
+
+constexpr std::size_t kMostOfAnswer = std::size_t{64} << 10U;
+constexpr std::size_t kPartsAtOnce = 8;
+
+ObjectQuestion about_upload(ObjectQuestion::Kind kind, const std::string& key,
+                            const std::string& id) {
+  ObjectQuestion question;
+  question.kind = kind;
+  question.key = key;
+  question.upload = id;
+  question.whole_limit = kMostOfAnswer;
+  return question;
+}
+
+}  // namespace
 
 struct RemoteObjects::Pieces {
   std::vector<ObjectPiece> parts;
@@ -13,28 +30,73 @@ struct RemoteObjects::Pieces {
   ObjectInfo source;                 ///< The version that the others are copied from.
 };
 
+/// The tags of the parts, which are at the server then.
+Result<std::vector<std::string>> RemoteObjects::bring_pieces(const ObjectQuestion& upload,
+                                                             const Pieces& pieces) {
+  std::vector<std::string> tags;
+  while (tags.size() < pieces.parts.size()) {
+    const std::size_t end = std::min(pieces.parts.size(), tags.size() + kPartsAtOnce);
+    std::vector<ObjectQuestion> questions;
+    for (std::size_t i = tags.size(); i < end; ++i) {
+      const ObjectPiece& part = pieces.parts[i];
+      ObjectQuestion one = upload;
+      one.number = i + 1;
+      one.kind = part.copied ? ObjectQuestion::Kind::kCopyPart : ObjectQuestion::Kind::kPutPart;
+      if (part.copied) {
+        one.part = {AskedPart::Kind::kRange, part.range};
+        one.condition = {ObjectCondition::Kind::kIs, pieces.source};
+      } else {
+        ZARRFS_TRY(one.body, RequestBody::of_file(pieces.file, part.range));
+      }
+      questions.push_back(std::move(one));
+    }
+    for (RequestAnswer& asked : requester_.ask_all(std::move(questions))) {
+      ZARRFS_TRY(ObjectAnswer answer, std::move(asked));
+      if (answer.kind != ObjectAnswer::Kind::kPresent) {
+        return fail(Fault::kStale, url_of(upload.key) +
+                                       ": another version has taken its place "
+                                       "while it was copied");
+      }
+      tags.push_back(std::move(answer.tag));
+    }
+  }
+  return tags;
+}
+
+/// What was made; nothing where the server refuses.
+Result<std::optional<ObjectInfo>> RemoteObjects::complete(
+    ObjectQuestion question, const Pieces& pieces, const std::optional<ObjectInfo>& expected) {
+  question.kind = ObjectQuestion::Kind::kCompleteParts;
+  question.condition = expected ? ObjectCondition{ObjectCondition::Kind::kIs, *expected}
+                                : ObjectCondition{ObjectCondition::Kind::kAbsent};
+  ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
+  if (answer.kind != ObjectAnswer::Kind::kPresent) return std::nullopt;
+  ObjectInfo made;
+  for (const ObjectPiece& part : pieces.parts) made.size += part.range.length;
+  made.version.tag = answer.tag;
+  return made;
+}
+
 Result<ObjectInfo> RemoteObjects::put_pieces(const std::string& key, const Pieces& pieces,
                                              const std::optional<ObjectInfo>& expected,
                                              const std::string& note, const UploadWatch& watch) {
-  ZARRFS_TRY(const ObjectRequest conditions, conditional("POST", key, expected));
-  ZARRFS_TRY(Multipart upload,
-             Multipart::begin(requester_, key, {{endpoint().note_header(), note}}));
-  auto brought = watch.begun(upload.id());
-  if (brought) brought = upload.bring(pieces.parts, pieces.file, pieces.source);
+  ZARRFS_CHECK(check_condition(key, expected));
+  ObjectQuestion upload = about_upload(ObjectQuestion::Kind::kBeginParts, key, "");
+  upload.note = note;
+  ZARRFS_TRY(const ObjectAnswer begun, requester_.ask(upload));
+  if (begun.kind != ObjectAnswer::Kind::kPresent) {
+    return fail(Fault::kUnsupported, url_of(key) + ": the server begins no upload in parts");
+  }
+  upload = about_upload(ObjectQuestion::Kind::kPutPart, key, begun.upload);
+  auto noted = watch.begun(upload.upload);
+  auto brought = noted ? bring_pieces(upload, pieces) : fail(std::move(noted.error()));
   const auto end = [&](Result<ObjectInfo> result) {
-    if (result || upload.abort()) watch.ended();
+    if (result || abort_upload(key, upload.upload)) watch.ended();
     return result;
   };
   if (!brought) return end(fail(std::move(brought.error())));
-  const auto answered = [&]() -> Result<std::optional<ObjectInfo>> {
-    ZARRFS_TRY(const auto tag, upload.complete(conditions.headers));
-    if (!tag) return std::nullopt;
-    ObjectInfo made;
-    for (const ObjectPiece& part : pieces.parts) made.size += part.range.length;
-    made.version.tag = *tag;
-    return made;
-  };
-  auto done = settle(key, note, answered());
+  upload.tags = std::move(*brought);
+  auto done = settle(key, note, complete(upload, pieces, expected));
   if (done) copied_ += bytes_copied(pieces.parts);
   return end(std::move(done));
 }
@@ -48,7 +110,8 @@ Result<ObjectInfo> RemoteObjects::put_parts(const std::string& key,
 }
 
 Result<void> RemoteObjects::abort_upload(const std::string& key, const std::string& id) {
-  return Multipart(requester_, key, id).abort();
+  ZARRFS_CHECK(requester_.ask(about_upload(ObjectQuestion::Kind::kAbortParts, key, id)));
+  return {};
 }
 
 Result<void> RemoteObjects::try_parts(const std::string& key) {
@@ -76,7 +139,7 @@ Result<void> RemoteObjects::try_parts(const std::string& key) {
 }
 
 Result<void> RemoteObjects::check_parts() {
-  if (!endpoint().puts_parts()) {
+  if (!client().puts_parts()) {
     return fail(Fault::kUnsupported, url_of("") + ": objects are put there as a whole");
   }
   return with_probe([this](const std::string& key) { return try_parts(key); });

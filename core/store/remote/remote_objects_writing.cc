@@ -14,50 +14,47 @@ constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30U;  // of S3, in one
 constexpr std::uint64_t kLargestKept = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kKeptEnd = std::uint64_t{1} << 20U;
 
+/// A change on the condition that `expected` stands there, or nothing.
+ObjectQuestion written(ObjectQuestion::Kind kind, const std::string& key,
+                       const std::optional<ObjectInfo>& expected) {
+  ObjectQuestion question;
+  question.kind = kind;
+  question.key = key;
+  question.whole_limit = kAnswerText;
+  question.condition = expected ? ObjectCondition{ObjectCondition::Kind::kIs, *expected}
+                                : ObjectCondition{ObjectCondition::Kind::kAbsent};
+  return question;
+}
+
 }  // namespace
+
+/// kUnsupported where nothing tells `expected` from others: nothing is asked then.
+Result<void> RemoteObjects::check_condition(const std::string& key,
+                                            const std::optional<ObjectInfo>& expected) const {
+  if (!expected || client().tells_apart(*expected)) return {};
+  return fail(Fault::kUnsupported, url_of(key) +
+                                       ": the server gives an object no version by which "
+                                       "it can be told from others");
+}
 
 /// The first byte, where a HEAD would do: an answer to HEAD has no body to tell why it refuses.
 Result<std::optional<RemoteObjects::Standing>> RemoteObjects::look(const std::string& key) {
-  const AskedPart first{AskedPart::Kind::kRange, {0, 1}};
-  ObjectRequest request;
-  request.key = key;
-  request.part_limit = 1;
-  request.whole_limit = kAnswerText;
-  request.headers.emplace_back("Range", *range_header(first));
-  ZARRFS_TRY(HttpResponse answer, requester_.ask(request));
-  if (answer.status == 416) {  // it has no first byte
-    request.method = "HEAD";
-    request.headers.clear();
-    ZARRFS_TRY(answer, requester_.ask(request));
+  ObjectQuestion question;
+  question.key = key;
+  question.part = {AskedPart::Kind::kRange, {0, 1}};
+  question.whole_limit = kAnswerText;
+  ZARRFS_TRY(ObjectAnswer answer, requester_.ask(question));
+  if (answer.kind == ObjectAnswer::Kind::kNoSuchRange) {  // it has no first byte
+    question.kind = ObjectQuestion::Kind::kHead;
+    ZARRFS_TRY(answer, requester_.ask(question));
   }
-  if (answer.status == 404) {
+  if (answer.kind == ObjectAnswer::Kind::kAbsent) {
     table_.keep(key, std::nullopt);
     return std::nullopt;
   }
-  const std::string note = answer.headers.find(endpoint().note_header()).value_or("");
-  std::optional<ObjectInfo> info;
-  if (request.method == "HEAD") {
-    ZARRFS_TRY(info, read_head(answer, url_of(key)));
-  } else {
-    ZARRFS_TRY(const ObjectPart part, read_part(std::move(answer), first, url_of(key)));
-    info = part.info;
-  }
-  table_.keep(key, info);
-  return Standing{*info, note};
-}
-
-/// The request on the condition that `expected` stands there.
-Result<ObjectRequest> RemoteObjects::conditional(const std::string& method, const std::string& key,
-                                                 const std::optional<ObjectInfo>& expected) const {
-  ObjectRequest request;
-  request.method = method;
-  request.key = key;
-  request.whole_limit = kAnswerText;
-  auto condition = endpoint().condition(expected);
-  if (!condition)
-    return fail(condition.error().fault, url_of(key) + ": " + condition.error().message);
-  request.headers.push_back(std::move(*condition));
-  return request;
+  if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(unexpected_answer(key));
+  table_.keep(key, answer.part.info);
+  return Standing{answer.part.info, answer.note};
 }
 
 Error RemoteObjects::replaced(const std::string& key) const {
@@ -92,17 +89,14 @@ Result<ObjectInfo> RemoteObjects::put(const std::string& key,
     return fail(Fault::kTooBig, url_of(key) + ": " + std::to_string(body->size()) +
                                     " bytes are more than the 5 GiB that are written as one");
   }
-  ZARRFS_TRY(ObjectRequest request, conditional("PUT", key, expected));
-  request.body = body;
-  request.headers.emplace_back(endpoint().note_header(), note);
+  ZARRFS_CHECK(check_condition(key, expected));
+  ObjectQuestion question = written(ObjectQuestion::Kind::kPut, key, expected);
+  question.body = body;
+  question.note = note;
   const auto answered = [&]() -> Result<std::optional<ObjectInfo>> {
-    ZARRFS_TRY(const HttpResponse answer, requester_.ask(request));
-    if (answer.status != 200) return std::nullopt;
-    ObjectInfo made;
-    made.size = body->size();
-    made.version = version_of(answer.headers);
-    made.generation = generation_of(answer.headers);
-    return made;
+    ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
+    if (answer.kind != ObjectAnswer::Kind::kPresent) return std::nullopt;
+    return answer.part.info;
   };
   auto settled = settle(key, note, answered());
   if (settled) keep_put(key, *settled, *body);
@@ -127,11 +121,12 @@ void RemoteObjects::keep_put(const std::string& key, const ObjectInfo& info,
 }
 
 Result<void> RemoteObjects::remove(const std::string& key, const ObjectInfo& expected) {
-  ZARRFS_TRY(const ObjectRequest request, conditional("DELETE", key, expected));
-  const auto answer = requester_.ask(request);
+  ZARRFS_CHECK(check_condition(key, expected));
+  const auto answer = requester_.ask(written(ObjectQuestion::Kind::kRemove, key, expected));
   table_.changed(key);
   if (!answer) return fail(answer.error());
-  return answer->status == 412 ? fail(replaced(key)) : Result<void>{};
+  const bool other = answer->kind == ObjectAnswer::Kind::kOtherVersion;
+  return other ? fail(replaced(key)) : Result<void>{};
 }
 
 Result<void> RemoteObjects::try_conditions(const std::string& key) {
@@ -163,11 +158,11 @@ Result<void> RemoteObjects::with_probe(
   const std::string key = ".zarrfs-probe-" + random_digits();
   auto tried = act(key);
   if (tried) return tried;
-  ObjectRequest request;
-  request.method = "DELETE";
-  request.key = key;
-  request.whole_limit = kAnswerText;
-  static_cast<void>(requester_.ask(request));  // the first error is the one to tell
+  ObjectQuestion question;
+  question.kind = ObjectQuestion::Kind::kRemove;
+  question.key = key;
+  question.whole_limit = kAnswerText;
+  static_cast<void>(requester_.ask(question));  // the first error is the one to tell
   return tried;
 }
 

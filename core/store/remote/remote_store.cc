@@ -81,7 +81,7 @@ class RemoteStore final : public Store {
   }
 
   std::optional<std::string> why_read_only() override {
-    if (!objects_->endpoint().writes()) return Store::why_read_only();
+    if (!objects_->client().writes()) return Store::why_read_only();
     return name_ + " is at a server, which is written to where -o rw says so";
   }
 
@@ -108,11 +108,11 @@ Result<StorePlace> open_remote_place(const std::string& source, const RemoteOpti
   ZARRFS_TRY(const Url url, parse_url(source));
   ZARRFS_TRY(auto objects, RemoteObjects::open(url, options));
   StorePlace place{std::make_shared<RemoteStore>(objects, url.text()), {}};
-  if (!options.write || !objects->endpoint().writes()) return place;
+  if (!options.write || !objects->client().writes()) return place;
   ZARRFS_CHECK(objects->check_conditions());
   place.with_spool = [objects, options, name = url.text()](
                          std::shared_ptr<Store> shown) -> Result<std::shared_ptr<Store>> {
-    ZARRFS_TRY(auto spool, open_spool(options, objects->endpoint().server(), name));
+    ZARRFS_TRY(auto spool, open_spool(options, objects->client().server(), name));
     return make_spooled_store(std::move(shown), objects, std::move(spool));
   };
   return place;

@@ -269,7 +269,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
   /// condition needs.
   Result<std::optional<ObjectInfo>> status_for_condition(const std::string& path) {
     ZARRFS_TRY(const auto info, objects_->status(path));
-    if (!info || objects_->endpoint().condition(info)) return info;
+    if (!info || objects_->client().tells_apart(*info)) return info;
     ZARRFS_TRY(const auto standing, objects_->look(path));
     if (!standing) return std::nullopt;
     return standing->info;

@@ -161,7 +161,7 @@ Result<std::shared_ptr<UploadStore>> open_upload_store(const std::string& url,
   RemoteOptions writing = options;
   writing.write = true;
   ZARRFS_TRY(auto objects, RemoteObjects::open(parsed, writing));
-  if (!objects->endpoint().writes()) {
+  if (!objects->client().writes()) {
     return fail(Fault::kReadOnly, parsed.text() + ": this kind of store is only read");
   }
   return std::make_shared<Uploads>(std::move(objects), parsed.text());

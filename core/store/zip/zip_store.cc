@@ -104,21 +104,21 @@ class ZipStore final : public Store {
   ZipStore(std::shared_ptr<const File> archive, std::string name, bool near)
       : archive_(std::move(archive)), name_(std::move(name)), near_(near) {}
 
-  Result<void> load() {
+  Result<void> load(const std::string& top) {
     const auto read = [this](ByteRange range) { return archive_->read_range(range); };
     auto entries = read_zip_directory(archive_->size(), read);
     if (!entries) return fail(entries.error().fault, name_ + ": " + entries.error().message);
-    children_[""];
+    if (top.empty()) children_[""];
+    const std::string begin = top.empty() ? "" : top + "/";
     for (ZipEntry& entry : *entries) {
-      if (entry.directory) {
-        add_directory(entry.name);
-        continue;
-      }
-      const std::string parent = parent_path(entry.name);
-      add_directory(parent);
-      children_[parent].push_back({last_name(entry.name), EntryKind::kFile});
-      std::string path = entry.name;
-      files_.emplace(std::move(path), std::move(entry));
+      const bool is_top = entry.directory && entry.name == top;
+      if (!is_top && !entry.name.starts_with(begin)) continue;
+      children_[""];
+      const std::string path = path_below(entry.name, top);
+      add_entry(path, std::move(entry));
+    }
+    if (children_.empty()) {
+      return fail(Fault::kInvalid, name_ + ": the archive has no directory of that name");
     }
     if (directory_bytes_ > kMostDirectoryBytes) {
       return fail(Fault::kUnsupported, name_ + ": the names of its directories have more than " +
@@ -194,6 +194,14 @@ class ZipStore final : public Store {
   void lies_in(std::shared_ptr<const Store> store) { within_ = std::move(store); }
 
  private:
+  void add_entry(const std::string& path, ZipEntry entry) {
+    if (entry.directory) return add_directory(path);
+    const std::string parent = parent_path(path);
+    add_directory(parent);
+    children_[parent].push_back({last_name(path), EntryKind::kFile});
+    files_.emplace(path, std::move(entry));
+  }
+
   void add_directory(const std::string& path) {
     if (directory_bytes_ > kMostDirectoryBytes || !children_.try_emplace(path).second) return;
     directory_bytes_ += path.size();
@@ -233,11 +241,12 @@ class ZipStore final : public Store {
 
 Result<std::unique_ptr<Store>> open_zip_store(std::shared_ptr<const File> archive,
                                               const std::string& name,
-                                              std::shared_ptr<const Store> within) {
+                                              std::shared_ptr<const Store> within,
+                                              const std::string& top) {
   const bool near = within == nullptr || within->traits().near;
   auto store = std::make_unique<ZipStore>(std::move(archive), name, near);
   store->lies_in(std::move(within));
-  ZARRFS_CHECK(store->load());
+  ZARRFS_CHECK(store->load(top));
   return store;
 }
 

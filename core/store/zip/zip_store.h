@@ -12,10 +12,12 @@
 namespace zarrfs {
 
 /// `name` is what messages call it; `within` is the store that the archive is an object of, or null
-/// for a local file. Errors as read_zip_directory's.
+/// for a local file; `top` is the directory in it that is the store's root. Errors as
+/// read_zip_directory's; kInvalid where the archive has no directory `top`.
 Result<std::unique_ptr<Store>> open_zip_store(std::shared_ptr<const File> archive,
                                               const std::string& name,
-                                              std::shared_ptr<const Store> within);
+                                              std::shared_ptr<const Store> within,
+                                              const std::string& top);
 
 /// Whether `source` is named like an archive: ".zip", ".ozx".
 bool has_zip_name(std::string_view source);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/lock_order.h"
-#include "core/store/http/renewed_credentials.h"
 
 namespace zarrfs {
 namespace {
@@ -107,6 +106,10 @@ class BucketEndpoint final : public Endpoint {
     const bool expired = error.code == "ExpiredToken" || error.code == "TokenRefreshRequired" ||
                          (google() && response.status == 401);
     return expired && credentials_ != nullptr && credentials_->refuse(written);
+  }
+
+  Doubt suspect(Clock::time_point written, Clock::time_point until) override {
+    return credentials_ == nullptr ? Doubt::kNone : credentials_->suspect(written, until);
   }
 
   Result<std::string> credentials(Clock::time_point until) override {

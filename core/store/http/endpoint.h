@@ -12,6 +12,7 @@
 #include "core/store/http/listing.h"
 #include "core/store/http/object_answer.h"
 #include "core/store/http/options.h"
+#include "core/store/http/renewed_credentials.h"
 #include "core/store/http/url.h"
 
 namespace zarrfs {
@@ -49,6 +50,12 @@ class Endpoint {
   virtual bool learn(const HttpResponse& /*response*/, const ServiceError& /*error*/,
                      Clock::time_point /*written*/) {
     return false;
+  }
+  /// Whether a refusal that does not say why (an answer to HEAD has no body), of a request that was
+  /// written at the time `written`, may be due to credentials that have expired. Others are waited
+  /// for until `until`.
+  virtual Doubt suspect(Clock::time_point /*written*/, Clock::time_point /*until*/) {
+    return Doubt::kNone;
   }
   /// Where the credentials are from that requests go with; empty: they go without. An Error, saying
   /// where it looked, where there are none.

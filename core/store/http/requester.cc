@@ -48,7 +48,7 @@ std::string Requester::describe(const ObjectRequest& request) const {
 }
 
 Requester::Verdict Requester::judge(const ObjectRequest& request, HttpAnswer answer,
-                                    std::optional<Clock::time_point> written) {
+                                    const Asked& asked) {
   if (!answer) {
     const HttpFailure& failure = answer.error();
     const std::string what = describe(request) + ": " + failure.message;
@@ -74,12 +74,11 @@ Requester::Verdict Requester::judge(const ObjectRequest& request, HttpAnswer ans
   if (answer->directory) answer->status = 404;
   const bool conflict = answer->status == 409 && request.may_conflict;
   if (counts(answer->status) || conflict) return {Verdict::Kind::kAnswer, std::move(*answer), {}};
-  return judge_refusal(request, std::move(*answer), written);
+  return judge_refusal(request, std::move(*answer), asked);
 }
 
-/// Learns from it where it is told when the request was written.
 Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpResponse response,
-                                            std::optional<Clock::time_point> written) {
+                                            const Asked& asked) {
   const ServiceError error = error_in(response);
   const bool no_bucket = error.code == "NoSuchBucket";
   const bool reads = request.method == "GET" || request.method == "HEAD";
@@ -87,21 +86,30 @@ Requester::Verdict Requester::judge_refusal(const ObjectRequest& request, HttpRe
   const bool in_xml =
       response.text().find("<Error") != std::string_view::npos || response.text().starts_with('<');
   const bool untold = reads && endpoint_->lists() && in_xml && error.code != "NoSuchKey";
+  const bool unexplained =
+      request.method == "HEAD" && !request.bare && error.code.empty() &&
+      (response.status == 400 || response.status == 401 || response.status == 403);
+  const Doubt doubt = unexplained ? endpoint_->suspect(asked.written, asked.until) : Doubt::kNone;
+  if (doubt == Doubt::kRenewed && asked.may_learn) return {Verdict::Kind::kAnew, {}, {}};
   // That a name which the server points to is absent says nothing of the one that was asked for.
-  const bool absent = (response.status == 404 && !response.elsewhere && !untold) ||
-                      (response.status == 403 && absent_403_ && reads && error.code.size() < 100 &&
-                       (error.code.empty() || error.code == "AccessDenied"));
+  const bool absent =
+      (response.status == 404 && !response.elsewhere && !untold) ||
+      (response.status == 403 && absent_403_ && reads && doubt == Doubt::kNone &&
+       error.code.size() < 100 && (error.code.empty() || error.code == "AccessDenied"));
   if (absent && !no_bucket) {
     response.status = 404;
     return {Verdict::Kind::kAnswer, std::move(response), {}};
   }
-  if (written && endpoint_->learn(response, error, *written)) return {Verdict::Kind::kAnew, {}, {}};
+  if (asked.may_learn && endpoint_->learn(response, error, asked.written)) {
+    return {Verdict::Kind::kAnew, {}, {}};
+  }
   std::string what =
       describe(request) + ": the server answers with status " + std::to_string(response.status);
   if (!error.code.empty()) what += ", " + error.code + ": " + error.message;
   if (response.status == 404 && untold && error.code.empty()) {
     what += ", and does not say what is missing";
   }
+  if (doubt != Doubt::kNone) what += ", and does not say why: the credentials may have expired";
   if (response.elsewhere) what += ", for another name, which it points to";
   if (response.status >= 300 && response.status < 400) {
     what += "; requests with credentials do not go where it points";
@@ -156,7 +164,7 @@ void Requester::probe(Reachability::Answered answered) {
   written->fresh = true;
   http_.submit(std::move(*written),
                [this, request, now, answered = std::move(answered)](HttpAnswer answer) {
-                 const Verdict verdict = judge(request, std::move(answer), now);
+                 const Verdict verdict = judge(request, std::move(answer), {now, now, true});
                  answered(verdict.kind != Verdict::Kind::kLater);
                });
 }
@@ -192,8 +200,7 @@ void Requester::ask_once(Batch& batch, Clock::time_point again, Clock::time_poin
   for (std::size_t k = 0; k < answers.size(); ++k) {
     const std::size_t i = wanted[k];
     const bool may_learn = batch.lessons[i] < kLessons;
-    Verdict verdict = judge(batch.requests[i], std::move(answers[k]),
-                            may_learn ? std::optional(times[k]) : std::nullopt);
+    Verdict verdict = judge(batch.requests[i], std::move(answers[k]), {times[k], until, may_learn});
     if (verdict.kind == Verdict::Kind::kAnswer) {
       batch.answers[i] = std::move(*verdict.answer);
       continue;
@@ -245,14 +252,17 @@ RequestAnswer Requester::ask(const ObjectRequest& request) {
 
 void Requester::ask_later(const ObjectRequest& request, std::function<void(RequestAnswer)> done) {
   if (reachability_.away_for()) return done(tl::unexpected(away_error(request)));
-  auto written = endpoint_->write(request, Clock::now());
+  const auto now = Clock::now();
+  auto written = endpoint_->write(request, now);
   if (!written) return done(tl::unexpected(RequestError{std::move(written.error()), false}));
-  http_.submit(std::move(*written), [this, request, done = std::move(done)](HttpAnswer answer) {
-    Verdict verdict = judge(request, std::move(answer), std::nullopt);
-    if (verdict.kind == Verdict::Kind::kAnswer) return done(std::move(*verdict.answer));
-    const bool later = verdict.kind == Verdict::Kind::kLater;
-    done(tl::unexpected(RequestError{std::move(verdict.error), later}));
-  });
+  http_.submit(std::move(*written),
+               [this, request, now, done = std::move(done)](HttpAnswer answer) {
+                 Verdict verdict = judge(request, std::move(answer), {now, now, false});
+                 if (verdict.kind == Verdict::Kind::kAnswer)
+                   return done(std::move(*verdict.answer));
+                 const bool later = verdict.kind == Verdict::Kind::kLater;
+                 done(tl::unexpected(RequestError{std::move(verdict.error), later}));
+               });
 }
 
 }  // namespace zarrfs

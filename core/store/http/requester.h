@@ -48,10 +48,14 @@ class Requester {
   struct Verdict;
   struct Batch;
   using Clock = Reachability::Clock;
-  Verdict judge(const ObjectRequest& request, HttpAnswer answer,
-                std::optional<Clock::time_point> written);
-  Verdict judge_refusal(const ObjectRequest& request, HttpResponse response,
-                        std::optional<Clock::time_point> written);
+  /// When a request was written, and what may come of a refusal.
+  struct Asked {
+    Clock::time_point written;
+    Clock::time_point until;  ///< Other credentials are waited for.
+    bool may_learn = false;
+  };
+  Verdict judge(const ObjectRequest& request, HttpAnswer answer, const Asked& asked);
+  Verdict judge_refusal(const ObjectRequest& request, HttpResponse response, const Asked& asked);
   [[nodiscard]] std::string describe(const ObjectRequest& request) const;
   [[nodiscard]] RequestError away_error(const ObjectRequest& request) const;
   [[nodiscard]] RequestError given_up(const ObjectRequest& request) const;

@@ -239,7 +239,7 @@ class ServerExamination {
     }
     const std::string_view body = answer->text();
     if (answer->status == 200) {
-      const auto read = client_->read(question, *answer, std::nullopt);
+      const auto read = client_->read(question, *answer, {});
       if (!read) {
         wrong("bucket", read.error().error.message,
               "this is no server of S3: look at endpoint, or use https://");

@@ -74,14 +74,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         if server.away:  # as one that is not there: no answer, and nothing is done
             with server.lock:
-                server.missed.append({"method": self.command, "path": urllib.parse.unquote(self.path.partition("?")[0])})
+                if server.remembers:
+                    server.missed.append({"method": self.command, "path": urllib.parse.unquote(self.path.partition("?")[0])})
             self.close_connection = True
             return
         path, _, query = self.path.partition("?")
         seen = {"method": self.command, "path": urllib.parse.unquote(path), "query": query,
                 "range": self.headers.get("Range"), "headers": dict(self.headers.items())}
         with server.lock:
-            server.seen.append(seen)
+            if server.remembers:
+                server.seen.append(seen)
         if server.delay:
             time.sleep(server.delay)
         try:
@@ -262,7 +264,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
             self.socket = context.wrap_socket(self.socket, server_side=True)
         self.root, self.bucket, self.region, self.anonymous = str(root), bucket, REGION, False
         self.ranges, self.page, self.delay = True, 1000, 0
-        self.fault, self.away, self.missed = None, False, []
+        self.fault, self.away, self.missed, self.remembers = None, False, [], True
         self.careless, self.notes, self.changing = (), {}, threading.Lock()
         self.google, self.kind, self.generations, self.token = False, "x-amz", {}, ""
         self.lock, self.seen, self.sent, self.in_hand = threading.Lock(), [], 0, 0

@@ -74,6 +74,10 @@ class BucketClient final : public HttpObjectClient {
     return expired && credentials_ != nullptr && credentials_->refuse(written);
   }
 
+  Doubt suspect(Clock::time_point written, Clock::time_point until) override {
+    return credentials_ == nullptr ? Doubt::kNone : credentials_->suspect(written, until);
+  }
+
   Result<std::string> credentials(Clock::time_point until) override {
     if (credentials_ == nullptr) return std::string();
     ZARRFS_TRY(const Credentials found, credentials_->get(until));

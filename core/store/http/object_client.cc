@@ -95,8 +95,8 @@ tl::unexpected<NoAnswer> HttpObjectClient::refused(Fault fault, const ObjectQues
   return no_answer(NoAnswer::Kind::kRefused, fault, url_of(question.key) + ": " + what);
 }
 
-tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(
-    const ObjectQuestion& question, HttpAnswer answer, std::optional<Clock::time_point> written) {
+tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(const ObjectQuestion& question,
+                                                            HttpAnswer answer, const Asked& asked) {
   if (!answer) return read_failure(question, answer.error());
   HttpResponse& response = *answer;
   const std::string encoding = encoding_of(response.headers);
@@ -117,7 +117,7 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(
     case 202:
     case 204:
     case 206: break;
-    default: return read_refusal(question, std::move(response), written);
+    default: return read_refusal(question, std::move(response), asked);
   }
   const bool of_object = question.kind == Kind::kHead || question.kind == Kind::kGet;
   return of_object ? read_object(question, std::move(response))
@@ -155,22 +155,32 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_failure(
   }
 }
 
-tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_refusal(
-    const ObjectQuestion& question, HttpResponse response,
-    std::optional<Clock::time_point> written) {
+tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_refusal(const ObjectQuestion& question,
+                                                                    HttpResponse response,
+                                                                    const Asked& asked) {
   const ServiceError error = parse_service_error(response.text());
+  const bool unexplained =
+      question.kind == Kind::kHead && !question.bare && error.code.empty() &&
+      (response.status == 400 || response.status == 401 || response.status == 403);
+  const Doubt doubt = unexplained ? suspect(asked.written, asked.until) : Doubt::kNone;
+  if (doubt == Doubt::kRenewed && asked.may_learn) {
+    return tl::unexpected(NoAnswer{NoAnswer::Kind::kAnew, {}});
+  }
   const bool forbidden_is_absent = response.status == 403 && absent_403_ && reads(question) &&
+                                   doubt == Doubt::kNone && error.code.size() < 100 &&
                                    (error.code.empty() || error.code == "AccessDenied");
   if (forbidden_is_absent || says_absent(question, response)) {
     return answer_of(ObjectAnswer::Kind::kAbsent);
   }
-  if (written && learn(response, *written))
+  if (asked.may_learn && learn(response, asked.written)) {
     return tl::unexpected(NoAnswer{NoAnswer::Kind::kAnew, {}});
+  }
   std::string what = "the server answers with status " + std::to_string(response.status);
   if (!error.code.empty()) what += ", " + error.code + ": " + error.message;
   if (response.status == 404 && reads(question) && error.code.empty() && !response.elsewhere) {
     what += ", and does not say what is missing";
   }
+  if (doubt != Doubt::kNone) what += ", and does not say why: the credentials may have expired";
   if (response.elsewhere) what += ", for another name, which it points to";
   if (response.status >= 300 && response.status < 400) {
     what += "; requests with credentials do not go where it points";

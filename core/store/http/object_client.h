@@ -13,6 +13,7 @@
 #include "core/store/http/http.h"
 #include "core/store/http/listing.h"
 #include "core/store/http/object_answer.h"
+#include "core/store/http/renewed_credentials.h"
 #include "core/store/http/request_body.h"
 
 namespace zarrfs {
@@ -98,14 +99,25 @@ class ObjectClient {
   /// `until`, as long as somebody waits for the answer (core/base/request.h). kDenied where there
   /// are none to be had; kUnsupported where nothing tells the version of a condition from others.
   virtual Result<HttpRequest> write(const ObjectQuestion& question, Clock::time_point until) = 0;
-  /// Nothing in an answer is believed. `written`: when its request was, where kAnew will do.
+  /// When a request was written, and what may come of a refusal.
+  struct Asked {
+    Clock::time_point written{};
+    Clock::time_point until{};  ///< Other credentials are waited for.
+    bool may_learn = false;     ///< Whether kAnew will do.
+  };
+  /// Nothing in an answer is believed.
   virtual tl::expected<ObjectAnswer, NoAnswer> read(const ObjectQuestion& question,
-                                                    HttpAnswer answer,
-                                                    std::optional<Clock::time_point> written) = 0;
+                                                    HttpAnswer answer, const Asked& asked) = 0;
   /// Learns from a refusal (another region, a clock that is wrong, keys that have expired) of a
   /// request that was written at the time `written`; true where the question is worth asking anew.
   virtual bool learn(const HttpResponse& /*response*/, Clock::time_point /*written*/) {
     return false;
+  }
+  /// Whether a refusal that does not say why (an answer to HEAD has no body), of a request that was
+  /// written at the time `written`, may be due to credentials that have expired. Others are waited
+  /// for until `until`.
+  virtual Doubt suspect(Clock::time_point /*written*/, Clock::time_point /*until*/) {
+    return Doubt::kNone;
   }
   /// Where the credentials are from that requests go with; empty: they go without. An Error, saying
   /// where it looked, where there are none.
@@ -129,7 +141,7 @@ class HttpObjectClient : public ObjectClient {
   /// `absent_403`: "forbidden" means that there is no such object.
   explicit HttpObjectClient(bool absent_403) : absent_403_(absent_403) {}
   tl::expected<ObjectAnswer, NoAnswer> read(const ObjectQuestion& question, HttpAnswer answer,
-                                            std::optional<Clock::time_point> written) override;
+                                            const Asked& asked) override;
 
  protected:
   /// Of questions that change nothing.
@@ -157,8 +169,7 @@ class HttpObjectClient : public ObjectClient {
   tl::expected<ObjectAnswer, NoAnswer> read_failure(const ObjectQuestion& question,
                                                     const HttpFailure& failure) const;
   tl::expected<ObjectAnswer, NoAnswer> read_refusal(const ObjectQuestion& question,
-                                                    HttpResponse response,
-                                                    std::optional<Clock::time_point> written);
+                                                    HttpResponse response, const Asked& asked);
   tl::expected<ObjectAnswer, NoAnswer> read_object(const ObjectQuestion& question,
                                                    HttpResponse response) const;
 

@@ -12,6 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 constexpr seconds kEarly{300};
+constexpr seconds kNew{300};  // what is given for less says when it ends
 constexpr seconds kLeastSearchPause{1};
 constexpr seconds kLongestSearchPause{15};
 constexpr seconds kForgotten{120};  // since the last trouble: the next one is the first again
@@ -40,11 +41,7 @@ Result<Credentials> RenewedCredentials::get(Clock::time_point until) {
     return *current_;
   }
   if (may_ask()) ask();
-  while (asking_) {
-    if (request_ended()) return fail(Fault::kBusy, "nobody waits for the credentials");
-    if (Clock::now() >= until) return fail(Fault::kIo, "the credentials have not come in time");
-    answered_.wait_until(lock, std::min(until, Clock::now() + kBetweenSearchLooks));
-  }
+  ZARRFS_CHECK(wait_for_search(lock, until));
   if (error_) return fail(Error(*error_));
   // The server decides about those that were refused or are over by this machine's clock.
   return *current_;
@@ -56,6 +53,26 @@ bool RenewedCredentials::refuse(Clock::time_point used) {
   if (!asking_ && !may_ask()) return false;
   refused_ = true;
   return true;
+}
+
+Doubt RenewedCredentials::suspect(Clock::time_point used, Clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  if (!current_) return Doubt::kRemains;
+  if (found_at_ > used) return Doubt::kRenewed;
+  if (used - found_at_ < kNew) return Doubt::kNone;
+  if (may_ask()) ask();
+  static_cast<void>(wait_for_search(lock, until));  // what has come until then counts
+  return found_at_ > used ? Doubt::kRenewed : Doubt::kRemains;
+}
+
+Result<void> RenewedCredentials::wait_for_search(std::unique_lock<TableMutex>& lock,
+                                                 Clock::time_point until) {
+  while (asking_) {
+    if (request_ended()) return fail(Fault::kBusy, "nobody waits for the credentials");
+    if (Clock::now() >= until) return fail(Fault::kIo, "the credentials have not come in time");
+    answered_.wait_until(lock, std::min(until, Clock::now() + kBetweenSearchLooks));
+  }
+  return {};
 }
 
 bool RenewedCredentials::good() const {

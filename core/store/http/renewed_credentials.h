@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -16,6 +17,13 @@
 #include "core/store/http/credentials.h"
 
 namespace zarrfs {
+
+/// Whether a refusal without a reason may be due to credentials that have expired.
+enum class Doubt {
+  kNone,     ///< They were found a moment before.
+  kRenewed,  ///< It may, and others have been found since.
+  kRemains,  ///< It may, and no others have been found.
+};
 
 class RenewedCredentials {
  public:
@@ -41,11 +49,17 @@ class RenewedCredentials {
   /// A server said that those which a request of the time `used` went with are not good any more.
   /// Whether others may come of it: not where they were found anew a moment ago.
   bool refuse(Clock::time_point used);
+  /// A server refused a request of the time `used`, and did not say why. Credentials that are not
+  /// new are looked for anew, and waited for as get() does; requests go on with those that there
+  /// are.
+  Doubt suspect(Clock::time_point used, Clock::time_point until);
 
  private:
   [[nodiscard]] bool good() const;
   [[nodiscard]] bool may_ask() const;
   void ask();
+  /// Until there is no search under way; kBusy or kIo where it is not waited for any more.
+  Result<void> wait_for_search(std::unique_lock<TableMutex>& lock, Clock::time_point until);
   void take(Result<Credentials> found);
   void put_off(Clock::duration least);
 

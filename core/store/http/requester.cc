@@ -62,7 +62,7 @@ void Requester::probe(Reachability::Answered answered) {
   written->fresh = true;
   http_.submit(std::move(*written),
                [this, question, now, answered = std::move(answered)](HttpAnswer answer) {
-                 const auto read = client_->read(question, std::move(answer), now);
+                 const auto read = client_->read(question, std::move(answer), {now, now, true});
                  answered(read || read.error().kind != NoAnswer::Kind::kLater);
                });
 }
@@ -98,8 +98,8 @@ void Requester::ask_once(Batch& batch, Clock::time_point again, Clock::time_poin
   for (std::size_t k = 0; k < answers.size(); ++k) {
     const std::size_t i = wanted[k];
     const bool may_learn = batch.lessons[i] < kLessons;
-    auto read = client_->read(batch.questions[i], std::move(answers[k]),
-                              may_learn ? std::optional(times[k]) : std::nullopt);
+    auto read =
+        client_->read(batch.questions[i], std::move(answers[k]), {times[k], until, may_learn});
     if (read) {
       batch.answers[i] = std::move(*read);
       continue;
@@ -152,13 +152,15 @@ RequestAnswer Requester::ask(const ObjectQuestion& question) {
 
 void Requester::ask_later(const ObjectQuestion& question, std::function<void(RequestAnswer)> done) {
   if (reachability_.away_for()) return done(tl::unexpected(away_error(question)));
-  auto written = client_->write(question, Clock::now());
+  const auto now = Clock::now();
+  auto written = client_->write(question, now);
   if (!written) return done(tl::unexpected(RequestError{std::move(written.error()), false}));
-  http_.submit(std::move(*written), [this, question, done = std::move(done)](HttpAnswer answer) {
-    auto read = client_->read(question, std::move(answer), std::nullopt);
-    if (read) return done(std::move(*read));
-    done(tl::unexpected(error_of(std::move(read.error()))));
-  });
+  http_.submit(std::move(*written),
+               [this, question, now, done = std::move(done)](HttpAnswer answer) {
+                 auto read = client_->read(question, std::move(answer), {now, now, false});
+                 if (read) return done(std::move(*read));
+                 done(tl::unexpected(error_of(std::move(read.error()))));
+               });
 }
 
 }  // namespace zarrfs

@@ -41,13 +41,13 @@ class ObjectClientTest : public ::testing::Test {
   }
   static Answer kind_of(ObjectClient& client, const ObjectQuestion& question,
                         HttpResponse response) {
-    const auto read = client.read(question, std::move(response), std::nullopt);
+    const auto read = client.read(question, std::move(response), {});
     EXPECT_TRUE(read) << read.error().error.message;
     return read ? read->kind : Answer::kUnchanged;
   }
   static NoAnswer refusal(ObjectClient& client, const ObjectQuestion& question,
                           HttpResponse response) {
-    const auto read = client.read(question, std::move(response), std::nullopt);
+    const auto read = client.read(question, std::move(response), {});
     EXPECT_FALSE(read);
     return read ? NoAnswer{} : read.error();
   }

@@ -194,6 +194,49 @@ TEST(RenewedCredentials, OfShortLivesAreFoundAnewWhereAServerRefusesThem) {
   EXPECT_EQ(id_of(credentials), "2");
 }
 
+/// An answer to HEAD has no body that says why it was refused.
+TEST(RenewedCredentials, ThatAServerMayHaveRefusedAreFoundAnewWhereTheyAreNotNew) {
+  Service service;
+  auto credentials = service.make();
+  const auto now = [&] { return Clock::time_point(seconds(1000 + service.now)); };
+  const auto later = [] { return Clock::now() + seconds(60); };
+  EXPECT_EQ(id_of(credentials), "1");
+  service.wait(299);
+  EXPECT_EQ(credentials.suspect(now(), later()), Doubt::kNone);
+  EXPECT_EQ(service.searches, 1);
+  service.wait(1);
+  const auto used = now();
+  service.wait(1);
+  EXPECT_EQ(credentials.suspect(used, later()), Doubt::kRenewed);
+  EXPECT_EQ(id_of(credentials), "2");
+  EXPECT_EQ(credentials.suspect(used, later()), Doubt::kRenewed)
+      << "of a request with the old ones";
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(credentials.suspect(now(), later()), Doubt::kNone);
+  EXPECT_EQ(service.searches, 2);
+}
+
+TEST(RenewedCredentials, ThatAServerMayHaveRefusedServeWhereThereAreNoOthers) {
+  Service service;
+  auto credentials = service.make();
+  const auto now = [&] { return Clock::time_point(seconds(1000 + service.now)); };
+  EXPECT_EQ(id_of(credentials), "1");
+  service.wait(400);
+  service.fails = true;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(credentials.suspect(now(), Clock::now() + seconds(60)), Doubt::kRemains);
+    EXPECT_EQ(id_of(credentials), "1");
+  }
+  EXPECT_EQ(service.searches, 2) << "a failure is not asked again at once";
+  service.fails = false;
+  service.hold(true);
+  service.wait(15);
+  EXPECT_EQ(credentials.suspect(now(), Clock::now()), Doubt::kRemains) << "nobody waits";
+  EXPECT_EQ(id_of(credentials), "1");
+  service.hold(false);
+  while (id_of(credentials) == "1") std::this_thread::yield();
+  EXPECT_EQ(id_of(credentials), "3");
+}
+
 /// The server decides: this machine's clock may be wrong.
 TEST(RenewedCredentials, ThatAreOverWhenTheyComeAreUsed) {
   Service service;

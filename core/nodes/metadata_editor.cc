@@ -411,7 +411,7 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
   if (state.kind == NodeState::Kind::kArray) {
     return marks_.take_zattrs(state, written, [&](Json& document) {
       take_array_attributes(unseen ? shown : *state.shown.presentation.attributes,
-                            without_note(written), shared_.profile_for(state.path), document);
+                            without_note(written), *state.profile, document);
       Json attributes = document.value("attributes", Json::object());
       take_spelling(shown, written, attributes);
       if (!attributes.empty() || document.contains("attributes")) {

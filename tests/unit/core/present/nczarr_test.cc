@@ -71,8 +71,8 @@ TEST(Nczarr, MembersOfAnArrayBecomeAttributes) {
 }
 
 TEST(Nczarr, ItsOwnAttributesStayObjectsWhereOthersBecomeText) {
-  const Json shown =
-      plain_attributes({{"_NCZARR_ATTR", {{"types", Json::object()}}}, {"other", {{"a", 1}}}});
+  const Json shown = plain_attributes(
+      {{"_NCZARR_ATTR", {{"types", Json::object()}}}, {"other", {{"a", 1}}}}, Profile());
   EXPECT_TRUE(shown["_NCZARR_ATTR"].is_object());
   EXPECT_TRUE(shown["other"].is_string());
 }

@@ -114,7 +114,7 @@ class Plain:
             same = found["error"].startswith(ENDED) and any(one.get("error") == found["error"] for one in fresh)
             return lines, FAILS if same else ""
         reads = [one["answer"] for one in fresh if "answer" in one] + [self.seen[reader.label]["answer"]]
-        steady = not differences(reads[0], reads[1]) if len(reads) == 3 else False
+        steady = all(not differences(reads[0], one) for one in reads)
         blur = blurred(self.seen[reader.label]["answer"], reads), blurred(found["answer"], reads)
         return lines, "" if steady or self.told(reader, {"answer": blur[1]}, {"answer": blur[0]}, []) else UNSTEADY
 

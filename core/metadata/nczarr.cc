@@ -62,6 +62,24 @@ void respell_codec(Json& codec, std::uint32_t type_size) {
   if (of_the_type && type_size > 0) codec["elementsize"] = type_size;
 }
 
+bool has_numbers_as_text(const Json& codec) {
+  return codec.is_object() &&
+         std::any_of(codec.items().begin(), codec.items().end(),
+                     [](const auto& member) { return number_in(member.value()).has_value(); });
+}
+
+/// Of a list of codecs of Zarr v3.
+void respell_v3_codecs(Json& codecs, std::uint32_t type_size) {
+  if (!codecs.is_array()) return;
+  for (Json& codec : codecs) {
+    const bool shuffle = codec.is_object() && codec.value("name", Json()) == "numcodecs.shuffle" &&
+                         codec.contains("configuration") && codec["configuration"].is_object();
+    if (shuffle && codec["configuration"].value("elementsize", Json()) == 0) {
+      codec["configuration"]["elementsize"] = type_size;
+    }
+  }
+}
+
 }  // namespace
 
 bool is_nczarr_name(std::string_view name) {
@@ -131,6 +149,27 @@ Json common_words(Json zarray) {
     for (Json& filter : zarray["filters"]) respell_codec(filter, type_size);
   }
   return zarray;
+}
+
+void respell_codecs(Json& document) {
+  const auto type = parse_data_type(document.value("data_type", Json()));
+  if (!type || type->size == 0 || !document.contains("codecs")) return;
+  Json& codecs = document["codecs"];
+  respell_v3_codecs(codecs, type->size);
+  const bool sharded = codecs.is_array() && codecs.size() == 1 && codecs[0].is_object() &&
+                       codecs[0].value("name", Json()) == "sharding_indexed" &&
+                       codecs[0].contains("configuration") &&
+                       codecs[0]["configuration"].is_object() &&
+                       codecs[0]["configuration"].contains("codecs");
+  if (sharded) respell_v3_codecs(codecs[0]["configuration"]["codecs"], type->size);
+}
+
+bool is_netcdf_zarray(const Json& zarray) {
+  const Json filters = zarray.value("filters", Json());
+  return has_numbers_as_text(zarray.value("compressor", Json())) ||
+         (filters.is_array() && std::any_of(filters.begin(), filters.end(), has_numbers_as_text)) ||
+         std::any_of(zarray.items().begin(), zarray.items().end(),
+                     [](const auto& member) { return is_member_name(member.key()); });
 }
 
 std::string why_not_kept(const Json& zarray) {

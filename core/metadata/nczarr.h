@@ -42,6 +42,13 @@ std::optional<std::vector<std::string>> nczarr_dimensions(const Json& attributes
 /// others take for "not shuffled", that of the type.
 Json common_words(Json zarray);
 
+/// The same for the codecs of a `zarr.json` that was made of such a `.zarray`.
+void respell_codecs(Json& document);
+
+/// Whether a `.zarray` by itself tells that netCDF-C wrote it: it has a member of its own, or
+/// numbers of codecs as text, as no other program writes them.
+bool is_netcdf_zarray(const Json& zarray);
+
 /// Why a `.zarray` of netCDF-C cannot be kept; empty where it can.
 std::string why_not_kept(const Json& zarray);
 

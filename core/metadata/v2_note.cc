@@ -126,19 +126,6 @@ std::string with_style(Json document, const TextStyle& style, const std::string&
   return with_bare_numbers(dump(document), repeated(kBareMarkText, marks));
 }
 
-/// Whether netCDF-C would not read an attribute: see Profile::nested_attributes.
-bool has_nested(const Json& attributes) {
-  return std::any_of(
-      attributes.items().begin(), attributes.items().end(), [](const auto& attribute) {
-        const Json& value = attribute.value();
-        if (attribute.key() == "_ARRAY_DIMENSIONS" || is_nczarr_name(attribute.key())) return false;
-        const bool numbers = value.is_array() && !value.empty() &&
-                             std::all_of(value.begin(), value.end(),
-                                         [](const Json& one) { return one.is_number(); });
-        return value.is_null() || (value.is_structured() && !numbers);
-      });
-}
-
 Json note_in(const Json& attributes) {
   if (!attributes.is_object()) return Json::object();
   const auto found = attributes.find(kNoteAttribute);
@@ -164,7 +151,6 @@ void note_spelling(std::string_view text, Json& attributes, std::string_view bel
   if (auto bare = bare_numbers(text, below); !bare.empty()) note[kBare] = std::move(bare);
   const bool v2 = below.empty();
   if (v2 && attributes.contains(kNotedMark)) note[kNotedMark] = attributes[kNotedMark];
-  if (v2 && has_nested(attributes)) note[kNotedNesting] = true;
   set_note(std::move(note), attributes);
 }
 
@@ -172,7 +158,7 @@ void take_spelling(const Json& shown, const Json& written, Json& attributes) {
   Json note = note_in(attributes);
   const Json before = note_in(shown);
   const Json spelling = note_in(written);
-  for (const char* member : {kUtf8, kBare, kNotedMark, kNotedNesting}) {
+  for (const char* member : {kUtf8, kBare, kNotedMark}) {
     if (before.value(member, Json()) == spelling.value(member, Json())) continue;
     note.erase(member);
     if (spelling.contains(member)) note[member] = spelling[member];

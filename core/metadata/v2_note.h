@@ -6,7 +6,6 @@
 //   "_FillValue"  that attribute as it was written; netCDF-C goes by its spelling, and by its being
 //                 there
 //   "fill_value"  null, where `.zarray` said so
-//   "nested"      true: attributes were written that netCDF-C does not read
 //   "dimensions"  true: a level of an image was written with `_ARRAY_DIMENSIONS`; "netcdf": the
 //                 names of dimensions are from netCDF-C's own documents, and in no such attribute
 //   "consolidated" true: a group that netCDF-C wrote was given `.zmetadata`
@@ -27,7 +26,6 @@ inline constexpr const char* kAttributesPointer = "/attributes";
 inline constexpr const char* kNoteAttribute = "_zarrfs";
 inline constexpr const char* kNotedFill = "fill_value";
 inline constexpr const char* kNotedMark = "_FillValue";
-inline constexpr const char* kNotedNesting = "nested";
 inline constexpr const char* kNotedDimensions = "dimensions";
 inline constexpr const char* kDimensionsOfNetcdf = "netcdf";
 inline constexpr const char* kNotedConsolidated = "consolidated";

@@ -135,6 +135,8 @@ Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::s
 
 Result<void> MetadataEditor::check_v2(const NodeState& state, const std::string& name,
                                       const Json& written) {
+  const bool of_group = state.kind != NodeState::Kind::kArray && name != ".zarray";
+  if (of_group) ZARRFS_CHECK(netcdf_arrays_.check(state.path, written));
   if (name == kAttributes) return {};
   ZARRFS_CHECK(check_format(state, name, written, 2));
   if (name == ".zgroup") return {};
@@ -226,7 +228,7 @@ Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState&
                                                                 const Json& written) {
   WrittenArray array{.zarray = written, .plain = {}, .shown = {}};
   ZARRFS_TRY(const bool netcdf_writes, is_written_by_netcdf(state));
-  if (netcdf_writes) {
+  if (netcdf_writes || is_netcdf_zarray(written)) {
     if (const std::string why = why_not_kept(written); !why.empty()) {
       return invalid(state.path, ".zarray", why);
     }
@@ -329,7 +331,9 @@ Result<void> MetadataEditor::write_group(const NodeState& state, const Json& doc
     ZARRFS_CHECK(finish_removals(state.path));
   }
   if (shared_.options.format == ViewFormat::kV2) {
-    ZARRFS_CHECK(marks_.take_group(state.path, document.value("attributes", Json())));
+    const Json attributes = document.value("attributes", Json());
+    ZARRFS_CHECK(netcdf_arrays_.take(state.path, attributes));
+    ZARRFS_CHECK(marks_.take_group(state.path, attributes));
   }
   ZARRFS_CHECK(documents_.put(state.path, document, state.node.document));
   return remove_early_documents(state);
@@ -411,7 +415,7 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
   if (state.kind == NodeState::Kind::kArray) {
     return marks_.take_zattrs(state, written, [&](Json& document) {
       take_array_attributes(unseen ? shown : *state.shown.presentation.attributes,
-                            without_note(written), shared_.profile_for(state.path), document);
+                            without_note(written), *state.profile, document);
       Json attributes = document.value("attributes", Json::object());
       take_spelling(shown, written, attributes);
       if (!attributes.empty() || document.contains("attributes")) {

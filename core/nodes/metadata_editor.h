@@ -18,6 +18,7 @@
 #include "core/nodes/document_store.h"
 #include "core/nodes/missing_marks.h"
 #include "core/nodes/mount_overlay.h"
+#include "core/nodes/netcdf_arrays.h"
 #include "core/nodes/orphan_chunks.h"
 #include "core/write/commit.h"
 
@@ -34,7 +35,8 @@ class MetadataEditor {
         chunks_(shared),
         orphan_chunks_(shared, nodes, overlay),
         documents_(*shared.store),
-        marks_(shared, documents_) {}
+        marks_(shared, documents_),
+        netcdf_arrays_(shared, documents_) {}
 
   /// Takes `text` as the document `name` of the directory at `path`. Only the first JSON value
   /// counts. kInvalid, and nothing is changed, where it cannot be taken. `alone`: held where no
@@ -113,6 +115,7 @@ class MetadataEditor {
   OrphanChunks orphan_chunks_;
   DocumentStore documents_;
   MissingMarks marks_;
+  NetcdfArrays netcdf_arrays_;
   /// One change at a time; held across commits.
   Ranked<std::mutex, LockRank::kChange> change_mutex_;
 };

@@ -181,6 +181,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
     ZARRFS_TRY(state->netcdf_wrote, netcdf_wrote(path, state->node.group.get()));
     state->as_netcdf_wrote = state->netcdf_wrote && shared_.shows_as_netcdf_wrote();
   }
+  ZARRFS_TRY(state->in_image, is_in_image(path, state->node));
   switch (state->node.kind) {
     case Node::Kind::kGroup:
       state->kind = NodeState::Kind::kGroup;
@@ -227,12 +228,16 @@ Result<void> NodeCache::build_array(NodeState& state) {
       std::make_shared<ShardDirectory>(shared_.store, state.path, node.array->key_encoding,
                                        node.layout->grid().counts(), shared_.listings);
   ZARRFS_TRY(ArrayCircumstances circumstances, circumstances_of(state));
+  state.profile = &shared_.profile_for(state.path);
   const auto present = [&] {
-    state.shown.presentation =
-        present_array(state.path, node.array, node.layout, shared_.profile_for(state.path),
-                      shared_.options, circumstances);
+    state.shown.presentation = present_array(state.path, node.array, node.layout, *state.profile,
+                                             shared_.options, circumstances);
   };
   present();
+  if (state.shown.presentation.hidden && shared_.profile_of_others && !state.in_image) {
+    state.profile = &*shared_.profile_of_others;
+    present();
+  }
   const bool passes_bytes = state.shown.presentation.rule == ByteRule::kVerbatim ||
                             state.shown.presentation.rule == ByteRule::kTrim;
   if (!state.shown.presentation.hidden && passes_bytes &&
@@ -284,11 +289,20 @@ Result<bool> NodeCache::netcdf_wrote(const std::string& path, const GroupMetadat
   return above->netcdf_wrote;
 }
 
+Result<bool> NodeCache::is_in_image(const std::string& path, const Node& node) {
+  if (!shared_.profile_of_others || node.kind == Node::Kind::kAbsent) return false;
+  const Json attributes = node.group == nullptr ? Json() : *node.group->attributes;
+  if (is_ome(attributes) || is_ome04(attributes)) return true;
+  if (path.empty()) return false;
+  ZARRFS_TRY(const auto above, get(parent_path(path)));
+  return above->in_image;
+}
+
 void NodeCache::present(NodeState& state) {
   const Presentation& shown = state.shown.presentation;
   const TextStyle style =
       shared_.style_for(shown.array == nullptr ? Json() : *shown.array->attributes,
-                        !state.as_netcdf_wrote && shared_.profile_for(state.path).ascii);
+                        !state.as_netcdf_wrote && state.profile->ascii);
   if (shown.hidden) return hide(state, {Fault::kUnsupported, shown.reason});
   const auto chunks = checked_product(shown.chunk_counts);
   if (!chunks || *chunks > kMaxChunks) {

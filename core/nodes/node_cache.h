@@ -69,6 +69,7 @@ class NodeCache {
   Result<std::shared_ptr<const NodeState>> build(const std::string& path, Node node);
   Result<void> build_array(NodeState& state);
   Result<bool> netcdf_wrote(const std::string& path, const GroupMetadata* group);
+  Result<bool> is_in_image(const std::string& path, const Node& node);
   void present(NodeState& state);
   Result<void> number(NodeState& state);
   Result<std::shared_ptr<const Family>> family_of(const std::string& group_path);

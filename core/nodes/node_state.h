@@ -10,6 +10,7 @@
 
 #include "core/chunks/array_view.h"
 #include "core/present/level_names.h"
+#include "core/present/profile.h"
 #include "core/store/store.h"
 #include "core/view/node_numbers.h"
 #include "core/zarr/tree.h"
@@ -40,10 +41,13 @@ struct NodeState {
   LevelNames levels;                     ///< Of an image: children with other names in the store.
   bool netcdf_wrote = false;             ///< In a data set that netCDF-C wrote (v2 view).
   bool as_netcdf_wrote = false;          ///< And shown as it wrote it.
+  bool in_image = false;  ///< It, or a group above, has OME-Zarr metadata. Known only
+                          ///< where ViewShared::profile_of_others asks for it.
 
-  ArrayView shown;               ///< Of arrays only, as are the next two.
-  std::uint64_t generation = 0;  ///< Another one for other metadata or another presentation.
-  NodeNumbers::Range numbers;    ///< Of its chunks and their directories.
+  ArrayView shown;                   ///< Of arrays only, as are the next three.
+  const Profile* profile = nullptr;  ///< By which it is shown; a part of ViewShared.
+  std::uint64_t generation = 0;      ///< Another one for other metadata or another presentation.
+  NodeNumbers::Range numbers;        ///< Of its chunks and their directories.
 
   [[nodiscard]] const ShownDocument* document(std::string_view name) const;
   /// Whether documents can be written to it.

@@ -30,6 +30,15 @@ std::optional<Json> Spellings::fill_value(const std::string& path) const {
   return found->second->value("fill_value", Json());
 }
 
+std::vector<std::pair<std::string, Json>> Spellings::written_below(const std::string& top) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, Json>> found;
+  for (const auto& [path, document] : documents_) {
+    if (path != top && is_at_or_below(path, top)) found.emplace_back(path, *document);
+  }
+  return found;
+}
+
 void Spellings::marked(const std::string& path, bool is_marked) {
   const std::lock_guard lock(mutex_);
   if (!is_marked) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/base/held_json.h"
 #include "core/base/json_fwd.h"
@@ -20,6 +22,9 @@ class Spellings {
   /// The fill value of the `.zarray` that a program wrote for the array at `path`; nothing where
   /// none did, or it is long ago.
   [[nodiscard]] std::optional<Json> fill_value(const std::string& path) const;
+  /// Path and document of those below the directory at `top`.
+  [[nodiscard]] std::vector<std::pair<std::string, Json>> written_below(
+      const std::string& top) const;
   /// What `_FillValue` of the array at `path` says was written as a fill value, through this mount.
   void marked(const std::string& path, bool is_marked);
   [[nodiscard]] bool is_marked(const std::string& path) const;

@@ -7,6 +7,7 @@
 
 #include "core/base/json.h"
 #include "core/base/printable.h"
+#include "core/present/attributes.h"
 #include "core/present/cf_mask.h"
 #include "core/present/dimension_names.h"
 #include "core/present/ome.h"
@@ -51,15 +52,15 @@ class Surveyor {
   Surveyor(Store& store, std::size_t most) : store_(store), most_(most) {}
 
   Survey look() {
-    waiting_.push_back({"", 0});
+    waiting_.push_back({});
     for (std::size_t seen = 0; !waiting_.empty(); ++seen) {
       if (seen == most_) {
         survey_.whole = false;
         break;
       }
-      const Waiting next = std::move(waiting_.front());
+      Waiting next = std::move(waiting_.front());
       waiting_.pop_front();
-      look_at(next);
+      look_at(std::move(next));
     }
     return std::move(survey_);
   }
@@ -68,19 +69,23 @@ class Surveyor {
   struct Waiting {
     std::string path;
     std::size_t depth = 0;
+    bool in_image = false;
   };
 
-  void look_at(const Waiting& at) {
+  void look_at(Waiting at) {
     auto node = load_node(store_, at.path);
     if (!node) return;
     if (node->array != nullptr) {
       if (!survey_.cf && follows_cf(*node->array, at.path)) survey_.cf = at.path;
-      survey_.arrays.push_back({at.path, std::move(*node)});
+      if (!survey_.lists && needs_text_for_netcdf(node->array->attributes)) survey_.lists = at.path;
+      survey_.arrays.push_back({at.path, std::move(*node), at.in_image});
       return;
     }
     if (node->group != nullptr) {
       const Json& attributes = node->group->attributes;
-      if (!survey_.ome && (is_ome(attributes) || is_ome04(attributes))) survey_.ome = at.path;
+      at.in_image = at.in_image || is_ome(attributes) || is_ome04(attributes);
+      if (!survey_.ome && at.in_image) survey_.ome = at.path;
+      if (!survey_.lists && needs_text_for_netcdf(attributes)) survey_.lists = at.path;
       if (!survey_.cf && follows_cf(*node->group)) survey_.cf = at.path;
       const Ome04Lacks lacks = ome04_lacks(attributes);
       if (!lacks.text.empty()) {
@@ -108,7 +113,7 @@ class Surveyor {
     }
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-      waiting_.push_back({join_path(at.path, name), at.depth + 1});
+      waiting_.push_back({join_path(at.path, name), at.depth + 1, at.in_image});
     }
   }
 
@@ -182,6 +187,16 @@ ProfileChoice choose_for(const Survey& survey) {
   return {"netcdf", because};
 }
 
+std::optional<Profile> profile_of_others(const Survey& survey, const ProfileChoice& choice) {
+  if (choice.profile != "ome") return std::nullopt;
+  ViewOptions options;
+  options.profile = survey.cf ? "xarray" : "generic";
+  auto profile = choose_profile(options);
+  if (!profile) return std::nullopt;
+  profile->as_noted = true;
+  return std::move(*profile);
+}
+
 std::string contents_of(const Survey& survey) {
   const std::size_t count = survey.arrays.size();
   const std::string counted = std::to_string(count) + (count == 1 ? " array" : " arrays");
@@ -194,7 +209,7 @@ std::string contents_of(const Survey& survey) {
 }
 
 Shortcomings shortcomings(const Survey& survey, const Profile& profile,
-                          const ViewOptions& options) {
+                          const std::optional<Profile>& of_others, const ViewOptions& options) {
   Shortcomings found;
   const auto tell = [&found](const std::vector<std::string>& paths, const std::string& what) {
     if (paths.empty()) return;
@@ -204,7 +219,8 @@ Shortcomings shortcomings(const Survey& survey, const Profile& profile,
   std::vector<std::string> hidden;
   std::vector<std::string> not_rechunked;
   for (const Survey::Array& array : survey.arrays) {
-    if (is_hidden(array, profile, options)) {
+    const bool as_other = of_others && !array.in_image && !is_hidden(array, *of_others, options);
+    if (is_hidden(array, profile, options) && !as_other) {
       hidden.push_back(array.path);
     } else if (array.node.layout != nullptr && !options.rechunk.empty() &&
                presented(array, profile, options).not_rechunked) {

@@ -25,6 +25,7 @@ struct Survey {
   struct Array {
     std::string path;
     Node node;
+    bool in_image = false;  ///< Some group above has OME-Zarr metadata.
   };
   std::vector<Array> arrays;  ///< Outer ones first.
   /// Groups of which OME-Zarr 0.4 cannot say all, and those of whose images it cannot say where
@@ -33,7 +34,9 @@ struct Survey {
   std::vector<std::string> unplaced;
   std::optional<std::string> ome;  ///< The first node with OME-Zarr metadata.
   std::optional<std::string> cf;   ///< The first node that follows the CF conventions, or xarray's.
-  bool whole = true;               ///< Whether all of the store was looked at.
+  /// The first node with attributes that netCDF-C 4.9.0 opens only as text.
+  std::optional<std::string> lists;
+  bool whole = true;                  ///< Whether all of the store was looked at.
   std::optional<std::string> untold;  ///< The first group of whose nodes nothing tells the names.
 };
 
@@ -46,6 +49,9 @@ struct ProfileChoice {
   std::string because;
 };
 ProfileChoice choose_for(const Survey& survey);
+/// Beside images a store may hold what their readers do not know: the profile for arrays outside of
+/// them that the chosen one would hide. Nothing where no image was met.
+std::optional<Profile> profile_of_others(const Survey& survey, const ProfileChoice& choice);
 
 /// How many arrays were seen, for the user: "3 arrays".
 std::string contents_of(const Survey& survey);
@@ -55,7 +61,9 @@ struct Shortcomings {
   std::string text;                ///< For the user; empty where there is none.
   std::vector<std::string> paths;  ///< Of the nodes.
 };
-/// Arrays that are hidden or not re-chunked, groups of which OME-Zarr 0.4 cannot say all.
-Shortcomings shortcomings(const Survey& survey, const Profile& profile, const ViewOptions& options);
+/// Arrays that are hidden or not re-chunked, groups of which OME-Zarr 0.4 cannot say all. What
+/// `profile` would hide outside images is shown by `of_others`, if there is one.
+Shortcomings shortcomings(const Survey& survey, const Profile& profile,
+                          const std::optional<Profile>& of_others, const ViewOptions& options);
 
 }  // namespace zarrfs

@@ -10,6 +10,7 @@
 #include "core/base/json_fwd.h"
 #include "core/chunks/chunk_context.h"
 #include "core/chunks/shard_directory.h"
+#include "core/chunks/shard_versions.h"
 #include "core/metadata/v2_note.h"
 #include "core/nodes/path_changes.h"
 #include "core/nodes/refusals.h"
@@ -25,6 +26,8 @@ struct ViewShared : ChunkContext {
   /// For arrays that are made in the mount, where the profile was chosen for the store: programs
   /// read them back as they wrote them.
   std::optional<Profile> profile_of_made;
+  /// For arrays outside images that the profile, which was chosen for images, would hide.
+  std::optional<Profile> profile_of_others;
   std::string profile_because;  ///< Why the profile was chosen; empty where the user did.
   Reporter reporter;
   NodeNumbers numbers;

@@ -123,17 +123,24 @@ std::optional<Json> as_doubles(const Json& numbers) {
   return doubles;
 }
 
+bool is_list_of_numbers(const Json& value) {
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number(); });
+}
+
+/// A list of numbers of which netCDF-C reads each.
+Json readable_numbers(const Json& numbers) {
+  if (fits_first(numbers)) return numbers;
+  auto doubles = as_doubles(numbers);
+  return doubles ? std::move(*doubles) : Json(dump_ascii(numbers));
+}
+
 /// What a reader without nested attributes reads: text, a number, or a list of numbers of one type;
 /// anything else as JSON text.
-Json plain_value(const Json& value) {
+Json plain_value(const Json& value, bool ascii) {
   if (value.is_string() || value.is_number() || value.is_boolean()) return value;
-  const bool numbers =
-      value.is_array() && !value.empty() &&
-      std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_number(); });
-  if (!numbers) return dump_ascii(value);
-  if (fits_first(value)) return value;
-  auto doubles = as_doubles(value);
-  return doubles ? std::move(*doubles) : Json(dump_ascii(value));
+  if (is_list_of_numbers(value)) return readable_numbers(value);
+  return ascii ? dump_ascii(value) : dump_json(value);
 }
 
 std::string dimension_name(const ArrayMetadata& array, std::size_t axis, bool with_length) {
@@ -166,19 +173,30 @@ Json names_in_store(const ArrayMetadata& array, const DimensionNames& dimensions
 }
 
 Json shown_attributes(Json attributes, const Profile& profile) {
-  const bool as_noted = profile.as_noted && noted(attributes, kNotedNesting);
   attributes = without_note(without_nczarr_members(std::move(attributes)));
-  return profile.nested_attributes || as_noted ? attributes
-                                               : plain_attributes(std::move(attributes));
+  return profile.nested_attributes ? attributes : plain_attributes(std::move(attributes), profile);
 }
 
 }  // namespace
 
-Json plain_attributes(Json attributes) {
+Json plain_attributes(Json attributes, const Profile& profile) {
   for (auto& [name, value] : attributes.items()) {
-    if (name != kDimensionsAttribute && !is_nczarr_name(name)) value = plain_value(value);
+    if (name == kDimensionsAttribute || is_nczarr_name(name)) continue;
+    if (!profile.as_noted) {
+      value = plain_value(value, profile.ascii);
+    } else if (is_list_of_numbers(value)) {
+      value = readable_numbers(value);
+    }
   }
   return attributes;
+}
+
+bool needs_text_for_netcdf(const Json& attributes) {
+  return std::any_of(attributes.items().begin(), attributes.items().end(), [](const auto& one) {
+    const bool own = one.key() == kDimensionsAttribute || is_nczarr_name(one.key());
+    return !own && one.key() != kNoteAttribute &&
+           (one.value().is_null() || (one.value().is_array() && !is_list_of_numbers(one.value())));
+  });
 }
 
 Json restored(const Json& stored, const Json& shown, const Json& written) {

@@ -19,9 +19,14 @@ namespace zarrfs {
 Json array_attributes(const ArrayMetadata& array, const Profile& profile,
                       const ArrayCircumstances& circumstances);
 
-/// Attributes for a reader without nested ones (netCDF-C): lists of anything but numbers, objects
-/// and null as JSON text, and numbers of several sizes as float64. `_ARRAY_DIMENSIONS` stays.
-Json plain_attributes(Json attributes);
+/// Attributes for a reader without nested ones (netCDF-C): numbers of several sizes as float64,
+/// and, unless `profile` is for others, too (as_noted), lists of anything but numbers, objects and
+/// null as JSON text. `_ARRAY_DIMENSIONS` stays.
+Json plain_attributes(Json attributes, const Profile& profile);
+
+/// Whether netCDF-C 4.9.0 opens a data set with these attributes only where plain_attributes()
+/// makes text of some.
+bool needs_text_for_netcdf(const Json& attributes);
 
 /// What to store for what a program has `written`, where it was shown `shown` of what is `stored`.
 /// What comes back as it was shown stays as it is stored, and what was not shown and is not written

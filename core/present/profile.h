@@ -52,9 +52,8 @@ struct Profile {
   bool ascii = true;  ///< Documents are shown in ASCII, other characters escaped (zarr-python 2.13
                       ///< reads nothing else); otherwise in UTF-8 (netCDF-C knows no escapes).
 
-  bool as_noted = false;  ///< What programs of Zarr v2 wrote, and this reader would not read, is
-                          ///< shown as they wrote it (v2_note.h): fill values of null, nested
-                          ///< attributes.
+  bool as_noted = false;  ///< Other readers come, too: what this one would not read is shown as it
+                          ///< was written (fill values of null, see v2_note.h; nested attributes).
 
   [[nodiscard]] bool reads_compressor(std::string_view id) const;
   [[nodiscard]] bool reads_filter(std::string_view id) const;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/printable.h"
 namespace zarrfs {
 namespace {
 
@@ -134,7 +135,6 @@ bool StoreView::must_wait(NodeId parent, std::string_view name) {
 }
 
 Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& survey) {
-  const Shortcomings lacking = shortcomings(survey, parts_.shared.profile, parts_.shared.options);
   if (!choice.because.empty()) {
     parts_.shared.profile_because = choice.because;
     parts_.shared.profile.ascii = true;  // zarr-python 2.13 is to read what it was chosen for, too
@@ -144,9 +144,16 @@ Result<void> StoreView::explain(const ProfileChoice& choice, const Survey& surve
     ZARRFS_TRY(parts_.shared.profile_of_made, choose_profile(made));
     parts_.shared.profile_of_made->as_noted = true;
     parts_.shared.profile_of_made->fill = FillStyle::kVerbatim;  // where axes have names, it masks
-    parts_.nodes.forget();                                       // how they are shown depends on it
+    parts_.shared.profile_of_others = profile_of_others(survey, choice);
+    parts_.nodes.forget();  // how they are shown depends on it
     notice_ = "profile " + choice.profile + " (" + choice.because + "), " + contents_of(survey);
+    if (choice.profile == "netcdf" && survey.lists) {
+      notice_ += ", for netCDF-C 4.9.0 mount with profile=netcdf: it opens no lists of text as /" +
+                 printable(*survey.lists) + " has among its attributes";
+    }
   }
+  const Shortcomings lacking = shortcomings(survey, parts_.shared.profile,
+                                            parts_.shared.profile_of_others, parts_.shared.options);
   if (lacking.text.empty()) return {};
   notice_ += (notice_.empty() ? "" : ", ") + lacking.text + ": see .zarrfs/report.json";
   for (const std::string& path : lacking.paths) {  // The report has them from the start.

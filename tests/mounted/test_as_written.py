@@ -224,6 +224,44 @@ def test_a_default_mount_renames_no_dimension(tmp_path):
 
 
 # A store that something else made may say anything where the note is.
+@pytest.mark.parametrize("written", [["°C"], ["a", "b"], [], None, {"a": [1, "b"]}])
+def test_a_default_mount_shows_attributes_of_any_form(tmp_path, written):
+    store = tmp_path / "store"
+    array = {**stored_array([4], ["x"]), "attributes": {"names": written, "units": "K"}}
+    make_store(store, {"": {**GROUP, "attributes": {"Conventions": "CF-1.8", "names": written}}, "x": array})
+    with DefaultMount(store, tmp_path / "mnt", "ro") as place:
+        for path in (".zattrs", "x/.zattrs"):
+            with open(f"{place}/{path}") as file:
+                assert json.load(file)["names"] == written
+    with DefaultMount(store, tmp_path / "mnt", "ro,profile=netcdf") as place, open(f"{place}/.zattrs") as file:
+        assert json.loads(json.load(file)["names"]) == written
+
+
+# Beside an image the default mount is for its readers, of whom some know no text.
+def test_text_beside_an_image_is_shown(tmp_path):
+    store, codec = tmp_path / "store", [{"name": "bytes", "configuration": {"endian": "little"}}]
+    text = {**stored_array([2], ["x"]), "data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}}, "fill_value": "", "codecs": codec}
+    image = {**GROUP, "attributes": {"ome": {"version": "0.5", "multiscales": [{"axes": [{"name": "x", "type": "space"}], "datasets": [
+        {"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1]}]}]}]}}}
+    make_store(store, {"": GROUP, "image": image, "image/0": stored_array([4]), "image/names": text, "data": GROUP, "data/words": text})
+    with DefaultMount(store, tmp_path / "mnt", "rw") as place:
+        assert "words" in os.listdir(f"{place}/data") and "names" not in os.listdir(f"{place}/image")
+        with open(f"{place}/data/words/0", "wb") as file:
+            file.write("grün"[:4].encode("utf-32-le"))
+        with open(f"{place}/.zarrfs/report.json") as file:
+            assert json.load(file)["profile"] == "ome"
+    with DefaultMount(store, tmp_path / "mnt", "ro") as place, open(f"{place}/data/words/0", "rb") as file:
+        assert file.read().decode("utf-32-le") == "grün"
+
+
+# GDAL 3.6 ends by a signal where an array without dimensions has a slash as its separator.
+@pytest.mark.parametrize("options", ["ro", "ro,profile=ome", "ro,separator=/"])
+def test_an_array_without_dimensions_has_no_slash(tmp_path, options):
+    make_store(tmp_path / "store", {"": GROUP, "crs": stored_array([])})
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", options) as place, open(f"{place}/crs/.zarray") as file:
+        assert json.load(file)["dimension_separator"] == "."
+
+
 @pytest.mark.parametrize("note", [7, {"bare": 7}, {"bare": ["", "/a/9", "~2", "/" * 4000]}, {"fill_value": {}, "_FillValue": {}, "dimensions": [], "utf8": "x", "consolidated": 0, "nested": "x"}])
 def test_any_note_is_shown_past(tmp_path, note):
     store = tmp_path / "store"

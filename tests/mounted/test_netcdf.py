@@ -167,6 +167,51 @@ def test_shuffled_by_an_element_size_of_0_is_stored_in_words_that_all_read(tmp_p
     assert [codec["configuration"]["elementsize"] for codec in inner if codec["name"] == "numcodecs.shuffle"] == [2]
 
 
+def copy_backwards(source, target):
+    """As cp may copy: what lies deepest first, so that the documents of the data set come last."""
+    for folder, _, names in sorted(os.walk(source), reverse=True):
+        inside = os.path.join(target, os.path.relpath(folder, source))
+        os.makedirs(inside, exist_ok=True)
+        for name in sorted(names):
+            shutil.copyfile(os.path.join(folder, name), os.path.join(inside, name))
+
+
+@pytest.mark.parametrize("spelled", ["as written", "as a number"])
+@pytest.mark.parametrize("mode", MODES)
+def test_arrays_that_come_before_their_data_set_are_understood_as_netcdf_means_them(tmp_path, mode, spelled):
+    plain, store = tmp_path / "plain", tmp_path / "store"
+    written("4.9.3", plain, mode, "zlib")
+    if spelled == "as a number":
+        for path in plain.rglob(".zarray"):
+            path.write_text(path.read_text().replace('"elementsize": "0"', '"elementsize": 0').replace('"level": "4"', '"level": 4'))
+    store.mkdir()
+    with DefaultMount(store, tmp_path / "mnt") as place:
+        copy_backwards(plain, f"{place}/data")
+        assert read("4.9.3", f"{place}/data", mode) == read("4.9.3", plain, mode)
+    with DefaultMount(store, tmp_path / "mnt") as place:
+        assert read("4.9.3", f"{place}/data", mode) == read("4.9.3", plain, mode)
+    inner = stored(store / "data", "temperature")["codecs"][0]["configuration"]["codecs"]
+    assert [codec["configuration"]["elementsize"] for codec in inner if codec["name"] == "numcodecs.shuffle"] == [2]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_characters_of_netcdf_490_that_come_before_their_data_set_are_refused(tmp_path, mode):
+    plain, store = tmp_path / "plain", tmp_path / "store"
+    subprocess.run([python_with("4.9.0"), "-c", f"""
+import netCDF4
+import numpy as np
+data = netCDF4.Dataset("file://{plain}#mode={mode}", "w")
+data.createDimension("x", 3)
+data.createVariable("letters", "S1", ("x",))[:] = np.array(list("abc"), "S1")
+data.close()"""], check=True, timeout=300)
+    store.mkdir()
+    with DefaultMount(store, tmp_path / "mnt") as place:
+        with pytest.raises(OSError, match="Invalid argument"):
+            copy_backwards(plain, f"{place}/data")
+        assert "netCDF-C 4.9.0 writes characters as <U1" in os.getxattr(place, "user.zarrfs.refused").decode()
+        shutil.rmtree(f"{place}/data")
+
+
 READ_V3 = """
 import sys
 import numpy as np

@@ -6,7 +6,6 @@ therefore also be what it sees of a plain directory that has them all.
 """
 import json
 import os
-import shutil
 
 import numpy as np
 
@@ -43,7 +42,7 @@ def images_below(path):
 def spell_marks(array, attributes, dtype, marks):
     mark = attributes.get("_FillValue")
     if not marks:
-        array["fill_value"] = None  # black is a value
+        array["fill_value"] = "NaN" if dtype.kind == "f" else None  # black is a value
         return
     if dtype == np.float32 and isinstance(mark, float):
         mark = attributes["_FillValue"] = float(np.float32(mark))  # xarray compares all digits
@@ -72,22 +71,102 @@ def spell_out_array(folder, marks):
     save(place, attributes, is_ascii(place))
 
 
-def consolidate(plain, target):
-    """A copy with consolidated metadata, which readers prefer, and by which some see more and others less."""
-    shutil.copytree(plain, target)
+def consolidate(path):
+    """Consolidated metadata, which readers prefer, and by which some see more and others less."""
     metadata, ascii = {}, True
-    for folder, _, names in os.walk(target):
+    for folder, _, names in os.walk(path):
         for name in sorted({".zarray", ".zattrs", ".zgroup"}.intersection(names)):
-            path = os.path.join(folder, name)
-            metadata[os.path.normpath(os.path.relpath(path, target))] = load(path)
-            ascii = ascii and is_ascii(path)
-    save(os.path.join(target, ".zmetadata"), {"zarr_consolidated_format": 1, "metadata": metadata}, ascii)
+            place = os.path.join(folder, name)
+            metadata[os.path.normpath(os.path.relpath(place, path))] = load(place)
+            ascii = ascii and is_ascii(place)
+    save(os.path.join(path, ".zmetadata"), {"zarr_consolidated_format": 1, "metadata": metadata}, ascii)
 
 
-def spell_out(plain, target):
-    """A copy of a Zarr v2 directory that has every word."""
-    shutil.copytree(plain, target, ignore=shutil.ignore_patterns(".zmetadata"))
-    images = images_below(target)
-    for folder, _, names in os.walk(target):
-        if ".zarray" in names:
-            spell_out_array(folder, folder not in images)
+def spell_out(path):
+    """Every word for what is missing, and for dimensions."""
+    forget_consolidated(path)
+    images = images_below(path)
+    for folder in arrays_below(path):
+        spell_out_array(folder, folder not in images)
+
+
+def forget_consolidated(path):
+    if os.path.exists(os.path.join(path, ".zmetadata")):
+        os.remove(os.path.join(path, ".zmetadata"))
+
+
+def arrays_below(path):
+    return [folder for folder, _, names in os.walk(path) if ".zarray" in names]
+
+
+def take_missing_value(path):
+    """`missing_value` as the mark where there is no other: docs/readers.md, "What is missing"."""
+    forget_consolidated(path)
+    for folder in arrays_below(path):
+        attributes, array = load(os.path.join(folder, ".zattrs")), load(os.path.join(folder, ".zarray"))
+        mark = attributes.get("missing_value")
+        mark = mark[0] if isinstance(mark, list) and len(mark) == 1 else mark
+        if "_FillValue" not in attributes and isinstance(mark, (int, float)) and np.dtype(array["dtype"]).kind in "iuf":
+            array["fill_value"] = mark
+            save(os.path.join(folder, ".zarray"), array)
+
+
+def without_marks_of_text(path):
+    """No mark where the values are text: in Zarr v3 xarray reads none there."""
+    forget_consolidated(path)
+    for folder in arrays_below(path):
+        array = load(os.path.join(folder, ".zarray"))
+        if np.dtype(array["dtype"]).kind in "SUO":
+            array["fill_value"] = None
+            save(os.path.join(folder, ".zarray"), array)
+
+
+def is_list_of_numbers(value):
+    return isinstance(value, list) and value and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
+
+
+def as_netcdf_reads(path, others=()):
+    """The words of profile=netcdf: attributes that it does not read as JSON text, all in UTF-8, and a name of a dimension for each of its lengths. `others`
+    are names and lengths of arrays that lie beside, as (depth below `path`, name, length)."""
+    forget_consolidated(path)
+    for folder, _, names in os.walk(path):
+        for name in {".zattrs", ".zarray", ".zgroup"}.intersection(names):
+            document = load(os.path.join(folder, name))
+            for key, value in document.items() if name == ".zattrs" else ():
+                if key != "_ARRAY_DIMENSIONS" and not key.lower().startswith("_nczarr") and not is_list_of_numbers(value) and not isinstance(value, (str, int, float)):
+                    document[key] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            save(os.path.join(folder, name), document)
+    rename_dimensions(path, others)
+
+
+def rename_dimensions(path, others):
+    found = []
+    for folder in arrays_below(path):
+        inside, shape = os.path.relpath(folder, path), load(os.path.join(folder, ".zarray"))["shape"]
+        names = load(os.path.join(folder, ".zattrs")).get("_ARRAY_DIMENSIONS", [])
+        found += [(inside.count(os.sep), 0, inside, name, length) for name, length in zip(names, shape)]
+    found += [(depth, 1, "", name, length) for depth, name, length in others]
+    taken, shown = {}, {}
+    for _, _, _, name, length in sorted(found, key=lambda one: one[:3]):  # those nearest to the root have the name
+        if (name, length) in shown:
+            continue
+        called = name if taken.get(name, length) == length else f"{name}_{length}"
+        while taken.get(called, length) != length:
+            called += "_"
+        taken[called], shown[name, length] = length, called
+    for folder in arrays_below(path):
+        attributes, shape = load(os.path.join(folder, ".zattrs")), load(os.path.join(folder, ".zarray"))["shape"]
+        if "_ARRAY_DIMENSIONS" in attributes:
+            attributes["_ARRAY_DIMENSIONS"] = [shown[pair] for pair in zip(attributes["_ARRAY_DIMENSIONS"], shape)]
+            save(os.path.join(folder, ".zattrs"), attributes)
+
+
+def dimensions_of_stored(path):
+    """Names and lengths of the dimensions of a store of Zarr v3, as as_netcdf_reads() takes those of others."""
+    found = []
+    for folder, _, names in sorted(os.walk(path)):
+        document = load(os.path.join(folder, "zarr.json")) if "zarr.json" in names else {}
+        if "shape" in document:
+            depth = os.path.relpath(folder, path).count(os.sep) - 1  # below the directory that lies beside
+            found += [(depth, name, length) for name, length in zip(document.get("dimension_names") or [], document["shape"]) if name]
+    return found

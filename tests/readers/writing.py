@@ -5,6 +5,8 @@
 
 What a reader sees through the mount, through the next default mount, in the store itself, and after `shard`, `reshard` and `unshard`, has to be what it
 sees of the plain directory: values, masks, types, dimensions and attributes. What it refuses of the plain directory is not compared.
+Where it differs, the plain directory is read again, in other words and by new processes with other bytes in their memory: what an explicit profile says
+otherwise (docs/readers.md), and what a reader sees of the plain directory otherwise each time, or ends by a signal of, is counted apart and printed.
 Status 1 where something differs. First planted losses are shown to the comparer, which has to find each.
 """
 import argparse
@@ -20,14 +22,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 
 import make_sets
 import matrix
 import plant_losses
 import spell_out
-from compare_sets import differences, without_names
+from compare_sets import without_names
 from matrix import DEBIAN
+from plain_directory import Plain, Worker
 
 # Of a writer: what it is called, where it runs, the program of write_sets.py, kinds of data sets, orders, and what its plan has besides.
 Writer = collections.namedtuple("Writer", "label environment program kinds orders plan", defaults=[{}])
@@ -97,43 +99,7 @@ NOT_OF_IMAGES = ["netcdf"]  # it shows metadata of images as text, for netCDF-C 
 OWN_NAMES = ("_zarrfs", "_nczarr")  # what Zarr v3 and its readers have no words for, in the store itself
 EXAMPLES = 2  # of a kind of difference
 NOT_PUBLISHED = 3  # status of umount
-PATIENCE = 120  # seconds for one answer
 READERS_OF_A_SET = 12
-
-
-class Worker:
-    """A process in one environment that answers requests (serve_sets.py); begun anew when it dies or hangs."""
-
-    def __init__(self, environment):
-        self.environment, self.process, self.lock = environment, None, threading.Lock()
-
-    def start(self):
-        command = [matrix.python_of(self.environment), *matrix.script("serve_sets.py")]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def ask(self, request):
-        with self.lock:
-            if self.process is None:
-                self.start()
-            alarm = threading.Timer(PATIENCE, self.process.kill)
-            alarm.start()
-            try:
-                self.process.stdin.write(json.dumps(request) + "\n")
-                self.process.stdin.flush()
-                answer = self.process.stdout.readline()
-            except BrokenPipeError:
-                answer = ""
-            finally:
-                alarm.cancel()
-            if answer:
-                return json.loads(answer)
-            status, self.process = self.process.wait(), None
-            return {"error": f"the program ended with status {status}"}
-
-    def end(self):
-        if self.process is not None:
-            self.process.stdin.close()
-            self.process.wait()
 
 
 def kind_of(line, names):
@@ -152,7 +118,7 @@ class World:
         self.daemon, self.work, self.log = daemon, work, os.path.join(work, "log")
         self.workers, self.threads = {}, concurrent.futures.ThreadPoolExecutor(8)
         self.compared, self.written = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
-        self.findings, self.notes = collections.defaultdict(list), collections.Counter()
+        self.findings, self.notes, self.apart = collections.defaultdict(list), collections.Counter(), collections.defaultdict(list)
 
     def has(self, row):
         return matrix.python_of(row.environment) is not None and matrix.missing_of(matrix.Row(row.label, row.environment, row.program, "")) is None
@@ -244,7 +210,8 @@ class Set:
         self.readers += [reader for reader in drawn if reader not in self.readers][:READERS_OF_A_SET]
         self.readers = [reader for reader in self.readers if reader in readers]
         self.converted = rng.random() < 0.5
-        self.rng = rng
+        self.rng, self.plain_as = rng, None
+        self.reads = {"arrays": []}
         self.top = tempfile.mkdtemp(dir=world.work, prefix="set")
         # GDAL calls an array as its directory.
         self.plain = os.path.join(self.top, "plain", self.inside) if writer.plan.get("fresh") else os.path.join(self.top, "plain")
@@ -277,39 +244,26 @@ class Set:
         self.rng.shuffle(files)
         return self.world.ask(DEBIAN, {"call": "write", "program": "copy", "data": None, "path": path, "plan": {"files": files, "source": self.plain}})
 
-    def read(self, readers, path, form):
-        plan = {**self.reads, "driver": "zarr3" if form == 3 else "zarr"}
-        asked = [self.world.threads.submit(self.world.ask, reader.environment, {"call": "read", "program": reader.program, "path": path, "plan": plan})
-                 for reader in readers]
-        return [one.result() for one in asked]
-
     def compare(self, place, path, form, only=None):
         """What the readers see at `path`, which holds Zarr of version `form`."""
-        readers = [reader for reader in self.readers if form in reader.formats and reader.label in self.seen and (only is None or reader in only)]
+        readers = [reader for reader in self.readers if form in reader.formats and reader.label in self.plain_as.seen and (only is None or reader in only)]
         if form != self.format:  # to other readers the formats themselves differ
             readers = [reader for reader in readers if reader.program == "xarray"]
-        for reader, found in zip(readers, self.read(readers, path, form)):
+        in_store = place.endswith("store itself")
+        for reader, found in zip(readers, self.plain_as.read(readers, path, form)):
             if place.endswith("default mount") and "answer" in found and self.format == 2 and reader.program in TAKES_FILL_FOR_MARK:
-                found["answer"] = with_marks(found["answer"], self.seen[reader.label]["answer"], self.unnamed)
-            if place.endswith("store itself") and "answer" in found:
+                found["answer"] = with_marks(found["answer"], self.plain_as.seen[reader.label]["answer"], self.unnamed)
+            if in_store and "answer" in found:
                 found["answer"] = without_names(found["answer"], OWN_NAMES)
             counts = self.world.compared[self.writer.label, reader.label]
             counts["comparisons"] += 1
-            if "error" in found:
-                detail = [f"refused: {found['error']}"]
-            else:
-                detail = self.different(reader, found["answer"])
-            if detail:
+            detail, why = self.plain_as.different(reader, found, self.profile if place.startswith("same mount") else "", in_store)
+            if detail and why:
+                counts[why] += 1
+                self.world.apart[why].append(f"{reader.label}: {place}: {self.repeat(reader.label)}: {detail[0][:200]}")
+            elif detail:
                 counts["differences"] += 1
                 self.find(place, reader.label, detail)
-
-    def different(self, reader, found):
-        """What is as in none of the plain directory, one that has every word, and one with consolidated metadata."""
-        lines = differences(self.seen[reader.label]["answer"], found)
-        for other in self.others[reader.label] if lines else []:
-            still = {line.split(": ")[0] for line in differences(other, found)}
-            lines = [line for line in lines if line.split(": ")[0] in still]
-        return lines
 
     def find(self, place, reader, detail):
         """Differences of one comparison. Those that are of one kind are told together."""
@@ -322,25 +276,18 @@ class Set:
 
     def look_at_plain(self):
         """Readers that read the plain directory, and what they see."""
-        self.reads, self.seen = reading_plan(self.plain, self.data, self.format, self.plan["mode"]), {}
+        self.reads = reading_plan(self.plain, self.data, self.format, self.plan["mode"])
+        beside = spell_out.dimensions_of_stored(os.path.join(self.world.work, "full-" + self.full)) if self.full else []
+        self.plain_as = Plain(self.world, self.plain, self.format, self.reads, beside)
         readers = [reader for reader in self.readers if self.format in reader.formats and not (self.reads["encoded"] and reader.program in DECODES_NOTHING)]
         if self.data.get("separator") == ".":  # it looks for chunks behind slashes only, and takes what it does not find for black
             readers = [reader for reader in readers if reader.program != "ome_zarr"]
-        for reader, answer in zip(readers, self.read(readers, self.plain, self.format)):
+        for reader, answer in zip(readers, self.plain_as.read(readers, self.plain, self.format)):
             if "error" in answer:
                 self.world.compared[self.writer.label, reader.label]["refused of plain"] += 1
             else:
-                self.seen[reader.label] = answer
+                self.plain_as.seen[reader.label] = answer
         self.unnamed = without_axes(self.plain, self.reads["arrays"])
-        self.others = collections.defaultdict(list)
-        if self.format == 2:
-            readers = [reader for reader in readers if reader.label in self.seen]
-            for name, make in (("spelled", spell_out.spell_out), ("consolidated", spell_out.consolidate)):
-                path = os.path.join(self.top, name)
-                make(self.plain, path)
-                for reader, answer in zip(readers, self.read(readers, path, 2)):
-                    if "answer" in answer:
-                        self.others[reader.label].append(answer["answer"])
 
     def run(self):
         answer = self.write(self.plain)
@@ -412,6 +359,8 @@ class Set:
 
     def end(self, keep):
         if not keep:
+            if self.plain_as:
+                self.plain_as.end()
             shutil.rmtree(self.top, ignore_errors=True)
 
 
@@ -420,7 +369,7 @@ class Planted:
 
     def __init__(self, world):
         self.world, self.top = world, tempfile.mkdtemp(dir=world.work, prefix="planted")
-        self.plans, writers = {}, {writer.label: writer for writer in WRITERS}
+        self.plains, writers = {}, {writer.label: writer for writer in WRITERS}
         self.readers = {reader.label: reader for reader in READERS}
         for name, (label, data, more) in plant_losses.stores().items():
             writer, path = writers[label], os.path.join(self.top, name)
@@ -428,21 +377,20 @@ class Planted:
             answer = world.ask(writer.environment, {"call": "write", "program": writer.program, "data": data, "path": path, "plan": plan})
             if "error" in answer:
                 raise RuntimeError(f"the store {name} of the planted losses: {answer['error']}")
-            self.plans[name] = reading_plan(path, data, 2, plan["mode"])
-
-    def read(self, reader, path, store):
-        row = self.readers[reader]
-        return self.world.ask(row.environment, {"call": "read", "program": row.program, "path": path, "plan": self.plans[store]})
+            self.plains[name] = Plain(world, path, 2, reading_plan(path, data, 2, plan["mode"]))
 
     def is_told(self, loss, plant):
-        wanted = self.read(loss.reader, os.path.join(self.top, loss.store), loss.store)
+        """Whether a difference is found, and counted."""
+        reader, plain = self.readers[loss.reader], self.plains[loss.store]
+        if loss.reader not in plain.seen:
+            plain.seen[loss.reader] = plain.read([reader], plain.path, 2)[0]
+        if "error" in plain.seen[loss.reader]:
+            raise RuntimeError(f"{loss.reader} does not read the store {loss.store} of the planted losses: {plain.seen[loss.reader]['error']}")
         copy = tempfile.mkdtemp(dir=self.top) + "/copy"
-        shutil.copytree(os.path.join(self.top, loss.store), copy)
+        shutil.copytree(plain.path, copy)
         plant(copy)
-        found = self.read(loss.reader, copy, loss.store)
-        if "error" in wanted:
-            raise RuntimeError(f"{loss.reader} does not read the store {loss.store} of the planted losses: {wanted['error']}")
-        return "error" in found or bool(differences(wanted["answer"], found["answer"]))
+        lines, why = plain.different(reader, plain.read([reader], copy, 2)[0])
+        return bool(lines) and not why
 
     def missed(self):
         """Losses that the comparer does not find, and readers to which a copy is another store."""
@@ -491,6 +439,10 @@ def show(world):
         rows = [row for (_, reader), row in world.compared.items() if reader == label]
         if rows:
             print(f"{label:{matrix.WIDTH}} {sum(row['comparisons'] for row in rows):12} {sum(row['differences'] for row in rows):12} {sum(row['refused of plain'] for row in rows):17}")
+    for why, found in world.apart.items():
+        print(f"\napart: {len(found)} {why}, as")
+        for one in found[:EXAMPLES]:
+            print(f"    {one}")
     for note, times in sorted(world.notes.items()):
         print(f"note: {times} x {note}")
     for (place, kind), found in sorted(world.findings.items(), key=lambda item: -len(item[1])):
@@ -502,7 +454,8 @@ def show(world):
                 print(f"        {line[:300]}")
     failures = sum(row["differences"] for row in [*world.compared.values(), *world.written.values()])
     comparisons = sum(row["comparisons"] for row in world.compared.values())
-    print(f"\nsets {sum(counts['sets'] for counts in world.written.values())}, comparisons {comparisons}, differences {failures}")
+    apart = "".join(f", {len(found)} {why}" for why, found in world.apart.items())
+    print(f"\nsets {sum(counts['sets'] for counts in world.written.values())}, comparisons {comparisons}, differences {failures}{'; counted apart' if apart else ''}{apart}")
     return failures
 
 

@@ -62,10 +62,35 @@ TEST(Attributes, WhatNetcdfCannotOpenIsShownAsText) {
   const Json shown = group_attributes(group, profile_of("netcdf"));
   EXPECT_EQ(shown, Json::parse(R"({
     "text": "ä", "number": 1.5, "yes": true, "numbers": [1, 2.5], "names": "[\"a\",\"b\"]",
-    "none": "null", "empty": "[]", "nested": "[[1,2]]", "object": "{\"a\":[1,\"\\u00fc\"]}",
+    "none": "null", "empty": "[]", "nested": "[[1,2]]", "object": "{\"a\":[1,\"ü\"]}",
     "_ARRAY_DIMENSIONS": ["y", "x"]})"));
   EXPECT_EQ(ungroup_attributes(shown, group, profile_of("netcdf")), *group.attributes);
   EXPECT_EQ(group_attributes(group, profile_of("generic")), *group.attributes);
+  Profile ascii = profile_of("netcdf");
+  ascii.ascii = true;
+  EXPECT_EQ(group_attributes(group, ascii)["object"], R"({"a":[1,"\u00fc"]})");
+}
+
+TEST(Attributes, WhereOthersReadTooOnlyNumbersAreShownOtherwise) {
+  const GroupMetadata group = group_with(
+      R"({"names": ["a", "ü"], "none": null, "object": {"a": [1]}, "numbers": [1, 300]})");
+  Profile chosen = profile_of("netcdf");
+  chosen.as_noted = true;
+  const Json shown = group_attributes(group, chosen);
+  EXPECT_EQ(shown.dump(),
+            R"({"names":["a","ü"],"none":null,"object":{"a":[1]},"numbers":[1.0,300.0]})");
+  EXPECT_EQ(ungroup_attributes(shown, group, chosen), *group.attributes);
+}
+
+TEST(Attributes, WhatNetcdf490OpensOnlyAsTextIsKnown) {
+  for (const char* text :
+       {R"({"a": ["b"]})", R"({"a": null})", R"({"a": []})", R"({"a": [[1]]})"}) {
+    EXPECT_TRUE(needs_text_for_netcdf(Json::parse(text))) << text;
+  }
+  EXPECT_FALSE(needs_text_for_netcdf(Json::parse(
+      R"({"a": "b", "c": [1, 300], "d": {"e": [[1]]}, "_ARRAY_DIMENSIONS": ["x"],
+          "_zarrfs": {}, "_nczarr_attrs": {}})")));
+  EXPECT_FALSE(needs_text_for_netcdf(Json()));
 }
 
 TEST(Attributes, NumbersOfAListGetOneTypeForNetcdf) {

@@ -71,10 +71,35 @@ TEST(Nczarr, MembersOfAnArrayBecomeAttributes) {
 }
 
 TEST(Nczarr, ItsOwnAttributesStayObjectsWhereOthersBecomeText) {
-  const Json shown =
-      plain_attributes({{"_NCZARR_ATTR", {{"types", Json::object()}}}, {"other", {{"a", 1}}}});
+  const Json shown = plain_attributes(
+      {{"_NCZARR_ATTR", {{"types", Json::object()}}}, {"other", {{"a", 1}}}}, Profile());
   EXPECT_TRUE(shown["_NCZARR_ATTR"].is_object());
   EXPECT_TRUE(shown["other"].is_string());
+}
+
+TEST(Nczarr, AnArrayOfNetcdfIsKnownByItsMembersAndByNumbersAsText) {
+  EXPECT_TRUE(is_netcdf_zarray(Json::parse(R"({"_NCZARR_ARRAY": {}})")));
+  EXPECT_TRUE(is_netcdf_zarray(Json::parse(R"({"compressor": {"id": "zlib", "level": "4"}})")));
+  EXPECT_TRUE(
+      is_netcdf_zarray(Json::parse(R"({"filters": [{"id": "shuffle", "elementsize": "0"}]})")));
+  EXPECT_FALSE(is_netcdf_zarray(Json::parse(
+      R"({"compressor": {"id": "blosc", "cname": "lz4"}, "filters": [{"id": "shuffle", "elementsize": 0}]})")));
+  EXPECT_FALSE(is_netcdf_zarray(Json::parse(R"({"compressor": null, "filters": null})")));
+}
+
+TEST(Nczarr, StoredCodecsAreRespelledWithinShards) {
+  Json document = Json::parse(R"({"data_type": "int32", "codecs": [{"name": "sharding_indexed",
+      "configuration": {"codecs": [{"name": "bytes"},
+          {"name": "numcodecs.shuffle", "configuration": {"elementsize": 0}}]}}]})");
+  respell_codecs(document);
+  EXPECT_EQ(document["codecs"][0]["configuration"]["codecs"][1]["configuration"]["elementsize"], 4);
+  for (const char* text :
+       {R"({"codecs": [7, {"name": 7, "configuration": []}]})", R"({"data_type": "int32"})",
+        R"({"data_type": "int32", "codecs": [7, {"configuration": 7}]})"}) {
+    Json damaged = Json::parse(text);
+    respell_codecs(damaged);
+    EXPECT_EQ(damaged, Json::parse(text));
+  }
 }
 
 TEST(Nczarr, TheRootOfADataSetIsKnown) {

@@ -34,6 +34,7 @@ Json array_document(const Json& shape, const Json& names, const Json& attributes
     document["fill_value"] = "";
     document["codecs"] = Json::parse(R"([{"name": "vlen-utf8"}])");
   }
+  if (type == "complex64") document["fill_value"] = {0, 0};
   if (!names.is_null()) document["dimension_names"] = names;
   return document;
 }
@@ -137,6 +138,40 @@ TEST(Survey, WhatIsHiddenOrNotRechunkedIsSaid) {
               HasSubstr("1 hidden (/flags): see .zarrfs/report.json"));
   EXPECT_THAT(tree.shown("generic", {5, 5})->notice(),
               HasSubstr("2 not re-chunked (/flags, /x): see"));
+}
+
+TEST(Survey, BesideImagesArraysThatTheirReadersDoNotKnowAreShown) {
+  Tree tree;
+  tree.add("image", group_document(kImage));
+  tree.add("image/s0", array_document({4, 6}, nullptr, Json::object()));
+  tree.add("image/phase", array_document({4}, nullptr, Json::object(), "complex64"));
+  tree.add("data/waves", array_document({4}, {"x"}, {{"units", "m"}}, "complex64"));
+  tree.add("data/x", array_document({4}, {"x"}, Json::object()));
+  const auto chosen = tree.shown("auto");
+  EXPECT_THAT(chosen->notice(), HasSubstr("profile ome ("));
+  EXPECT_THAT(chosen->notice(), HasSubstr("1 hidden (/image/phase)"));
+  ShownStore shown(tree.shown("auto"));
+  EXPECT_EQ((*shown.json("data/waves/.zarray"))["dtype"], "<c8");
+  EXPECT_EQ((*shown.json("data/waves/.zattrs"))["_ARRAY_DIMENSIONS"], Json({"x"}));
+  EXPECT_EQ((*shown.json("image/s0/.zarray"))["dimension_separator"], "/");
+  EXPECT_TRUE(shown.absent("image/phase"));
+  ShownStore asked(tree.shown("ome"));
+  EXPECT_TRUE(asked.absent("data/waves"));
+}
+
+TEST(Survey, ADefaultMountShowsListsOfTextAndSaysWhoDoesNotOpenThem) {
+  const Json attributes = {{"names", {"a", "b"}}};
+  Tree tree;
+  tree.add("x", array_document({4}, {"x"}, attributes));
+  ShownStore shown(tree.shown("auto"));
+  EXPECT_EQ((*shown.json("x/.zattrs"))["names"], attributes["names"]);
+  EXPECT_THAT(shown.view().notice(), HasSubstr("profile netcdf (/x "));
+  EXPECT_THAT(
+      shown.view().notice(),
+      HasSubstr("for netCDF-C 4.9.0 mount with profile=netcdf: it opens no lists of text as "
+                "/x has among its attributes"));
+  ShownStore asked(tree.shown("netcdf"));
+  EXPECT_EQ((*asked.json("x/.zattrs"))["names"], R"(["a","b"])");
 }
 
 TEST(Survey, WhatOme04CannotSayIsSaid) {

@@ -447,9 +447,10 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
 }
 
 /// Writers of one object that come at the same moment again and again would all but one lose each
-/// time: a pause by chance, longer each time.
+/// time.
 void let_others_finish(int round) {
   thread_local std::minstd_rand random(std::random_device{}());
+  // By chance, and longer each time.
   std::this_thread::sleep_for(
       std::chrono::milliseconds(random() % (20U << static_cast<unsigned>(round))));
 }

@@ -84,7 +84,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                 "range": self.headers.get("Range"), "headers": dict(self.headers.items())})
         seen = server.seen[number]
         if server.delay:
-            time.sleep(server.delay)
+            time.sleep(server.delay)  # a slow server
         try:
             fault = server.fault(seen) if server.fault else None
             if fault and "status" in fault:

@@ -135,6 +135,8 @@ template <class Mutex>
 class [[nodiscard]] ZARRFS_SCOPED_CAPABILITY HeldLock {
  public:
   explicit HeldLock(Mutex& mutex) ZARRFS_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  /// The mutex is held already, as by try_lock.
+  HeldLock(Mutex& mutex, std::adopt_lock_t) ZARRFS_REQUIRES(mutex) : mutex_(mutex) {}
   ~HeldLock() ZARRFS_RELEASE() {
     if (held_) mutex_.unlock();
   }
@@ -164,6 +166,21 @@ class [[nodiscard]] ZARRFS_SCOPED_CAPABILITY ChainedLock {
   ~ChainedLock() ZARRFS_RELEASE() { mutex_.unlock(); }
   ChainedLock(const ChainedLock&) = delete;
   ChainedLock& operator=(const ChainedLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+/// As HeldLock, shared with others that hold it so.
+template <class Mutex>
+class [[nodiscard]] ZARRFS_SCOPED_CAPABILITY SharedLock {
+ public:
+  explicit SharedLock(Mutex& mutex) ZARRFS_ACQUIRE_SHARED(mutex) : mutex_(mutex) {
+    mutex_.lock_shared();
+  }
+  ~SharedLock() ZARRFS_RELEASE() { mutex_.unlock_shared(); }
+  SharedLock(const SharedLock&) = delete;
+  SharedLock& operator=(const SharedLock&) = delete;
 
  private:
   Mutex& mutex_;

@@ -14,6 +14,7 @@
 #define ZARRFS_GUARDED_BY(mutex) ZARRFS_LOCKS(guarded_by(mutex))
 /// The caller holds the mutex.
 #define ZARRFS_REQUIRES(...) ZARRFS_LOCKS(requires_capability(__VA_ARGS__))
+#define ZARRFS_REQUIRES_SHARED(...) ZARRFS_LOCKS(requires_shared_capability(__VA_ARGS__))
 #define ZARRFS_ACQUIRE(...) ZARRFS_LOCKS(acquire_capability(__VA_ARGS__))
 #define ZARRFS_ACQUIRE_SHARED(...) ZARRFS_LOCKS(acquire_shared_capability(__VA_ARGS__))
 #define ZARRFS_TRY_ACQUIRE(...) ZARRFS_LOCKS(try_acquire_capability(__VA_ARGS__))

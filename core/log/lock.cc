@@ -106,6 +106,7 @@ Result<Fd> lock_own_directory(Store& store, int how) {
     if (::flock(own.get(), how | LOCK_NB) != 0) {
       const bool may_pass = errno == EWOULDBLOCK && how == LOCK_SH;  // its last holder removes it
       if (may_pass && ++attempt < kAttemptsToShare) {
+        // The kernel does not tell when it lets go.
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         continue;
       }

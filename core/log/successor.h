@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/lock_order.h"
+#include "core/base/thread_safety.h"
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 
@@ -74,26 +75,33 @@ struct DirtyShard {
   std::string shard_path;
   std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
   std::string successor_path;
+  std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 
   RankedMutex<LockRank::kShard> commit_mutex;
-  // Under commit_mutex:
-  ShardStage stage = ShardStage::kNew;
-  std::uint64_t id = 0;           ///< The sequence of its kOpen record; 0 while kNew.
-  std::shared_ptr<NewFile> file;  ///< While kAppending; null where it was closed for a while.
-  std::uint64_t end = 0;          ///< Where the next chunk goes.
-  std::uint64_t base_bytes = 0;   ///< Of the shard's file when its first chunk was written.
-  bool name_durable = false;      ///< The successor's directory has been synced.
+  ShardStage stage ZARRFS_GUARDED_BY(commit_mutex) = ShardStage::kNew;
+  /// The sequence of its kOpen record; 0 while kNew.
+  std::uint64_t id ZARRFS_GUARDED_BY(commit_mutex) = 0;
+  /// While kAppending; null where it was closed for a while.
+  std::shared_ptr<NewFile> file ZARRFS_GUARDED_BY(commit_mutex);
+  /// Where the next chunk goes.
+  std::uint64_t end ZARRFS_GUARDED_BY(commit_mutex) = 0;
+  /// Of the shard's file when its first chunk was written.
+  std::uint64_t base_bytes ZARRFS_GUARDED_BY(commit_mutex) = 0;
+  /// The successor's directory has been synced.
+  bool name_durable ZARRFS_GUARDED_BY(commit_mutex) = false;
   /// A sync of the successor failed: its pages may be lost though they still read well. It never
   /// becomes the shard.
-  bool sync_failed = false;
+  bool sync_failed ZARRFS_GUARDED_BY(commit_mutex) = false;
   /// At a server: digest of the version that was shown when the first chunk was written; 0: none.
-  std::optional<std::uint64_t> based_on;
-  Clock::time_point renew_at;  ///< Not carried on in a new successor before, after a failure.
-  bool base_damaged = false;   ///< The shard's index cannot be read.
+  std::optional<std::uint64_t> based_on ZARRFS_GUARDED_BY(commit_mutex);
+  /// Not carried on in a new successor before, after a failure.
+  Clock::time_point renew_at ZARRFS_GUARDED_BY(commit_mutex);
+  /// The shard's index cannot be read.
+  bool base_damaged ZARRFS_GUARDED_BY(commit_mutex) = false;
   /// The server did not answer when the first chunk was written: what stands there is not known.
-  bool base_unknown = false;
-  int failures = 0;            ///< Commits that failed in a row.
-  std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
+  bool base_unknown ZARRFS_GUARDED_BY(commit_mutex) = false;
+  /// Commits that failed in a row.
+  int failures ZARRFS_GUARDED_BY(commit_mutex) = 0;
 
   mutable RankedMutex<LockRank::kDrafts> state_mutex;
   // Changed under both mutexes, so read under either:
@@ -119,15 +127,15 @@ struct DirtyShard {
   std::optional<Error> failure ZARRFS_GUARDED_BY(state_mutex);
 
   /// The caller holds commit_mutex.
-  void set_array(std::shared_ptr<ArrayReader> latest);
+  void set_array(std::shared_ptr<ArrayReader> latest) ZARRFS_REQUIRES(commit_mutex);
   /// Notes the latest write of chunk `number`. The caller holds state_mutex.
   void set_draft(std::uint64_t number, const Draft& draft) ZARRFS_REQUIRES(state_mutex);
   /// Forgets what is published. The caller holds state_mutex.
   void erase_draft(std::uint64_t number) ZARRFS_REQUIRES(state_mutex);
   /// Chunks are appended to `successor` and read from it. The caller holds commit_mutex.
-  Result<void> attach(std::shared_ptr<NewFile> successor);
+  Result<void> attach(std::shared_ptr<NewFile> successor) ZARRFS_REQUIRES(commit_mutex);
   /// Closes the successor's file for a while. The caller holds commit_mutex.
-  void detach();
+  void detach() ZARRFS_REQUIRES(commit_mutex);
   /// Whether each chunk of it was written: nothing has to be copied.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool has_drafts() const;
@@ -138,9 +146,9 @@ bool lacks_room(const Error& error);
 
 /// Opens the successor again where its file was closed. kStale where it is gone: its array was
 /// moved or removed by another program. The caller holds its commit_mutex.
-Result<void> open_successor(Store& store, DirtyShard& shard);
+Result<void> open_successor(Store& store, DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
 
 /// Makes what the successor holds durable, and its name. The caller holds its commit_mutex.
-Result<void> sync_successor(Store& store, DirtyShard& shard);
+Result<void> sync_successor(Store& store, DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
 
 }  // namespace zarrfs

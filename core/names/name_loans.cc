@@ -204,7 +204,7 @@ std::vector<std::string> NameLoans::changes() {
 }
 
 void NameLoans::take_changes() {
-  std::this_thread::sleep_for(kGather);
+  std::this_thread::sleep_for(kGather);  // changes that come together are told at once
   std::vector<Loan> taken;
   for (const std::string& path : changes()) take_below(path, taken);
   recall(std::move(taken));

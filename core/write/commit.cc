@@ -97,15 +97,16 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
 }
 
 /// Whether the successor itself can become the shard: its layout is flat, and it has no dead space.
-bool can_complete(const DirtyShard& shard, const Drafts& drafts) {
+bool can_complete(const DirtyShard& shard, const Drafts& drafts)
+    ZARRFS_REQUIRES(shard.commit_mutex) {
   if (shard.stage != ShardStage::kAppending) return false;
   const Layout& layout = shard.array->layout();
   const HeldLock lock(shard.state_mutex);
   if (shard.drafts.size() != drafts.size() || shard.dead_bytes > 0) return false;
   if (!layout.sharded()) {  // the file is the chunk: nothing may stand before or behind it
-    return std::all_of(drafts.begin(), drafts.end(), [&](const auto& item) {
-      return item.second.range == ByteRange{0, shard.end};
-    });
+    const ByteRange whole{0, shard.end};
+    return std::all_of(drafts.begin(), drafts.end(),
+                       [&](const auto& item) { return item.second.range == whole; });
   }
   return is_flat(layout);
 }
@@ -123,7 +124,8 @@ Result<std::uint64_t> finish_file(NewFile& file, const ShardIndex& index, const 
 
 /// Completes the successor: unchanged chunks behind the new ones, then the index. Returns bytes
 /// written.
-Result<std::uint64_t> complete(DirtyShard& shard, const Drafts& drafts, const Base& base) {
+Result<std::uint64_t> complete(DirtyShard& shard, const Drafts& drafts, const Base& base)
+    ZARRFS_REQUIRES(shard.commit_mutex) {
   if (!shard.array->layout().sharded()) {
     ZARRFS_CHECK(shard.file->truncate(shard.end));  // behind it: a write that was cut off
     return 0;
@@ -248,7 +250,8 @@ void ask_ahead(const Base& base) {
 }
 
 /// The next shard file by the way that writes least.
-Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base) {
+Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, const Base& base)
+    ZARRFS_REQUIRES(shard.commit_mutex) {
   ZARRFS_TRY(Next next, make_clone(store, shard, drafts, base));
   if (next.own) return next;
   if (conditional_writer_of(store) != nullptr) ask_ahead(base);
@@ -295,7 +298,7 @@ struct NextFile {
 };
 
 Result<NextFile> make_durable_next(Store& store, DirtyShard& shard, const Drafts& drafts,
-                                   const Base& base) {
+                                   const Base& base) ZARRFS_REQUIRES(shard.commit_mutex) {
   NextFile made;
   made.anything =
       !base.chunks.empty() || std::any_of(drafts.begin(), drafts.end(),
@@ -314,7 +317,7 @@ Result<NextFile> make_durable_next(Store& store, DirtyShard& shard, const Drafts
 }
 
 Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& drafts,
-                              const CommitHooks& hooks) {
+                              const CommitHooks& hooks) ZARRFS_REQUIRES(shard.commit_mutex) {
   ZARRFS_TRY(const Base base, read_base(store, shard, drafts));
   CommitOutcome outcome;
   outcome.before = base.identity;
@@ -387,7 +390,7 @@ struct Conflicts {
 };
 
 Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const WriteHistory& history,
-                       std::uint64_t present) {
+                       std::uint64_t present) ZARRFS_REQUIRES(shard.commit_mutex) {
   Conflicts conflicts;
   if (!shard.based_on || *shard.based_on == present) return conflicts;
   const auto theirs = history.written_since(*shard.based_on, id_of(shard));
@@ -401,7 +404,8 @@ Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const Writ
 /// As publish(), where the next shard does not take a name but is put in place of the version that
 /// was read.
 Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server, DirtyShard& shard,
-                                        Drafts drafts, const CommitHooks& hooks) {
+                                        Drafts drafts, const CommitHooks& hooks)
+    ZARRFS_REQUIRES(shard.commit_mutex) {
   ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
   WriteHistory history = WriteHistory::parse(standing ? standing->note : "");
   Drafts fresh = unpublished(drafts, history.last_of(id_of(shard)));
@@ -447,9 +451,10 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
 }
 
 /// Writers of one object that come at the same moment again and again would all but one lose each
-/// time: a pause by chance, longer each time.
+/// time.
 void let_others_finish(int round) {
   thread_local std::minstd_rand random(std::random_device{}());
+  // By chance, and longer each time.
   std::this_thread::sleep_for(
       std::chrono::milliseconds(random() % (20U << static_cast<unsigned>(round))));
 }

@@ -53,7 +53,8 @@ struct CommitOutcome {
 /// Publishes all drafts of `shard` that are neither quarantined nor held. The caller holds
 /// shard.commit_mutex. On an error nothing has changed for readers, and the drafts are all still
 /// there.
-Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks);
+Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks)
+    ZARRFS_REQUIRES(shard.commit_mutex);
 
 /// Bytes at the front of a successor of `array` that are kept free for an index at the start.
 Result<std::uint64_t> reserved_at_start(const ArrayReader& array,

@@ -65,6 +65,7 @@ Result<DirtyPointer> Committer::shard_for(const ArrayPointer& array, const Dirty
 Result<void> Committer::carry_on(const DirtyPointer& shard,
                                  const std::map<std::uint64_t, Draft>& drafts) {
   const DirtyPointer next = make_dirty_shard(shard->array, shard->cell);
+  const ChainedLock lock(next->commit_mutex);  // a shard's next successor, after its last one
   next->based_on = shard->based_on;
   next->base_unknown = shard->base_unknown;
   auto moved = copy_drafts(*shard, drafts, *next);
@@ -73,8 +74,8 @@ Result<void> Committer::carry_on(const DirtyPointer& shard,
     return moved;
   }
   {
-    const HeldLock lock(shard->state_mutex);
-    const ChainedLock lock_next(next->state_mutex);  // which nobody else has yet
+    const HeldLock state(shard->state_mutex);
+    const ChainedLock next_state(next->state_mutex);  // which nobody else has yet
     next->dirty_since = shard->dirty_since;
     next->retry_at = shard->retry_at;
     next->failure = shard->sync_failed ? std::nullopt : shard->failure;
@@ -88,7 +89,6 @@ Result<void> Committer::carry_on(const DirtyPointer& shard,
 
 Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     const std::map<std::uint64_t, Draft>& drafts, DirtyShard& to) {
-  const ChainedLock lock(to.commit_mutex);  // a shard's next successor, after its last one
   for (const auto& [number, draft] : drafts) {
     if (draft.removed) {
       ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held));
@@ -220,11 +220,11 @@ CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
   CommitHooks hooks;
   hooks.changed = parts_.options.changed;
   if (parts_.options.hold_conflicts) {
-    hooks.hold = [this, shard](const std::vector<std::uint64_t>& numbers) {
-      return hold(*shard, numbers);
-    };
+    hooks.hold = [this, shard](const std::vector<std::uint64_t>& numbers)
+                     ZARRFS_REQUIRES(shard->commit_mutex) { return hold(*shard, numbers); };
   }
-  hooks.before_publish = [this, shard](bool successor_moves) -> Result<void> {
+  hooks.before_publish = [this, shard](bool successor_moves)
+                             ZARRFS_REQUIRES(shard->commit_mutex) -> Result<void> {
     if (!successor_moves) {  // it outlives the commit, and must not bring back older writes
       if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(shard->file->sync());
       return parts_.log->sync();
@@ -249,7 +249,7 @@ CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
 Result<CommitOutcome> Committer::commit_with(DirtyShard& shard, const CommitHooks& hooks) {
   auto outcome = commit_shard(*parts_.store, shard, hooks);
   if (!outcome && lacks_room(outcome.error())) {
-    const std::unique_lock alone(parts_.room_mutex);  // no write may take the room meanwhile
+    const HeldLock alone(parts_.room_mutex);  // no write may take the room meanwhile
     const std::uint64_t room = parts_.reserve.release();
     if (room > 0) {
       outcome = commit_shard(*parts_.store, shard, hooks);

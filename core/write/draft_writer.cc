@@ -188,7 +188,7 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
 
 Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
                                 bool quarantined, bool held) {
-  const std::shared_lock room(parts_.room_mutex);
+  const SharedLock room(parts_.room_mutex);
   if (!shard.based_on) ZARRFS_CHECK(note_base(shard));
   ZARRFS_CHECK(begin(shard));
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};

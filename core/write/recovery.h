@@ -28,9 +28,11 @@ class Recovery {
   void recover(const LoggedSuccessor& logged, Run& run);
   Result<void> take_up(const ArrayPointer& array, const LoggedSuccessor& logged, Run& run);
   Result<void> resume(const DirtyPointer& shard, const LoggedSuccessor& logged,
-                      std::shared_ptr<NewFile> successor, Run& run);
+                      std::shared_ptr<NewFile> successor, Run& run)
+      ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> put_again(const DirtyPointer& shard, const LoggedSuccessor& logged,
-                         const std::shared_ptr<NewFile>& successor, Run& run);
+                         const std::shared_ptr<NewFile>& successor, Run& run)
+      ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> take_up_parked(const ArrayPointer& array, const DirtyTable::Cell& cell);
   void park(const LoggedSuccessor& logged, const std::string& reason);
   void remove_strays(const std::set<std::string>& directories);

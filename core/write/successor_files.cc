@@ -50,8 +50,9 @@ void SuccessorFiles::close_some(const DirtyShard* but, std::size_t enough) {
   for (const DirtyPointer& shard : parts_.table.below("")) {
     if (open_ <= enough - enough / 4) return;
     if (shard.get() == but) continue;
-    const std::unique_lock lock(shard->commit_mutex, std::try_to_lock);
-    if (lock && shard->stage == ShardStage::kAppending && shard->file) close_unused(*shard);
+    if (!shard->commit_mutex.try_lock()) continue;
+    const HeldLock lock(shard->commit_mutex, std::adopt_lock);
+    if (shard->stage == ShardStage::kAppending && shard->file) close_unused(*shard);
   }
 }
 

@@ -17,11 +17,12 @@ class SuccessorFiles {
   // The caller holds the shard's commit_mutex.
 
   /// `file` is the shard's successor.
-  Result<void> attach(DirtyShard& shard, std::shared_ptr<NewFile> file);
+  Result<void> attach(DirtyShard& shard, std::shared_ptr<NewFile> file)
+      ZARRFS_REQUIRES(shard.commit_mutex);
   /// Opens it again where it was closed for a while.
-  Result<void> open(DirtyShard& shard);
+  Result<void> open(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
   /// It is not needed any more.
-  void close(DirtyShard& shard);
+  void close(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
 
   /// Closes some where the most that may be open are. The caller holds no commit_mutex.
   void limit() { close_some(nullptr, most_); }
@@ -30,7 +31,7 @@ class SuccessorFiles {
 
  private:
   void close_some(const DirtyShard* but, std::size_t enough);
-  void close_unused(DirtyShard& shard);
+  void close_unused(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
 
   WriteParts& parts_;
   const std::size_t most_;

@@ -101,7 +101,7 @@ class WriteBuffer {
       : parts_(std::move(store), std::move(options)) {}
   Result<void> take_over();
   Result<void> put_now(const DirtyPointer& shard, const ArrayPointer& array, std::uint64_t number,
-                       ByteView bytes, bool quarantined);
+                       ByteView bytes, bool quarantined) ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> check_held(const std::string& prefix) const;
   void tick();
 

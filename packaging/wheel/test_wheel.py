@@ -156,7 +156,7 @@ import sys, time, zarrfs
 mount = zarrfs.mount(sys.argv[1], ro=True, **eval(sys.argv[2]))
 held = open(mount.path + "/0/.zarray")
 print(mount.path, flush=True)
-time.sleep(1000)
+time.sleep(1000)  # until it is killed
 """
 
 
@@ -191,7 +191,7 @@ def test_a_worker_that_is_killed_leaves_nothing():
 def mount_and_wait(queue):
     mount = zarrfs.mount(EXAMPLE, ro=True)
     queue.put(mount.path)
-    time.sleep(1000)
+    time.sleep(1000)  # until it is killed
 
 
 def test_a_job_that_is_told_to_end_leaves_nothing():

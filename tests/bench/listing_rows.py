@@ -151,7 +151,7 @@ def watched(bench):
 
             def second(folder, once=once):
                 for _ in range(2):
-                    time.sleep(PAUSE)
+                    time.sleep(PAUSE)  # what the kernel keeps of names is too old then
                     seconds = once(folder)
                 return seconds
 

@@ -80,7 +80,7 @@ def converse(client, behind, delay, speed, requests, received):
                 client.sendall(body[at:at + PIECE])
                 pause = begin + min(at + PIECE, len(body)) / speed - time.monotonic()
                 if pause > 0:
-                    time.sleep(pause)
+                    time.sleep(pause)  # bytes come at this speed
 
 
 def quietly(*arguments):

@@ -331,6 +331,7 @@ TEST_P(ViewStress, SixThreadsUseEverythingAtOnce) {
       if (!user.damage().empty()) damage = user.damage();
     });
   }
+  // So long they act.
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds_wanted()));
   while (acts < kLeastActs) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   stopped = true;

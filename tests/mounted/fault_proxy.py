@@ -21,7 +21,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.requests += 1
             self.server.seen.append((self.command, self.path, len(sent)))
-        time.sleep(fault.get("delay", self.server.delay))
+        time.sleep(fault.get("delay", self.server.delay))  # a slow server
         if "status" in fault:
             body = f"<?xml version='1.0'?><Error><Code>{fault.get('code', 'Fault')}</Code><Message>told by the test</Message></Error>".encode()
             return self.answer(fault["status"], [("Content-Length", str(len(body)))], body)

@@ -85,7 +85,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if server.remembers:
                 server.seen.append(seen)
         if server.delay:
-            time.sleep(server.delay)
+            time.sleep(server.delay)  # a slow server
         try:
             fault = server.fault(seen) if server.fault else None
             if fault and "status" in fault:

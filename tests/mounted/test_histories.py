@@ -364,9 +364,9 @@ SLOW_RENAME = r"""
 #include <dlfcn.h>
 #include <unistd.h>
 int renameat(int from, const char *name, int to, const char *new_name) {
-  usleep(50000);
+  usleep(50000);  // others act before it
   int done = ((int (*)(int, const char *, int, const char *))dlsym(RTLD_NEXT, "renameat"))(from, name, to, new_name);
-  usleep(50000);
+  usleep(50000);  // and before it returns
   return done;
 }
 """

@@ -52,7 +52,7 @@ def test_a_second_listing_is_the_kernels_own(mount, store, name, separator, opti
     assert set(store.present() if separator == "." else ["0", "1", "2", "3"]) <= set(first)
 
     def told_again(after):
-        time.sleep(after)
+        time.sleep(after)  # what the kernel keeps by time grows old
         return answers(mounted, lambda: os.listdir(mounted / name))[0]
 
     for after in (0, MORE_THAN_TIMEOUT):  # longer than a status
@@ -233,7 +233,7 @@ def test_a_directory_that_stays_open_is_read_again_from_its_start(mount, store, 
     try:
         assert again() == store.present()
         before = os.stat(mounted / "a").st_mtime_ns
-        time.sleep(MORE_THAN_TIMEOUT)
+        time.sleep(MORE_THAN_TIMEOUT)  # what the kernel keeps by time is too old then
         assert os.stat(mounted / "a").st_mtime_ns == before, "nothing has changed"
         for change in (shard_removed, lambda store: store.write_shard(0, 0), directory_removed):
             after = change(store) or store.present()
@@ -304,10 +304,10 @@ def test_what_is_listed_by_name_is_not_asked_for_by_one_lookup_each(mount, tmp_p
 
     walk(len)
     assert answers(mounted, lambda: walk(len))[0] == 0, "names alone are kept for who wants names alone"
-    time.sleep(MORE_THAN_TIMEOUT)
+    time.sleep(MORE_THAN_TIMEOUT)  # what the kernel keeps by time is too old then
     looked_up = answers(mounted, lambda: walk(os.stat))[1]
     assert looked_up < 3 * 32 + len(folders), "but for the first directory the statuses came with the names"
-    time.sleep(MORE_THAN_TIMEOUT)
+    time.sleep(MORE_THAN_TIMEOUT)  # what the kernel keeps by time is too old then
     again = [answers(mounted, lambda: walk(os.stat)) for _ in range(3)]  # a walk may find a change that was not quite told
     assert any(told <= 2 * 2 and looked_up <= len(folders) + 2 * 32 for told, looked_up in again), f"both are kept: {again}"
 

@@ -56,7 +56,7 @@ def test_the_rest_of_a_listing_comes_with_the_statuses_that_its_start_lacked(mou
 
 def test_the_next_listing_comes_with_them_from_its_start(mounted):
     assert requests(mounted, lambda: list_then_look(mounted))["lookup"] > COUNT - 100
-    time.sleep(TIMEOUT + 1)
+    time.sleep(TIMEOUT + 1)  # what the kernel keeps by time is too old then
     assert requests(mounted, lambda: list_then_look(mounted))["lookup"] < SAMPLES
 
 
@@ -64,6 +64,6 @@ def test_programs_that_want_names_only_are_told_no_more_for_long(mounted):
     list_then_look(mounted)
     for _ in range(3):  # the first comes with statuses
         os.listdir(mounted.path)
-    time.sleep(TIMEOUT + 1)
+    time.sleep(TIMEOUT + 1)  # what the kernel keeps by time is too old then
     os.listdir(mounted.path)
     assert requests(mounted, lambda: list_then_look(mounted))["lookup"] > COUNT - 100

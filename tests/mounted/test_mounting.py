@@ -191,7 +191,7 @@ def test_an_idle_mount_unmounts_itself_but_not_while_it_is_in_use(mount, store):
     process = mounted.statistics_process()
     with open(mounted / "a/0.0", "rb"):
         for _ in range(10):
-            time.sleep(0.1)
+            time.sleep(0.1)  # together longer than `idle`
             os.statvfs(mounted.path)  # monitors ask, too
         assert os.path.ismount(mounted.path), "a file is open"
     within(60, lambda: not running(process))

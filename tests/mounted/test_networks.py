@@ -166,7 +166,7 @@ def test_networks_that_are_cut_lose_nothing_that_was_closed(bucket):
         time.sleep(rng.choice([0.02, 0.1, 0.5, 2.5]))  # less than what is noticed, and more
         for name in cut:
             bucket.networks[name].set("up")
-        time.sleep(rng.choice([0.05, 0.3]))
+        time.sleep(rng.choice([0.05, 0.3]))  # they write again
     for writer in writers:
         writer.ends = True
     for writer in writers:

@@ -84,7 +84,7 @@ def kill_and_repeat(convert, target, chance, seconds):
     hits = 0
     for _ in range(KILLS):
         running = [subprocess.Popen([*convert, "--part", f"{chance.randint(1, 3)}/3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-        time.sleep(chance.random() * seconds)
+        time.sleep(chance.random() * seconds)  # killed at any moment
         for process in running:
             process.send_signal(signal.SIGKILL)
         hits += sum(process.wait(timeout=60) != 0 for process in running)

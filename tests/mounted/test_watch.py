@@ -40,7 +40,7 @@ def cost(mounted, act):
 def cost_later(mounted, name, act):
     """The cost of `act` when the usual second is over. Directories are not lent: where the machine took longer than they are known, again."""
     for _ in range(20):
-        time.sleep(MORE_THAN_TIMEOUT)
+        time.sleep(MORE_THAN_TIMEOUT)  # what the kernel keeps by time is too old then
         began = time.monotonic()
         os.stat(os.path.dirname(mounted / name))
         found = cost(mounted, act)
@@ -232,7 +232,7 @@ def test_what_comes_into_an_empty_directory_of_chunks_is_listed(mount, store):
     write_file(store.file("a/c/1/1"), shard_bytes([store.chunk(2, 2), None, store.chunk(3, 2), None]))
     for _ in range(3):
         assert os.listdir(mounted / "a/2") == ["2"]
-        time.sleep(SOON)
+        time.sleep(SOON)  # a listing that was kept meanwhile is asked, too
     write_file(store.file("a/c/1/1"), shard_bytes([None, None, store.chunk(3, 2), None]))
     for _ in range(3):
         assert os.listdir(mounted / "a/2") == []

@@ -263,7 +263,7 @@ def test_kills_and_two_machines_at_one_piece(large, tmp_path, command, words):
     for _ in range(KILLS):
         running = [subprocess.Popen([ZARRFS, command, str(source), str(made), *words, "-j", "2", "--part", f"{chance.randint(1, parts)}/{parts}"],
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-        time.sleep(chance.random() * whole)
+        time.sleep(chance.random() * whole)  # killed at any moment
         for process in running:
             process.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
         hits += sum(process.wait(timeout=60) != 0 for process in running)

@@ -105,7 +105,7 @@ def test_more_readers_than_threads(mount):
 
 def test_kill_under_load(mount):
     readers = mount.load()
-    time.sleep(0.5)
+    time.sleep(0.5)  # they read
     os.kill(mount.process, signal.SIGKILL)
     within(mount.is_gone)
     assert outcome(readers) in GONE
@@ -113,7 +113,7 @@ def test_kill_under_load(mount):
 
 def test_abort_under_load(mount):
     readers = mount.load()
-    time.sleep(0.5)
+    time.sleep(0.5)  # they read
     abort(mount)
     assert outcome(readers) in GONE
     within(mount.is_gone)
@@ -122,7 +122,7 @@ def test_abort_under_load(mount):
 def test_stopped_readers_wait_and_go_on(mount):
     readers = mount.load(count=40)
     os.kill(mount.process, signal.SIGSTOP)
-    time.sleep(1)
+    time.sleep(1)  # they would have ended
     assert readers.poll() is None
     os.kill(mount.process, signal.SIGCONT)
     assert outcome(readers) == 0
@@ -131,7 +131,7 @@ def test_stopped_readers_wait_and_go_on(mount):
 def test_stopped_and_killed(mount):
     readers = mount.load()
     os.kill(mount.process, signal.SIGSTOP)
-    time.sleep(0.5)
+    time.sleep(0.5)  # each reader comes to wait for it
     assert readers.poll() is None
     os.kill(mount.process, signal.SIGKILL)
     within(mount.is_gone)
@@ -143,7 +143,7 @@ def test_stopped_and_aborted(mount, then):
     """Over io_uring abort alone may not release who waits: what a stopped thread was given only that thread gives up."""
     readers = mount.load()
     os.kill(mount.process, signal.SIGSTOP)
-    time.sleep(0.5)
+    time.sleep(0.5)  # each reader comes to wait for it
     abort(mount)
     os.kill(mount.process, then)
     assert outcome(readers) in GONE
@@ -153,7 +153,7 @@ def test_stopped_and_aborted(mount, then):
 def test_readers_that_are_killed_while_it_is_stopped(mount):
     readers = mount.load()
     os.kill(mount.process, signal.SIGSTOP)
-    time.sleep(0.5)
+    time.sleep(0.5)  # each reader comes to wait for it
     readers.kill()
     os.kill(mount.process, signal.SIGCONT)
     readers.wait(PATIENCE)
@@ -248,9 +248,9 @@ WAYS = {"kill": lambda mount: os.kill(mount.process, signal.SIGKILL), "abort": a
 
 def test_names_are_called_back_under_load(changing):
     asking = stats_of_all(changing)
-    time.sleep(1)
+    time.sleep(1)  # names are known by now
     before = changing.count("requests.lookup") + changing.count("requests.getattr")
-    time.sleep(5)
+    time.sleep(5)  # what is asked in it is counted
     assert changing.count("requests.lookup") + changing.count("requests.getattr") > before + 100  # lent, they would cost none
     os.killpg(asking.pid, signal.SIGKILL)
     asking.wait(PATIENCE)
@@ -260,7 +260,7 @@ def test_names_are_called_back_under_load(changing):
 @pytest.mark.parametrize("way", WAYS)
 def test_the_end_while_names_are_called_back(changing, way):
     asking, readers = stats_of_all(changing), changing.load()
-    time.sleep(1)
+    time.sleep(1)  # names are known by now
     WAYS[way](changing)
     within(changing.is_gone)
     os.killpg(asking.pid, signal.SIGKILL)
@@ -313,7 +313,7 @@ def test_short_lives(round_number, tmp_path):
     """Mounted, read, and ended at once, in turn by each way."""
     mount = Mount(tmp_path, "io_uring")
     readers = mount.load(threads=4)
-    time.sleep(0.05 * round_number)
+    time.sleep(0.05 * round_number)  # ended at another moment each time
     ways = (lambda: os.kill(mount.process, signal.SIGKILL), lambda: abort(mount), lambda: os.kill(mount.process, signal.SIGTERM))
     ways[round_number % 3]()
     within(mount.is_gone)

@@ -27,7 +27,7 @@ def close(descriptor):
 closers = [threading.Thread(target=close, args=(document,)) for document in documents]
 for closer in closers:
     closer.start()
-time.sleep(1)
+time.sleep(1)  # each comes to wait
 waiting = sum(closer.is_alive() for closer in closers)
 start = time.monotonic()
 for i in range(5):

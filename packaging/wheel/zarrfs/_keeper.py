@@ -130,7 +130,7 @@ def _keep(folder: str, store: str, options: Dict[str, Option], ready: int) -> No
         os.write(ready, b"1")
         os.close(ready)
         while True:
-            time.sleep(_EACH)
+            time.sleep(_EACH)  # processes that end tell nobody
             if holders(folder):
                 continue
             with locked(folder):

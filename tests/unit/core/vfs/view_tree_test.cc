@@ -153,7 +153,7 @@ TEST(ViewTree, AReplacedDocumentIsSeenWithinASecond) {
   ArrayPlan larger;
   larger.shape = {400, 4};
   maker.array("", larger);
-  ::usleep(1'100'000);
+  ::usleep(1'100'000);  // what is known of a document holds for a second
   EXPECT_EQ((*shown.json(".zarray"))["shape"], Json({400, 4}));
   const auto outdated = shown.view().attributes(before.id);
   ASSERT_FALSE(outdated);

@@ -39,7 +39,7 @@ void MountCommand::declare(CLI::App& app) {
   add_options_argument(app, options_);
   app.add_flag("-f,--foreground", foreground_, "Stay in the foreground and log to standard error");
   app.add_flag("-v,--verbose", verbose_, "The same as -o log_level=debug");
-  app.footer(mount_options_help());
+  app.footer(options_help(OptionsOf::kMount));
 }
 
 Result<MountRequest> MountCommand::request() const {

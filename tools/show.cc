@@ -182,20 +182,7 @@ class Show final : public Command {
                                                const ElementGauge& gauge) const {
     const double low = range_.empty() ? gauge.low() : range_[0];
     const double high = range_.empty() ? gauge.high() : range_[1];
-    std::vector<Colour> colours;
-    colours.reserve(values.values.size());
-    for (std::size_t i = 0; i < values.values.size(); ++i) {
-      switch (values.kinds[i]) {
-        case PlaneValues::Kind::kDamaged: colours.push_back(kDamageColour); break;
-        case PlaneValues::Kind::kNone: colours.push_back(kMissingColour); break;
-        case PlaneValues::Kind::kValue:
-          // Halves: the difference of the largest numbers is beyond a double.
-          colours.push_back(colour_of(
-              high > low ? (values.values[i] / 2 - low / 2) / (high / 2 - low / 2) : 0.5));
-          break;
-      }
-    }
-    return colours;
+    return plane_colours(values, low, high, [this](double part) { return colour_of(part); });
   }
 
   Result<void> draw(const Console& console, const Plane& plane, const PlaneValues& values,

@@ -16,6 +16,7 @@ InodeEntry Entries::of_chunk(NodeId id, const NodeState& array, const ChunkOrPre
                              const ShownChunk& chunk,
                              const std::optional<NameLoans::Offer>& offer) {
   InodeEntry answer = of(id, statuses_.of_chunk(array, part, chunk));
+  answer.version = chunk.version;
   const bool in_shard = chunk.bytes && !chunk.is_draft;
   if (offer && in_shard && parts_.loans.lend(*offer, array, part, id)) {
     answer.lent = NameLoans::kLent;

@@ -41,7 +41,9 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
     }
   }
   ZARRFS_TRY(const auto file, open_chunk(target, chunk));
-  file->remember(entries_.of(node, statuses_.of_chunk(*target.state, target.part, chunk)));
+  InodeEntry shown = entries_.of(node, statuses_.of_chunk(*target.state, target.part, chunk));
+  shown.version = chunk.version;
+  file->remember(shown);
   return file;
 }
 

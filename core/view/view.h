@@ -32,6 +32,8 @@ class StoreWatch;
 struct InodeEntry {
   NodeId id = 0;
   struct stat status {};  ///< st_ino stable, st_size exact.
+  /// Of a chunk: another number once its shard is another one. 0: the status tells.
+  std::uint64_t version = 0;
   /// Whether it may be cached for ever (immutable stores) rather than for the default time.
   bool immutable = false;
   /// Being written: it must not be cached at all.

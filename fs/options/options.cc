@@ -451,6 +451,29 @@ Result<void> apply_mount_options(MountSettings& settings, std::string_view list)
   return {};
 }
 
+bool is_for_serving(const MountOption& option) {
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "ro", "symlinks", "umask", "threads", "log_level", "log", "immutable"};
+  if (std::find(kNames.begin(), kNames.end(), option.name) != kNames.end()) return true;
+  const bool by_kernel = option.name == "timeout" || option.name == "watch";
+  return option.group == Group::kView || option.group == Group::kProfile ||
+         option.group == Group::kRemote || (option.group == Group::kCaching && !by_kernel);
+}
+
+Result<void> apply_serve_options(MountSettings& settings, std::string_view list) {
+  for (const std::string& item : split_options(list)) {
+    const std::string name = item.substr(0, item.find('='));
+    const auto& table = mount_options();
+    const auto option = std::find_if(table.begin(), table.end(),
+                                     [&](const MountOption& one) { return one.name == name; });
+    if (option == table.end() || !is_for_serving(*option)) {
+      return fail(Fault::kInvalid, "option " + printable(name) + " is none of zarrfs serve");
+    }
+    ZARRFS_CHECK(apply_one(settings, item));
+  }
+  return {};
+}
+
 Result<void> check_settings(const MountSettings& settings) {
   if (settings.allow_other && settings.allow_root) {
     return fail(Fault::kInvalid, "options allow_other and allow_root exclude each other");
@@ -471,10 +494,11 @@ Result<void> check_settings(const MountSettings& settings) {
   return {};
 }
 
-std::string mount_options_help() {
+std::string options_help(OptionsOf command) {
   std::string text;
   std::optional<Group> group;
   for (const MountOption& option : mount_options()) {
+    if (command == OptionsOf::kServe && !is_for_serving(option)) continue;
     if (group != option.group) {
       group = option.group;
       text += "\n" + mount_option_group_title(option.group) + ":\n";

@@ -75,11 +75,17 @@ bool is_for_mount_program(std::string_view option);
 /// value.
 Result<void> apply_mount_options(MountSettings& settings, std::string_view list);
 
+/// The same for `zarrfs serve`, which only reads and makes no mount: kInvalid, naming it, for an
+/// option that has no meaning there.
+Result<void> apply_serve_options(MountSettings& settings, std::string_view list);
+bool is_for_serving(const MountOption& option);
+
 /// What one option alone cannot tell: an unknown profile, options that contradict each other.
 /// kInvalid.
 Result<void> check_settings(const MountSettings& settings);
 
-/// The table as text for `--help`.
-std::string mount_options_help();
+/// The table as text for `--help`; of `zarrfs serve` only the options that it has.
+enum class OptionsOf { kMount, kServe };
+std::string options_help(OptionsOf command);
 
 }  // namespace zarrfs

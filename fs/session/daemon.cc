@@ -33,6 +33,7 @@
 #include "core/view/view.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/mounts/mountpoint.h"
+#include "fs/options/opened.h"
 #include "fs/requests/front_end.h"
 #include "fs/session/idle.h"
 #include "fs/session/memory_keeper.h"
@@ -46,20 +47,8 @@ namespace zarrfs {
 namespace {
 
 constexpr std::chrono::seconds kWaitForWriter{10};  // An earlier mount may still be finishing.
-constexpr unsigned kThreads = 8;
-constexpr unsigned kThreadsFar = 64;
-constexpr std::size_t kShardsKeptOpen = 64;  // Of immutable mounts.
 constexpr std::chrono::milliseconds kBetweenTries{50};
 constexpr int kPatience = 5000;  // Milliseconds from the unmount to the end of the connection.
-
-LogLevel log_level(ViewOptions::Level level) {
-  switch (level) {
-    case ViewOptions::Level::kInfo: return LogLevel::kInfo;
-    case ViewOptions::Level::kWarning: return LogLevel::kWarning;
-    case ViewOptions::Level::kError: return LogLevel::kError;
-  }
-  return LogLevel::kError;
-}
 
 /// What the serving threads tell the main thread: bytes in a pipe.
 class Notes {
@@ -212,19 +201,8 @@ class Daemon {
   Result<void> open_view() {
     const MountSettings& settings = request_.settings;
     ZARRFS_TRY(memory_, plan_memory(memory_wishes(), machine_memory()));
-    ViewOptions options = settings.view;
-    divide_memory(options);
-    options.log = [log = log_](ViewOptions::Level level, const std::string& message) {
-      log->write(log_level(level), message);
-    };
-    StoreOptions of_store{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
-                          settings.remote};
-    of_store.remote.immutable = settings.view.immutable;
-    if (memory_.remote != 0) of_store.remote.memory_cache = memory_.remote;
-    of_store.remote.write = settings.access == MountSettings::Access::kReadWrite;
-    of_store.remote.tell = [log = log_](const std::string& line) {
-      log->write(LogLevel::kWarning, line);
-    };
+    ViewOptions options = view_options(settings, memory_, log_);
+    const StoreOptions of_store = store_options(settings, memory_, log_);
     ZARRFS_CHECK(check_spool());
     ZARRFS_TRY(const std::shared_ptr<Store> store, open_source(request_.source, of_store));
     opened_ = true;
@@ -257,25 +235,10 @@ class Daemon {
 
   [[nodiscard]] MemoryWishes memory_wishes() const {
     const MountSettings& settings = request_.settings;
-    MemoryWishes wishes = settings.memory;
-    wishes.far = !is_local(request_.source);
-    wishes.threads = settings.threads.value_or(wishes.far ? kThreadsFar : kThreads);
+    MemoryWishes wishes = zarrfs::memory_wishes(settings, request_.source);
     wishes.writes = settings.access != MountSettings::Access::kReadOnly && !settings.view.immutable;
     wishes.ring = settings.ring != RingUse::kOff && ring_offer() == RingOffer::kSet;
     return wishes;
-  }
-
-  /// Tells the parts of the view what they may take.
-  void divide_memory(ViewOptions& options) const {
-    options.index_cache = memory_.indexes;
-    options.node_memory = memory_.nodes;
-    options.name_memory = memory_.names;
-    options.decoded_kept = memory_.decoding / 4;
-    set_decoding_memory(memory_.decoding - options.decoded_kept);
-    options.memory_bounds = {
-        {"all", memory_.bound},     {"base", memory_.base},       {"names", memory_.names},
-        {"nodes", memory_.nodes},   {"indexes", memory_.indexes}, {"decoding", memory_.decoding},
-        {"remote", memory_.remote}, {"written", memory_.written}, {"ring", memory_.ring}};
   }
 
   /// The options of the spool are for stores that have one.
@@ -384,7 +347,7 @@ class Daemon {
 
   /// A thread that waits for a network serves nobody else meanwhile.
   [[nodiscard]] unsigned threads() const {
-    return request_.settings.threads.value_or(near_ ? kThreads : kThreadsFar);
+    return request_.settings.threads.value_or(usual_threads(near_));
   }
 
   [[nodiscard]] std::vector<std::string> kernel_options() const {

@@ -36,9 +36,10 @@ TOOLS = [room for room in LAYERS if room.startswith("tools")]
 HOMES = {
     r"fuse3?/|fuse_": FRONT,
     r"spdlog/|liburing\.h": FRONT,
-    r"zlib\.h": ["core/codecs", "core/formats", "core/store"],
+    r"zlib\.h": ["core/codecs", "core/formats", "core/store", "fs/serve"],
     r"zstd\.h|blosc\.h|lz4\.h|bzlib\.h|lzma\.h": ["core/codecs"],
-    r"boost/": ["core/store", "core/base"],
+    r"boost/(asio|beast)/": ["fs/serve"],
+    r"boost/filesystem": ["core/store", "core/base"],
     r"png\.h": ["core/formats", *TOOLS],
     r"jpeglib\.h|blosc2\.h": ["core/formats"],
     r"curl/|openssl/|expat\.h": ["core/store"],

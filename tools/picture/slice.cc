@@ -288,4 +288,22 @@ Result<PlaneValues> read_plane(const RegionReader& region, const Plane& plane, E
   return PlaneReader(region, plane, gauge, on_damage).run();
 }
 
+std::vector<Colour> plane_colours(const PlaneValues& values, double low, double high,
+                                  const std::function<Colour(double)>& colour_of) {
+  std::vector<Colour> colours;
+  colours.reserve(values.values.size());
+  for (std::size_t i = 0; i < values.values.size(); ++i) {
+    switch (values.kinds[i]) {
+      case PlaneValues::Kind::kDamaged: colours.push_back(kDamageColour); break;
+      case PlaneValues::Kind::kNone: colours.push_back(kMissingColour); break;
+      case PlaneValues::Kind::kValue:
+        // Halves: the difference of the largest numbers is beyond a double.
+        colours.push_back(
+            colour_of(high > low ? (values.values[i] / 2 - low / 2) / (high / 2 - low / 2) : 0.5));
+        break;
+    }
+  }
+  return colours;
+}
+
 }  // namespace zarrfs::tools

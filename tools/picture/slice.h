@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "tools/picture/element_gauge.h"
+#include "tools/picture/terminal.h"
 #include "tools/shared/region.h"
 
 namespace zarrfs::tools {
@@ -72,5 +73,9 @@ struct PlaneValues {
 /// `on_damage` hears of chunks that cannot be decoded; other errors end it.
 Result<PlaneValues> read_plane(const RegionReader& region, const Plane& plane, ElementGauge& gauge,
                                const std::function<void(const Error&)>& on_damage);
+
+/// The colour of each pixel: what `colour_of` gives for 0 (`low` and less) to 1 (`high` and more).
+std::vector<Colour> plane_colours(const PlaneValues& values, double low, double high,
+                                  const std::function<Colour(double)>& colour_of);
 
 }  // namespace zarrfs::tools

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 
 namespace zarrfs::tools {
@@ -132,9 +134,9 @@ std::string terminal_picture(const std::vector<Colour>& cells, std::uint64_t row
   return text;
 }
 
-Result<void> write_png(const std::string& path, const std::vector<Colour>& cells,
-                       std::uint64_t rows, std::uint64_t columns, std::uint64_t square,
-                       std::uint64_t shard_rows, std::uint64_t shard_columns) {
+Result<Bytes> make_png(const std::vector<Colour>& cells, std::uint64_t rows, std::uint64_t columns,
+                       std::uint64_t square, std::uint64_t shard_rows,
+                       std::uint64_t shard_columns) {
   constexpr std::uint64_t kRoomForLines = 4;
   const std::uint64_t width = columns * square;
   const std::uint64_t height = rows * square;
@@ -157,9 +159,26 @@ Result<void> write_png(const std::string& path, const std::vector<Colour>& cells
   image.width = static_cast<png_uint_32>(width);
   image.height = static_cast<png_uint_32>(height);
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), 0, pixels.data(), 0, nullptr) == 0) {
-    return fail(Fault::kIo, path + ": " + image.message);
+  png_alloc_size_t size = 0;
+  const auto write = [&](void* out) {
+    return png_image_write_to_memory(&image, out, &size, 0, pixels.data(), 0, nullptr) != 0;
+  };
+  Bytes png;
+  if (write(nullptr)) {
+    png.resize(size);
+    if (write(png.data())) return png;
   }
+  return fail(Fault::kIo, std::string("making a picture: ") + image.message);
+}
+
+Result<void> write_png(const std::string& path, const std::vector<Colour>& cells,
+                       std::uint64_t rows, std::uint64_t columns, std::uint64_t square,
+                       std::uint64_t shard_rows, std::uint64_t shard_columns) {
+  ZARRFS_TRY(const Bytes png, make_png(cells, rows, columns, square, shard_rows, shard_columns));
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
+  file.close();
+  if (!file) return fail(system_error(errno, path + ": writing it"));
   return {};
 }
 

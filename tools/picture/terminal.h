@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "tools/shared/console.h"
 
@@ -38,8 +39,11 @@ TerminalSize terminal_size();
 std::string terminal_picture(const std::vector<Colour>& cells, std::uint64_t rows,
                              std::uint64_t columns, ColourDepth depth);
 
-/// Writes `cells` as squares of `square` pixels; where there is room, lines between shards (every
+/// A PNG of `cells` as squares of `square` pixels; where there is room, lines between shards (every
 /// `shard_rows` rows and `shard_columns` columns; 0: none).
+Result<Bytes> make_png(const std::vector<Colour>& cells, std::uint64_t rows, std::uint64_t columns,
+                       std::uint64_t square, std::uint64_t shard_rows, std::uint64_t shard_columns);
+/// The same into a file.
 Result<void> write_png(const std::string& path, const std::vector<Colour>& cells,
                        std::uint64_t rows, std::uint64_t columns, std::uint64_t square,
                        std::uint64_t shard_rows, std::uint64_t shard_columns);

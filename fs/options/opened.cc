@@ -1,0 +1,63 @@
+#include "fs/options/opened.h"
+
+#include "core/codecs/decoding_room.h"
+#include "core/store/store.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr unsigned kThreads = 8;
+constexpr unsigned kThreadsFar = 64;         // a thread that waits for a network serves nobody else
+constexpr std::size_t kShardsKeptOpen = 64;  // where they do not change
+
+LogLevel log_level(ViewOptions::Level level) {
+  switch (level) {
+    case ViewOptions::Level::kInfo: return LogLevel::kInfo;
+    case ViewOptions::Level::kWarning: return LogLevel::kWarning;
+    case ViewOptions::Level::kError: return LogLevel::kError;
+  }
+  return LogLevel::kError;
+}
+
+}  // namespace
+
+unsigned usual_threads(bool near) { return near ? kThreads : kThreadsFar; }
+
+MemoryWishes memory_wishes(const MountSettings& settings, const std::string& source) {
+  MemoryWishes wishes = settings.memory;
+  wishes.far = !is_local(source);
+  wishes.threads = settings.threads.value_or(usual_threads(!wishes.far));
+  return wishes;
+}
+
+ViewOptions view_options(const MountSettings& settings, const MemoryPlan& memory,
+                         const std::shared_ptr<Log>& log) {
+  ViewOptions options = settings.view;
+  options.index_cache = memory.indexes;
+  options.node_memory = memory.nodes;
+  options.name_memory = memory.names;
+  options.decoded_kept = memory.decoding / 4;
+  set_decoding_memory(memory.decoding - options.decoded_kept);
+  options.memory_bounds = {
+      {"all", memory.bound},     {"base", memory.base},       {"names", memory.names},
+      {"nodes", memory.nodes},   {"indexes", memory.indexes}, {"decoding", memory.decoding},
+      {"remote", memory.remote}, {"written", memory.written}, {"ring", memory.ring}};
+  options.log = [log](ViewOptions::Level level, const std::string& message) {
+    log->write(log_level(level), message);
+  };
+  if (settings.umask) options.umask = *settings.umask;
+  return options;
+}
+
+StoreOptions store_options(const MountSettings& settings, const MemoryPlan& memory,
+                           const std::shared_ptr<Log>& log) {
+  StoreOptions options{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
+                       settings.remote};
+  options.remote.immutable = settings.view.immutable;
+  if (memory.remote != 0) options.remote.memory_cache = memory.remote;
+  options.remote.write = settings.access == MountSettings::Access::kReadWrite;
+  options.remote.tell = [log](const std::string& line) { log->write(LogLevel::kWarning, line); };
+  return options;
+}
+
+}  // namespace zarrfs

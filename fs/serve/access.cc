@@ -1,0 +1,155 @@
+#include "fs/serve/access.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "core/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kCookie = "zarrfs_token=";
+constexpr const char* kMethods = "GET, HEAD, OPTIONS, PROPFIND";
+
+/// Without its port.
+std::string_view host_of(std::string_view authority) {
+  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
+  return authority.substr(0, authority.rfind(':'));
+}
+
+bool is_address(std::string_view host) {
+  in6_addr place{};
+  const std::string text(host);
+  return ::inet_pton(AF_INET, text.c_str(), &place) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), &place) == 1;
+}
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "::1" ||
+         host.ends_with(".localhost");
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+std::string_view cookie_of(const Request& request) {
+  std::string_view rest = request.field("cookie");
+  const std::size_t begin = rest.find(kCookie);
+  if (begin == std::string_view::npos) return {};
+  rest.remove_prefix(begin + std::string_view(kCookie).size());
+  return rest.substr(0, rest.find(';'));
+}
+
+}  // namespace
+
+std::vector<std::string> AccessRules::known_viewers() {
+  return {"https://neuroglancer-demo.appspot.com",
+          "https://hms-dbmi.github.io",
+          "https://avivator.gehlenborglab.org",
+          "https://ome.github.io",
+          "https://biongff.github.io",
+          "https://webknossos.org"};
+}
+
+bool Access::knows_host(const Request& request) const {
+  const std::string host = lower(host_of(request.field("host")));
+  if (host.empty()) return request.version == 10;
+  return is_loopback(host) || is_address(host) ||
+         std::find(rules_.hosts.begin(), rules_.hosts.end(), host) != rules_.hosts.end();
+}
+
+bool Access::knows_origin(std::string_view origin) const {
+  const auto& known = rules_.origins;
+  if (std::find(known.begin(), known.end(), "*") != known.end()) return true;
+  if (std::find(known.begin(), known.end(), origin) != known.end()) return true;
+  const std::size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return false;  // "null": a file, or a page in a box
+  return is_loopback(host_of(origin.substr(scheme + 3)));
+}
+
+bool Access::is_token(std::string_view given) const {
+  // As long for a wrong one as for the right one.
+  unsigned char differs = given.size() == rules_.token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    differs |= static_cast<unsigned char>(given[i] ^ rules_.token[i % rules_.token.size()]);
+  }
+  return differs == 0;
+}
+
+bool Access::has_token(const Request& request, const Target& target) const {
+  if (rules_.token.empty()) return true;
+  constexpr std::string_view kBearer = "bearer ";
+  const std::string_view given = request.field("authorization");
+  if (lower(given.substr(0, kBearer.size())) == kBearer) {
+    return is_token(given.substr(kBearer.size()));
+  }
+  if (const std::string member = target.member("token"); !member.empty()) return is_token(member);
+  return is_token(cookie_of(request));
+}
+
+std::optional<Answer> Access::stop(const Request& request, const Target& target) const {
+  if (request.count("host") > 1) return plain_answer(400, "there are several Host fields");
+  if (!knows_host(request)) {
+    return plain_answer(421, "zarrfs serves nothing by the name " +
+                                 printable(host_of(request.field("host"))) +
+                                 "; start it with --allow-host to have it do so");
+  }
+  const std::string_view origin = request.field("origin");
+  if (!origin.empty() && !knows_origin(origin)) {
+    return plain_answer(403, "pages of " + printable(origin) +
+                                 " may not read this; start zarrfs with --allow-origin to let "
+                                 "them");
+  }
+  if (request.method == "OPTIONS") {  // which a browser sends without the token
+    Answer answer;
+    answer.status = 204;
+    answer.set("Allow", kMethods);
+    answer.set("DAV", "1");
+    return answer;
+  }
+  if (request.method != "GET" && request.method != "HEAD" && request.method != "PROPFIND") {
+    Answer answer = plain_answer(405, "this is served for reading only");
+    answer.set("Allow", kMethods);
+    return answer;
+  }
+  if (has_token(request, target)) return std::nullopt;
+  Answer answer = plain_answer(401, "this needs the token that zarrfs was started with");
+  answer.set("WWW-Authenticate", "Bearer realm=\"zarrfs\"");
+  return answer;
+}
+
+void Access::mark(Answer& answer, const Request& request, const Target& target) const {
+  answer.set("X-Content-Type-Options", "nosniff");
+  answer.set("Referrer-Policy", "no-referrer");
+  if (asks_for_token() && answer.status < 400 && is_token(target.member("token"))) {
+    answer.set("Set-Cookie", kCookie + rules_.token + "; Path=/; HttpOnly; SameSite=Strict");
+  }
+  const std::string_view origin = request.field("origin");
+  if (origin.empty() || !knows_origin(origin)) {
+    answer.set("Vary", "Origin, Accept-Encoding, Accept");
+    return;
+  }
+  answer.set("Access-Control-Allow-Origin", std::string(origin));
+  answer.set("Vary", "Origin, Accept-Encoding, Accept");
+  if (request.method != "OPTIONS") {
+    answer.set("Access-Control-Expose-Headers",
+               "Accept-Ranges, Content-Encoding, Content-Length, Content-Range, Date, ETag, "
+               "Last-Modified, Retry-After");
+    return;
+  }
+  answer.set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+  answer.set("Access-Control-Allow-Headers",
+             "Authorization, Cache-Control, If-Match, If-Modified-Since, If-None-Match, If-Range, "
+             "If-Unmodified-Since, Pragma, Range");
+  answer.set("Access-Control-Max-Age", "86400");
+  if (request.field("access-control-request-private-network") == "true") {
+    answer.set("Access-Control-Allow-Private-Network", "true");
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,185 @@
+#include "fs/serve/http_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+
+#include "core/base/path.h"
+#include "core/store/http/url.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// Takes what stands before the first `separator` off `text`.
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t end = text.find(separator);
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return taken;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+std::optional<std::uint64_t> parse_digits(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || end != text.data() + text.size()) return std::nullopt;
+  if (problem == std::errc::result_out_of_range) return ~std::uint64_t{0};
+  return problem == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+Result<std::string> decode_name(std::string_view part) {
+  auto name = percent_decode(part);
+  if (!name) return fail(Fault::kInvalid, "the path has a % without two hexadecimal digits");
+  if (!is_plain_name(*name))
+    return fail(Fault::kInvalid, "the path has a component that no file can have");
+  return std::move(*name);
+}
+
+/// "q=0", "q=0.00": not acceptable.
+bool has_weight_zero(std::string_view parameters) {
+  while (!parameters.empty()) {
+    std::string_view one = trimmed(take_until(parameters, ';'));
+    if (!same_word(trimmed(take_until(one, '=')), "q")) continue;
+    return trimmed(one).find_first_not_of("0.") == std::string_view::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Target::member(std::string_view name) const {
+  std::string_view rest = query;
+  while (!rest.empty()) {
+    std::string_view value = take_until(rest, '&');
+    if (take_until(value, '=') == name) return percent_decode(value).value_or("");
+  }
+  return {};
+}
+
+Result<Target> parse_target(std::string_view text) {
+  if (const std::size_t scheme = text.find("://");
+      scheme != std::string_view::npos && !text.starts_with('/')) {
+    text.remove_prefix(scheme + 3);
+    text.remove_prefix(std::min(text.find('/'), text.size()));
+  }
+  if (!text.starts_with('/')) return fail(Fault::kInvalid, "the path does not begin with a slash");
+  Target target;
+  std::string_view path = take_until(text, '?');
+  target.query = text;
+  target.directory = path.ends_with('/');
+  while (!path.empty()) {
+    const std::string_view part = take_until(path, '/');
+    if (part.empty()) continue;  // as most servers have it
+    ZARRFS_TRY(std::string name, decode_name(part));
+    target.names.push_back(std::move(name));
+  }
+  return target;
+}
+
+std::string http_date(std::time_t time) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 64> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                                   kDays.at(static_cast<std::size_t>(parts.tm_wday)), parts.tm_mday,
+                                   kMonths.at(static_cast<std::size_t>(parts.tm_mon)),
+                                   parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::optional<std::time_t> parse_http_date(std::string_view text) {
+  std::array<char, 4> month{};
+  std::tm parts{};
+  // The form that is sent today; what is older is no condition, which is always right.
+  const int found = std::sscanf(std::string(text.substr(0, 64)).c_str(),
+                                "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &parts.tm_mday, month.data(),
+                                &parts.tm_year, &parts.tm_hour, &parts.tm_min, &parts.tm_sec);
+  const auto name = std::find_if(kMonths.begin(), kMonths.end(), [&](const char* one) {
+    return std::string_view(one) == month.data();
+  });
+  if (found != 6 || name == kMonths.end()) return std::nullopt;
+  parts.tm_mon = static_cast<int>(name - kMonths.begin());
+  parts.tm_year -= 1900;
+  return ::timegm(&parts);
+}
+
+bool names_tag(std::string_view list, std::string_view tag, bool weak) {
+  if (trimmed(list) == "*") return true;
+  while (!list.empty()) {
+    std::string_view one = trimmed(take_until(list, ','));
+    if (one.starts_with("W/")) {
+      if (!weak) continue;
+      one.remove_prefix(2);
+    }
+    if (one == tag) return true;
+  }
+  return false;
+}
+
+bool accepts(std::string_view list, std::string_view wanted) {
+  while (!list.empty()) {
+    std::string_view one = take_until(list, ',');
+    if (same_word(trimmed(take_until(one, ';')), wanted)) return !has_weight_zero(one);
+  }
+  return false;
+}
+
+RangeAsked parse_range(std::string_view text, std::uint64_t size) {
+  using Kind = RangeAsked::Kind;
+  std::string_view unit = take_until(text, '=');
+  if (!same_word(trimmed(unit), "bytes") || text.find(',') != std::string_view::npos) return {};
+  std::string_view last = trimmed(text);
+  const bool dashed = last.find('-') != std::string_view::npos;
+  const std::string_view first = trimmed(take_until(last, '-'));
+  last = trimmed(last);
+  if (!dashed) return {};
+  const auto end = parse_digits(last);
+  if (first.empty()) {
+    if (!end) return {};
+    if (*end == 0 || size == 0) return {Kind::kUnsatisfiable, {}};
+    const std::uint64_t length = std::min(*end, size);
+    return {Kind::kPart, {size - length, length}};
+  }
+  const auto begin = parse_digits(first);
+  if (!begin || (!last.empty() && !end) || (end && *end < *begin)) return {};
+  if (*begin >= size) return {Kind::kUnsatisfiable, {}};
+  const std::uint64_t stop = std::min(end.value_or(size - 1), size - 1);
+  return {Kind::kPart, {*begin, stop - *begin + 1}};
+}
+
+std::string html_escape(std::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      case '\'': escaped += "&#39;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,29 @@
+#include "fs/serve/message.h"
+
+#include <algorithm>
+
+namespace zarrfs {
+
+std::string_view Request::field(std::string_view name) const {
+  for (const auto& [own, value] : fields) {
+    if (own == name) return value;
+  }
+  return {};
+}
+
+std::size_t Request::count(std::string_view name) const {
+  return static_cast<std::size_t>(std::count_if(
+      fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; }));
+}
+
+Answer plain_answer(unsigned status, std::string text) {
+  Answer answer;
+  answer.status = status;
+  answer.set("Content-Type", "text/plain; charset=utf-8");
+  text += '\n';
+  answer.length = text.size();
+  answer.body = std::make_unique<TextBody>(std::move(text));
+  return answer;
+}
+
+}  // namespace zarrfs

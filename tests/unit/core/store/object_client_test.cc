@@ -179,7 +179,7 @@ TEST_F(ObjectClientTest, AListingTellsKeysBelowTheRoot) {
                "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>top/a/x</Key>"
                "<Size>1</Size></Contents><Contents><Key>other/x</Key><Size>1</Size></Contents>"
                "<CommonPrefixes><Prefix>top/a/b/</Prefix></CommonPrefixes></ListBucketResult>"),
-      std::nullopt);
+      {});
   ASSERT_TRUE(read) << read.error().error.message;
   ASSERT_EQ(read->page.objects.size(), 1U);
   EXPECT_EQ(read->page.objects[0].key, "a/x");

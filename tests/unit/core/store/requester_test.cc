@@ -68,13 +68,12 @@ class Server {
 };
 
 /// A bucket; the test says what is doubted.
-class Bucket final : public Endpoint {
+class Bucket final : public HttpObjectClient {
  public:
-  Bucket(Server& server, Doubt& doubt, int& suspected)
-      : server_(server), doubt_(doubt), suspected_(suspected) {}
-  Result<HttpRequest> write(const ObjectRequest& asked, Clock::time_point /*until*/) override {
-    HttpRequest request;
-    request.method = asked.method;
+  Bucket(Server& server, Doubt& doubt, int& suspected, bool absent_403)
+      : HttpObjectClient(absent_403), server_(server), doubt_(doubt), suspected_(suspected) {}
+  Result<HttpRequest> write(const ObjectQuestion& asked, Clock::time_point /*until*/) override {
+    HttpRequest request = begin_request(asked);
     request.url = url_of(asked.key);
     return request;
   }
@@ -92,20 +91,26 @@ class Bucket final : public Endpoint {
   int with_new_ones = 200;
 
  private:
+  tl::expected<ObjectAnswer, NoAnswer> read_done(const ObjectQuestion& /*asked*/,
+                                                 HttpResponse /*response*/) override {
+    return ObjectAnswer{};
+  }
+
   Server& server_;
   Doubt& doubt_;
   int& suspected_;
 };
 
 struct Refusals : testing::Test {
-  RequestAnswer ask(const std::string& method, bool absent_403 = false, int with_new_ones = 200) {
-    auto bucket = std::make_unique<Bucket>(server, doubt, suspected);
+  using Kind = ObjectQuestion::Kind;
+  RequestAnswer ask(Kind kind, bool absent_403 = false, int with_new_ones = 200) {
+    auto bucket = std::make_unique<Bucket>(server, doubt, suspected, absent_403);
     bucket->with_new_ones = with_new_ones;
-    Requester requester(*http, std::move(bucket), seconds(20), absent_403, {});
-    ObjectRequest request;
-    request.method = method;
-    request.key = "key";
-    auto answer = requester.ask(request);
+    Requester requester(*http, std::move(bucket), seconds(20), {});
+    ObjectQuestion question;
+    question.kind = kind;
+    question.key = "key";
+    auto answer = requester.ask(question);
     requester.stop();
     return answer;
   }
@@ -121,16 +126,16 @@ struct UnexplainedRefusals : Refusals, testing::WithParamInterface<int> {};
 TEST_P(UnexplainedRefusals, OfHeadAreAskedAgainWithNewCredentials) {
   server.status = GetParam();
   doubt = Doubt::kRenewed;
-  const auto answer = ask("HEAD");
+  const auto answer = ask(Kind::kHead);
   ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->kind, ObjectAnswer::Kind::kPresent);
   EXPECT_EQ(server.asked, 2);
 }
 
 TEST_P(UnexplainedRefusals, WithNewCredentialsAreWhatTheySay) {
   server.status = GetParam();
   doubt = Doubt::kRenewed;
-  const auto answer = ask("HEAD", false, GetParam());
+  const auto answer = ask(Kind::kHead, false, GetParam());
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.error().message, HasSubstr(std::to_string(GetParam())));
   EXPECT_EQ(server.asked, 2);
@@ -140,7 +145,7 @@ TEST_P(UnexplainedRefusals, WithNewCredentialsAreWhatTheySay) {
 TEST_P(UnexplainedRefusals, InDoubtAreNoAbsence) {
   server.status = GetParam();
   doubt = Doubt::kRemains;
-  const auto answer = ask("HEAD", true);
+  const auto answer = ask(Kind::kHead, true);
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.error().message, HasSubstr("the credentials may have expired"));
   EXPECT_EQ(server.asked, 1);
@@ -148,7 +153,7 @@ TEST_P(UnexplainedRefusals, InDoubtAreNoAbsence) {
 
 TEST_P(UnexplainedRefusals, OfGetAreJudgedByTheirBody) {
   server.status = GetParam();
-  ASSERT_FALSE(ask("GET"));
+  ASSERT_FALSE(ask(Kind::kGet));
   EXPECT_EQ(suspected, 0);
 }
 
@@ -156,9 +161,9 @@ INSTANTIATE_TEST_SUITE_P(Each, UnexplainedRefusals, testing::Values(400, 401, 40
 
 TEST_F(Refusals, WithoutDoubtAreAbsenceWhereThatIsSaid) {
   server.status = 403;
-  const auto answer = ask("HEAD", true);
+  const auto answer = ask(Kind::kHead, true);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 404);
+  EXPECT_EQ(answer->kind, ObjectAnswer::Kind::kAbsent);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/lock_order.h"
+#include "core/log/names_in_use.h"
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 
@@ -74,6 +75,7 @@ struct DirtyShard {
   std::string shard_path;
   std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
   std::string successor_path;
+  NameInUse successor_name;  ///< Its last part.
 
   RankedMutex<LockRank::kShard> commit_mutex;
   // Under commit_mutex:
@@ -118,6 +120,8 @@ struct DirtyShard {
   /// Of the last commit.
   std::optional<Error> failure ZARRFS_GUARDED_BY(state_mutex);
 
+  /// Before others see it.
+  void set_successor(std::string path);
   /// The caller holds commit_mutex.
   void set_array(std::shared_ptr<ArrayReader> latest);
   /// Notes the latest write of chunk `number`. The caller holds state_mutex.

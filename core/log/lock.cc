@@ -137,7 +137,7 @@ bool is_not_ours(const Error& error) {
 Result<StoreLock> share(const std::string& directory) {
   ZARRFS_TRY(std::shared_ptr<Store> store, open_store(directory, LinkPolicy::kInside));
   ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_SH));
-  StoreLock lock(store, std::move(own), Fd(), {});
+  StoreLock lock(store, std::move(own), Fd(), {}, false);
   ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
   if (!unpublished) return lock;
   return fail(Fault::kBusy, directory +
@@ -145,9 +145,14 @@ Result<StoreLock> share(const std::string& directory) {
                                 "recover, or mount it for writing and unmount it");
 }
 
-/// The locks of the stores that the directory `root` lies in.
-Result<std::vector<StoreLock>> share_above(const Fd& root) {
+struct LocksAbove {
   std::vector<StoreLock> locks;
+  bool all = true;  ///< None was left out.
+};
+
+/// The locks of the stores that the directory `root` lies in.
+Result<LocksAbove> share_above(const Fd& root) {
+  LocksAbove above;
   std::error_code error;
   fs::path at = fs::read_symlink("/proc/self/fd/" + std::to_string(root.get()), error);
   while (!error && at.has_relative_path()) {
@@ -155,12 +160,15 @@ Result<std::vector<StoreLock>> share_above(const Fd& root) {
     if (!is_written_as_store(at)) continue;
     auto lock = share(at.string());
     if (lock) {
-      locks.push_back(std::move(*lock));
+      above.locks.push_back(std::move(*lock));
     } else if (!is_not_ours(lock.error())) {
       return fail(std::move(lock.error()));
+    } else {
+      above.all = false;
     }
   }
-  return locks;
+  above.all = above.all && !error;
+  return above;
 }
 
 struct ClusterFileSystem {
@@ -201,10 +209,11 @@ StoreLock::~StoreLock() {
 
 Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
   ZARRFS_TRY(Fd root, store->open_plain("", O_RDONLY | O_DIRECTORY, 0));
-  ZARRFS_TRY(std::vector<StoreLock> above, share_above(root));
+  ZARRFS_TRY(LocksAbove above, share_above(root));
   ZARRFS_TRY(root, share_root(*store, std::move(root)));
   ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_EX));
-  return StoreLock(std::move(store), std::move(own), std::move(root), std::move(above));
+  return StoreLock(std::move(store), std::move(own), std::move(root), std::move(above.locks),
+                   above.all);
 }
 
 }  // namespace zarrfs

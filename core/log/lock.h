@@ -22,23 +22,29 @@ namespace zarrfs {
 class StoreLock {
  public:
   StoreLock() = default;
-  StoreLock(std::shared_ptr<Store> store, Fd own, Fd root, std::vector<StoreLock> above)
+  StoreLock(std::shared_ptr<Store> store, Fd own, Fd root, std::vector<StoreLock> above,
+            bool has_all_above)
       : store_(std::move(store)),
         own_(std::move(own)),
         root_(std::move(root)),
-        above_(std::move(above)) {}
+        above_(std::move(above)),
+        has_all_above_(has_all_above) {}
   StoreLock(StoreLock&&) noexcept = default;
   StoreLock& operator=(StoreLock&&) noexcept = default;
   StoreLock(const StoreLock&) = delete;
   StoreLock& operator=(const StoreLock&) = delete;
   ~StoreLock();
   [[nodiscard]] int descriptor() const { return own_.get(); }
+  /// Whether no directory above was left out: then nobody else writes within the store, nor left
+  /// chunks unpublished, but who writes a node below that has `.zarrfs`.
+  [[nodiscard]] bool has_all_above() const { return has_all_above_; }
 
  private:
   std::shared_ptr<Store> store_;
   Fd own_;
   Fd root_;  ///< Shared, where nobody has it alone: zarrfs 0.1 locked the root.
   std::vector<StoreLock> above_;  ///< Shared: of the nodes that the store lies in.
+  bool has_all_above_ = false;
 };
 
 /// Takes the store's lock, and makes `.zarrfs` for it. kBusy, naming the holder's process where the

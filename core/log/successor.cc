@@ -42,6 +42,11 @@ bool is_successor_name(std::string_view name) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
+void DirtyShard::set_successor(std::string path) {
+  successor_name = use_name(path);
+  successor_path = std::move(path);
+}
+
 void DirtyShard::set_array(std::shared_ptr<ArrayReader> latest) {
   const HeldLock lock(state_mutex);
   array = std::move(latest);

@@ -15,6 +15,7 @@
 
 #include "core/base/lock_order.h"
 #include "core/base/thread_safety.h"
+#include "core/log/names_in_use.h"
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 
@@ -75,6 +76,7 @@ struct DirtyShard {
   std::string shard_path;
   std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
   std::string successor_path;
+  NameInUse successor_name;    ///< Its last part.
   std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 
   RankedMutex<LockRank::kShard> commit_mutex;
@@ -126,6 +128,8 @@ struct DirtyShard {
   /// Of the last commit.
   std::optional<Error> failure ZARRFS_GUARDED_BY(state_mutex);
 
+  /// Before others see it.
+  void set_successor(std::string path);
   /// The caller holds commit_mutex.
   void set_array(std::shared_ptr<ArrayReader> latest) ZARRFS_REQUIRES(commit_mutex);
   /// Notes the latest write of chunk `number`. The caller holds state_mutex.

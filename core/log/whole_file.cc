@@ -1,6 +1,7 @@
 #include "core/log/whole_file.h"
 
 #include "core/log/log.h"
+#include "core/log/names_in_use.h"
 #include "core/log/successor.h"
 #include "core/store/conditional_writer.h"
 
@@ -13,6 +14,7 @@ constexpr int kMostRounds = 8;
 Result<void> replace_by_way_of(Store& store, const std::string& temporary, mode_t mode,
                                const std::function<Result<void>(NewFile& file)>& fill,
                                const std::function<Result<void>()>& take_name) {
+  const NameInUse name = use_name(temporary);
   ZARRFS_TRY(const auto file, store.create(temporary, mode));
   const auto write = [&]() -> Result<void> {
     ZARRFS_CHECK(fill(*file));

@@ -148,6 +148,7 @@ Result<std::uint64_t> complete(DirtyShard& shard, const Drafts& drafts, const Ba
 /// The new shard file: either the successor, or one made beside it.
 struct Next {
   std::string path;
+  NameInUse name;                // of `own`
   std::unique_ptr<NewFile> own;  // null: the successor
   NewFile* file = nullptr;
   std::uint64_t bytes_written = 0;
@@ -194,6 +195,7 @@ Result<Next> make_clone(Store& store, const DirtyShard& shard, const Drafts& dra
   ZARRFS_TRY(const IndexFormat format, shard.array->layout().index_format_of(shard.cell));
   if (!should_clone(shard, drafts, base, format)) return next;
   next.path = new_successor_path(shard.shard_path);
+  next.name = use_name(next.path);
   ZARRFS_TRY(next.own, store.clone(*base.chunks.begin()->second.file, next.path, 0666));
   if (!next.own) return next;
   next.file = next.own.get();
@@ -216,6 +218,7 @@ Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& draf
   }
   Next next;
   next.path = new_successor_path(shard.shard_path);
+  next.name = use_name(next.path);
   ZARRFS_TRY(next.own, store.create(next.path, 0666));
   next.file = next.own.get();
   auto built = build_shard(*next.file, shard.array->layout(), shard.cell, chunks);
@@ -480,6 +483,7 @@ Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const Commit
     if (!outcome && shard.stage == ShardStage::kAppending) {
       static_cast<void>(shard.file->truncate(shard.end));  // what was copied behind the drafts
     }
+    if (outcome) outcome->again = round > 1;
     if (!again) return outcome;
     if (server != nullptr) let_others_finish(round);
   }

@@ -46,6 +46,7 @@ struct CommitOutcome {
   FileIdentity before;              ///< Of the shard that was replaced; zeros where there was none.
   FileIdentity after;               ///< Of the new shard; zeros where the shard was deleted.
   std::uint64_t bytes_written = 0;  ///< Bytes copied or added by this commit.
+  bool again = false;               ///< Another program had replaced the shard meanwhile.
   bool cloned = false;              ///< It shares the blocks of the shard before.
   std::vector<std::uint64_t> published;  ///< Numbers of the drafts that are now in the shard.
 };

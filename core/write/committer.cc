@@ -160,6 +160,7 @@ void Committer::forget(const DirtyPointer& shard) {
 
 /// A commit failed: it is tried again, after a longer pause each time.
 tl::unexpected<Error> Committer::report_failure(DirtyShard& shard, const Error& error) {
+  left_.look_again();
   // A server that is away is not asked for this shard before it answers: then at once.
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);
   const bool away = server != nullptr && server->away();
@@ -295,7 +296,14 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
     parts_.statistics.bytes_committed += outcome->bytes_written;
   }
   if (parts_.options.committed) parts_.options.committed(shard->array_path, shard->cell, *outcome);
-  return finish(shard, *outcome);
+  if (outcome->again) left_.look_again();
+  auto finished = finish(shard, *outcome);
+  if (finished) {
+    left_.remove_from(parent_path(shard->shard_path));
+  } else {
+    left_.look_again();
+  }
+  return finished;
 }
 
 Result<void> Committer::sync(DirtyShard& shard) {

@@ -9,6 +9,7 @@
 #include "core/base/lock_order.h"
 #include "core/write/commit.h"
 #include "core/write/draft_writer.h"
+#include "core/write/left_files.h"
 #include "core/write/successor_files.h"
 #include "core/write/write_parts.h"
 
@@ -22,7 +23,7 @@ inline constexpr const char* kHeldReason =
 class Committer {
  public:
   Committer(WriteParts& parts, SuccessorFiles& files, DraftWriter& drafts)
-      : parts_(parts), files_(files), drafts_(drafts) {}
+      : parts_(parts), files_(files), drafts_(drafts), left_(parts) {}
 
   /// Descriptors are kept for commits that find none. Once the store is locked.
   void keep_spares();
@@ -80,6 +81,7 @@ class Committer {
   WriteParts& parts_;
   SuccessorFiles& files_;
   DraftWriter& drafts_;
+  LeftFiles left_;
   RankedMutex<LockRank::kSpareFiles> spare_mutex_;
   std::vector<Fd> spare_;
 };

@@ -33,7 +33,7 @@ DirtyPointer make_dirty_shard(const ArrayPointer& array, const std::vector<std::
   shard->shard_path = array->shard_path(cell);
   shard->array = array;
   shard->form = array->metadata().form;
-  shard->successor_path = new_successor_path(shard->shard_path);
+  shard->set_successor(new_successor_path(shard->shard_path));
   const HeldLock lock(shard->state_mutex);
   shard->dirty_since = shard->changed = Clock::now();
   shard->expected = expected_chunks(*array, cell);

@@ -118,7 +118,7 @@ Result<void> Recovery::resume(const DirtyPointer& shard, const LoggedSuccessor& 
   if (const auto base = parts_.store->status(shard->shard_path); base && *base) {
     shard->base_bytes = static_cast<std::uint64_t>((*base)->st_size);
   }
-  shard->successor_path = logged.open.successor_path;
+  shard->set_successor(logged.open.successor_path);
   if (successor) {
     ZARRFS_CHECK(files_.attach(*shard, std::move(successor)));
   }

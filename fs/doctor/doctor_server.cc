@@ -242,7 +242,8 @@ class ServerExamination {
       const auto read = client_->read(question, *answer, {});
       if (!read) {
         wrong("bucket", read.error().error.message,
-              "this is no server of S3: look at endpoint, or use https://");
+              "this is no server of S3 or of another store of objects: look at endpoint, or use "
+              "https://");
         return false;
       }
       const bool empty = read->page.objects.empty() && read->page.prefixes.empty();
@@ -341,13 +342,16 @@ class ServerExamination {
 
   void look_at_ranges(const std::string& key) {
     const auto first = ask(part_of_object(key, kFirstByte));
-    const auto last = ask(part_of_object(key, {AskedPart::Kind::kSuffix, {0, 1}}));
+    const bool counts = client_->counts_from_end();
+    const auto last = counts ? ask(part_of_object(key, {AskedPart::Kind::kSuffix, {0, 1}})) : first;
     const auto brings_one = [](const Result<HttpResponse>& answer) {
       return answer && answer->status == 206 && answer->body.size() == 1 &&
              answer->headers.find("content-range");
     };
     if (brings_one(first) && brings_one(last)) {
-      return good("ranges", "a part of an object is sent alone, from its start and from its end");
+      return good("ranges",
+                  counts ? "a part of an object is sent alone, from its start and from its end"
+                         : "a part of an object is sent alone");
     }
     limited("ranges",
             brings_one(first) ? "the server does not count a range from the end of an object"

@@ -96,13 +96,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     raise Refusal(400, "XAmzContentSHA256Mismatch")
                 if self.command in ("PUT", "DELETE"):
                     return self.change_object(path, sent, fault)
-                if query.startswith("delimiter") or "list-type=2" in query:
+                if self.is_listing(query):
                     return self.answer(200, {}, self.listing(path, query), fault)
             self.send_object(path, fault)
         except Refusal as refusal:
             text = f"<?xml version='1.0'?><Error><Code>{refusal.code}</Code><Message>told by the test</Message></Error>"
-            headers = dict(fault.get("headers", {})) if fault else {}
+            headers = {**self.refusal_headers(refusal), **(fault.get("headers", {}) if fault else {})}
             self.answer(refusal.status, headers, text.encode(), None)
+
+    def is_listing(self, query):
+        return query.startswith("delimiter") or "list-type=2" in query
+
+    def refusal_headers(self, refusal):
+        return {}
 
     def check_signature(self, path, query):
         server = self.server

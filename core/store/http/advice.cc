@@ -30,6 +30,21 @@ constexpr std::array kCodeAdvice = {
     CodeAdvice{"AuthorizationHeaderMalformed", "region=NAME, as the server says"},
     CodeAdvice{"PermanentRedirect", "the bucket is in another region: region=NAME"},
     CodeAdvice{"NoSuchBucket", "look at the bucket's name, endpoint, region and aws_profile"},
+    CodeAdvice{"ContainerNotFound", "look at the account and the container in the URL"},
+    CodeAdvice{
+        "ResourceNotFound",
+        "look at the account and the container in the URL; a container that is not public is "
+        "answered so where requests go without credentials (anonymous)"},
+    CodeAdvice{"PublicAccessNotPermitted",
+               "nothing in this account is public: leave out anonymous, and give credentials"},
+    CodeAdvice{"NoAuthenticationInformation", "it is not public: leave out anonymous"},
+    CodeAdvice{"AuthenticationFailed",
+               "the key or SAS is not one of this account, the SAS has expired or does not begin "
+               "yet, or this machine's clock is off (timedatectl set-ntp true)"},
+    CodeAdvice{"AuthorizationPermissionMismatch",
+               "the SAS or the role lacks a right: to read and list (sp=rl, Storage Blob Data "
+               "Reader), to write create, write and delete, too (sp=rlcwd, Storage Blob Data "
+               "Contributor)"},
     CodeAdvice{"RequestTimeTooSkewed", "set this machine's clock (timedatectl set-ntp true)"},
 };
 

@@ -355,6 +355,9 @@ Result<BucketPlace> bucket_in(const Url& url) {
   if (!url.query.empty()) {
     return fail(Fault::kInvalid, url.text() + ": '?' has no meaning in the URL of a bucket");
   }
+  if (url.authority.find('@') != std::string::npos) {
+    return fail(Fault::kInvalid, url.scheme + "://...: '@' has no meaning in a bucket's name");
+  }
   BucketPlace place;
   place.scheme = url.scheme;
   place.bucket = url.authority;

@@ -19,5 +19,6 @@ using MakeClient = Result<std::unique_ptr<ObjectClient>>(const Url& url,
 MakeClient make_web_client;     ///< Any server of files.
 MakeClient make_s3_client;      ///< Amazon's, or another one that speaks S3.
 MakeClient make_google_client;  ///< Google Cloud Storage, by its XML API.
+MakeClient make_azure_client;   ///< Azure Blob Storage.
 
 }  // namespace zarrfs

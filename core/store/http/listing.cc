@@ -137,6 +137,53 @@ class ListingReader final : public Reader {
   bool prefixed = false;
 };
 
+/// Azure's: without delimiters in keys that are encoded, and with metadata.
+class BlobListingReader final : public Reader {
+ public:
+  ListingPage page;
+  std::string problem;
+  bool is_listing = false;
+
+ private:
+  void begin(const std::string& path) override {
+    if (path == "EnumerationResults") is_listing = true;
+    if (path == "EnumerationResults/Blobs/Blob") {
+      object_ = {};
+      sized_ = folder_ = false;
+    }
+    if (page.objects.size() + page.prefixes.size() > kMostNames) {
+      refuse("more than " + std::to_string(kMostNames) + " names are on one page");
+    }
+  }
+  void refuse(std::string why) {
+    if (problem.empty()) problem = std::move(why);
+    stop();
+  }
+  void end(const std::string& path, const std::string& text) override {
+    constexpr std::string_view kRoot = "EnumerationResults/";
+    if (!path.starts_with(kRoot)) return;
+    const std::string_view name = std::string_view(path).substr(kRoot.size());
+    if (name == "NextMarker") page.continuation = text;
+    if (name == "Blobs/BlobPrefix/Name") page.prefixes.push_back(text);
+    if (name == "Blobs/Blob/Name") object_.key = text;
+    if (name == "Blobs/Blob/Metadata/hdi_isfolder") folder_ = text == "true";
+    if (name == "Blobs/Blob/Properties/Content-Length") {
+      const auto size = parse_whole_number(text);
+      if (!size) return refuse("\"" + text.substr(0, 40) + "\" is no size of an object");
+      object_.size = *size;
+      sized_ = true;
+    }
+    if (name != "Blobs/Blob") return;
+    if (object_.key.empty()) return refuse("an object has no key");
+    if (!sized_) return refuse("an object has no size");
+    if (!folder_) page.objects.push_back(std::move(object_));
+  }
+
+  ListedObject object_;
+  bool sized_ = false;
+  bool folder_ = false;
+};
+
 class ErrorReader final : public Reader {
  public:
   ServiceError error;
@@ -199,6 +246,19 @@ Result<ListingPage> parse_listing(std::string_view xml) {
     return fail(Fault::kDamaged, "a listing that goes on without NextContinuationToken");
   }
   return page;
+}
+
+Result<ListingPage> parse_blob_listing(std::string_view xml) {
+  BlobListingReader reader;
+  const bool read = reader.read(xml);
+  if (!reader.problem.empty()) {
+    return fail(Fault::kDamaged, "a listing in which " + reader.problem);
+  }
+  if (!read || !reader.is_listing) {
+    return fail(Fault::kDamaged, "the answer is no listing of a container (EnumerationResults)");
+  }
+  reader.page.truncated = !reader.page.continuation.empty();
+  return std::move(reader.page);
 }
 
 ServiceError parse_service_error(std::string_view xml) {

@@ -30,6 +30,9 @@ struct ListingPage {
 /// that cannot be decoded, a page that goes on without saying where, more than 10,000 names.
 Result<ListingPage> parse_listing(std::string_view xml);
 
+/// The same of Azure (EnumerationResults), without the markers that stand for directories.
+Result<ListingPage> parse_blob_listing(std::string_view xml);
+
 /// "NoSuchKey", "ExpiredToken", ... with what the server says about it; empty where `xml` is no
 /// error document.
 struct ServiceError {

@@ -1,5 +1,8 @@
 #include "core/store/http/object_client.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +12,7 @@ namespace zarrfs {
 namespace {
 
 using Kind = ObjectQuestion::Kind;
+using namespace std::literals;
 
 const char* method_of(Kind kind) {
   switch (kind) {
@@ -46,6 +50,14 @@ void add_reading_condition(HttpRequest& request, const ObjectCondition& conditio
 bool may_be_better_later(int status) {
   return status == 408 || status == 409 || status == 425 || status == 429 || status == 500 ||
          status == 502 || status == 503 || status == 504;
+}
+
+constexpr std::array kDenials = {"ExpiredToken"sv, "InvalidAccessKeyId"sv,
+                                 "PublicAccessNotPermitted"sv};
+constexpr std::array kNoBuckets = {"NoSuchBucket"sv, "ContainerNotFound"sv, "ResourceNotFound"sv};
+
+bool is_one_of(std::string_view code, std::span<const std::string_view> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
 tl::unexpected<NoAnswer> no_answer(NoAnswer::Kind kind, Fault fault, std::string what) {
@@ -87,7 +99,12 @@ bool HttpObjectClient::says_absent(const ObjectQuestion& /*question*/,
 
 bool HttpObjectClient::is_other_version(const ObjectQuestion& question,
                                         const HttpResponse& response) const {
-  return question.kind == Kind::kCompleteParts && response.status == 409;
+  return response.status == 412 ||
+         (question.kind == Kind::kCompleteParts && response.status == 409);
+}
+
+ServiceError HttpObjectClient::error_in(const HttpResponse& response) const {
+  return parse_service_error(response.text());
 }
 
 tl::unexpected<NoAnswer> HttpObjectClient::refused(Fault fault, const ObjectQuestion& question,
@@ -110,7 +127,6 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(const ObjectQuestion
   if (is_other_version(question, response)) return answer_of(ObjectAnswer::Kind::kOtherVersion);
   switch (response.status) {
     case 304: return answer_of(ObjectAnswer::Kind::kUnchanged);
-    case 412: return answer_of(ObjectAnswer::Kind::kOtherVersion);
     case 416: return answer_of(ObjectAnswer::Kind::kNoSuchRange);
     case 200:
     case 201:
@@ -158,7 +174,7 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_failure(
 tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_refusal(const ObjectQuestion& question,
                                                                     HttpResponse response,
                                                                     const Asked& asked) {
-  const ServiceError error = parse_service_error(response.text());
+  const ServiceError error = error_in(response);
   const bool unexplained =
       question.kind == Kind::kHead && !question.bare && error.code.empty() &&
       (response.status == 400 || response.status == 401 || response.status == 403);
@@ -185,13 +201,13 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_refusal(const Object
   if (response.status >= 300 && response.status < 400) {
     what += "; requests with credentials do not go where it points";
   }
+  const bool denied =
+      response.status == 401 || response.status == 403 || is_one_of(error.code, kDenials);
   const bool slow_down = error.code == "SlowDown" || error.code == "RequestTimeout";
-  if (may_be_better_later(response.status) || slow_down) {
+  if (!denied && (may_be_better_later(response.status) || slow_down)) {
     return no_answer(NoAnswer::Kind::kLater, Fault::kIo, url_of(question.key) + ": " + what);
   }
-  const bool denied = response.status == 401 || response.status == 403 ||
-                      error.code == "ExpiredToken" || error.code == "InvalidAccessKeyId";
-  if (denied || error.code == "NoSuchBucket") {
+  if (denied || is_one_of(error.code, kNoBuckets)) {
     const bool of_object = !absent_403_ && question.kind != Kind::kList;
     what += "; " + advice_for({response.status, error.code, writes(), !reads(question), of_object});
   }

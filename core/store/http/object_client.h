@@ -127,6 +127,8 @@ class ObjectClient {
   [[nodiscard]] virtual bool writes() const { return false; }
   /// Whether `version` can be a condition of writing.
   [[nodiscard]] virtual bool tells_apart(const ObjectInfo& /*version*/) const { return false; }
+  /// Whether a part can be asked for by its distance from an object's end.
+  [[nodiscard]] virtual bool counts_from_end() const { return true; }
   /// Whether an object can be put in parts, some of them copied by the server.
   [[nodiscard]] virtual bool puts_parts() const { return false; }
   /// Which server it is, without secrets: to tell equal names at several servers apart.
@@ -155,7 +157,9 @@ class HttpObjectClient : public ObjectClient {
   [[nodiscard]] virtual Fault fault_of_refusal(const ObjectQuestion& /*question*/) const {
     return Fault::kIo;
   }
-  /// Whether a conflict (409) means that another version stands there.
+  /// What a refusal says of itself.
+  [[nodiscard]] virtual ServiceError error_in(const HttpResponse& response) const;
+  /// Whether a refusal means that another version stands there.
   [[nodiscard]] virtual bool is_other_version(const ObjectQuestion& question,
                                               const HttpResponse& response) const;
   /// Of an answer with status 200, 204 or 206, of any kind but kHead and kGet.

@@ -17,6 +17,9 @@ constexpr std::array kSchemes = {
            .written = true,
            .certificates = "AWS_CA_BUNDLE"},
     Scheme{.name = "gs", .client = make_google_client, .bucket = true, .written = true},
+    Scheme{.name = "az", .client = make_azure_client, .bucket = true, .written = true},
+    Scheme{.name = "abfs", .client = make_azure_client, .bucket = true, .written = true},
+    Scheme{.name = "abfss", .client = make_azure_client, .bucket = true, .written = true},
 };
 
 template <class Wanted>
@@ -68,7 +71,7 @@ std::string server_schemes() {
 }
 
 std::string written_schemes() {
-  return names_of([](const Scheme& scheme) { return scheme.written; }, "://", " and ");
+  return names_of([](const Scheme& scheme) { return scheme.written; }, "://", ", ");
 }
 
 std::string source_kinds() {

@@ -42,8 +42,10 @@ Result<Url> parse_url(const std::string& text) {
   url.scheme = lower_case(std::string_view(text).substr(0, colon));
   const std::string rest = text.substr(colon + 3);
   url.authority = rest.substr(0, rest.find_first_of("/?#"));
-  // The text may hold a password: it is not repeated.
-  if (url.authority.find('@') != std::string::npos) {
+  // The text may hold a password: it is not repeated. Of other schemes a name may stand there.
+  const std::string user = url.authority.substr(0, url.authority.find('@'));
+  const bool is_login = url.scheme.starts_with("http") || user.find(':') != std::string::npos;
+  if (user.size() < url.authority.size() && is_login) {
     return fail(Fault::kInvalid, url.scheme +
                                      "://...: a user name or password in a URL is seen by everyone "
                                      "who lists processes; put it into ~/.netrc");

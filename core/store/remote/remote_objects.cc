@@ -204,6 +204,15 @@ RemoteObjects::Opening RemoteObjects::opening_of(const std::string& key,
   question.part = part_of(hint);
   question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
   if (opening.known) question.condition = {ObjectCondition::Kind::kIsNot, *opening.known};
+  const bool from_end = question.part.kind == AskedPart::Kind::kSuffix;
+  if (!from_end || client().counts_from_end()) return opening;
+  // The size has to be known first.
+  if (opening.known && opening.known->size > 0) {
+    const std::uint64_t length = std::min(question.part.range.length, opening.known->size);
+    question.part = {AskedPart::Kind::kRange, {opening.known->size - length, length}};
+  } else {
+    question.kind = ObjectQuestion::Kind::kHead;
+  }
   return opening;
 }
 

@@ -14,14 +14,16 @@ install(FILES packaging/completions/zarrfs.bash DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES packaging/completions/_zarrfs DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES packaging/completions/zarrfs.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# The unit names the program by its full path, which is known when it is installed.
-install(CODE "set(source ${CMAKE_SOURCE_DIR}/packaging/systemd/zarrfs@.service.in)
-  set(unit ${CMAKE_BINARY_DIR}/zarrfs@.service)
+# The units name the program by its full path, which is known when it is installed.
+install(CODE "set(units ${CMAKE_SOURCE_DIR}/packaging/systemd)
+  set(made ${CMAKE_BINARY_DIR})
   set(bindir ${CMAKE_INSTALL_BINDIR})")
 install(CODE [[
   get_filename_component(BINDIR "${bindir}" ABSOLUTE BASE_DIR "${CMAKE_INSTALL_PREFIX}")
-  configure_file(${source} ${unit} @ONLY)
-  file(INSTALL ${unit} DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/systemd/system")
+  foreach(unit zarrfs@.service zarrfs-serve@.service)
+    configure_file(${units}/${unit}.in ${made}/${unit} @ONLY)
+    file(INSTALL ${made}/${unit} DESTINATION "${CMAKE_INSTALL_PREFIX}/lib/systemd/system")
+  endforeach()
 ]])
 install(FILES packaging/systemd/zarrfs.sysusers DESTINATION lib/sysusers.d RENAME zarrfs.conf)
 install(FILES packaging/examples/fstab packaging/examples/automount packaging/examples/modprobe.conf README.md CHANGELOG.md SECURITY.md

@@ -1,20 +1,14 @@
 #include "fs/serve/http_values.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
-#include <cstdio>
 
 #include "core/base/path.h"
 #include "core/store/http/url.h"
 
 namespace zarrfs {
 namespace {
-
-constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -93,33 +87,6 @@ Result<Target> parse_target(std::string_view text) {
     target.names.push_back(std::move(name));
   }
   return target;
-}
-
-std::string http_date(std::time_t time) {
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  std::array<char, 64> text{};
-  const int length = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
-                                   kDays.at(static_cast<std::size_t>(parts.tm_wday)), parts.tm_mday,
-                                   kMonths.at(static_cast<std::size_t>(parts.tm_mon)),
-                                   parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
-  return {text.data(), static_cast<std::size_t>(length)};
-}
-
-std::optional<std::time_t> parse_http_date(std::string_view text) {
-  std::array<char, 4> month{};
-  std::tm parts{};
-  // The form that is sent today; what is older is no condition, which is always right.
-  const int found = std::sscanf(std::string(text.substr(0, 64)).c_str(),
-                                "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &parts.tm_mday, month.data(),
-                                &parts.tm_year, &parts.tm_hour, &parts.tm_min, &parts.tm_sec);
-  const auto name = std::find_if(kMonths.begin(), kMonths.end(), [&](const char* one) {
-    return std::string_view(one) == month.data();
-  });
-  if (found != 6 || name == kMonths.end()) return std::nullopt;
-  parts.tm_mon = static_cast<int>(name - kMonths.begin());
-  parts.tm_year -= 1900;
-  return ::timegm(&parts);
 }
 
 bool names_tag(std::string_view list, std::string_view tag, bool weak) {

@@ -1,8 +1,7 @@
 // The values of HTTP's fields, read and written. Pure functions; thread-safe. All that is read was
-// sent by anybody. Source: RFC 9110 (conditions, ranges, dates), RFC 3986 (targets).
+// sent by anybody. Source: RFC 9110 (conditions, ranges), RFC 3986 (targets).
 #pragma once
 
-#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,11 +26,6 @@ struct Target {
 /// Of "/a/b%20c/?x=y", or of the whole URL that a proxy is asked for. kInvalid: no path, a bad
 /// "%XX", a component that no file can have ("..", a NUL byte, an encoded slash).
 Result<Target> parse_target(std::string_view text);
-
-/// "Sun, 06 Nov 1994 08:49:37 GMT".
-std::string http_date(std::time_t time);
-/// Nothing where it is no date.
-std::optional<std::time_t> parse_http_date(std::string_view text);
 
 /// Whether `list`, the value of If-None-Match or If-Match, names `tag` ("*": any). `weak`: a tag
 /// that is marked weak counts.

@@ -4,6 +4,7 @@
 
 #include "core/base/json.h"
 #include "core/base/path.h"
+#include "core/store/http/headers.h"
 #include "core/store/http/url.h"
 #include "fs/serve/http_values.h"
 

@@ -25,6 +25,7 @@
 
 #include "core/base/lock_order.h"
 #include "core/base/request.h"
+#include "core/store/http/headers.h"
 #include "fs/serve/http_values.h"
 
 namespace zarrfs {

@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "core/base/path.h"
 #include "core/base/printable.h"
+#include "core/store/http/headers.h"
 #include "core/store/http/url.h"
 #include "fs/serve/listing.h"
 
@@ -135,7 +136,9 @@ std::optional<std::string> packed(const std::string& text) {
 
 /// What the conditions of the request make of a file with this tag: 200, 304 or 412.
 unsigned judge_conditions(const Request& request, const std::string& tag, std::time_t modified) {
-  const auto date = [&](std::string_view name) { return parse_http_date(request.field(name)); };
+  const auto date = [&](std::string_view name) {
+    return parse_http_date(std::string(request.field(name)));
+  };
   if (const auto wanted = request.field("if-match"); !wanted.empty()) {
     if (!names_tag(wanted, tag, false)) return 412;
   } else if (const auto since = date("if-unmodified-since"); since && modified > *since) {

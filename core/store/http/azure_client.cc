@@ -38,16 +38,6 @@ struct AzurePlace {
   bool lists = true;
 };
 
-std::string http_date(std::int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  std::array<char, 64> text{};
-  const std::size_t length =
-      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  return {text.data(), length};
-}
-
 class AzureClient final : public HttpObjectClient {
  public:
   AzureClient(AzurePlace place, std::unique_ptr<RenewedCredentials> tokens)
@@ -77,9 +67,9 @@ class AzureClient final : public HttpObjectClient {
   }
 
   tl::expected<ObjectAnswer, NoAnswer> read(const ObjectQuestion& question, HttpAnswer answer,
-                                            std::optional<Clock::time_point> written) override {
+                                            const Asked& asked) override {
     const bool folder = answer && answer->headers.find("x-ms-meta-hdi_isfolder") == "true";
-    auto read = HttpObjectClient::read(question, std::move(answer), written);
+    auto read = HttpObjectClient::read(question, std::move(answer), asked);
     if (read && folder) read->kind = ObjectAnswer::Kind::kAbsent;  // a marker, and no file
     return read;
   }

@@ -19,15 +19,15 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{64} << 10U;
-constexpr std::int64_t kLongestLife = 86400;
-constexpr const char* kMachineService = "http://169.254.169.254";
+constexpr std::size_t kMostAnswer = std::size_t{64} << 10U;
+constexpr std::int64_t kLongestToken = 86400;
+constexpr const char* kIdentityService = "http://169.254.169.254";
 constexpr const char* kString = "AZURE_STORAGE_CONNECTION_STRING";
 // Of every Azurite; "Use the Azurite emulator" publishes it.
 constexpr const char* kEmulatorKey =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-std::string lower_case(std::string text) {
+std::string small_letters(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return text;
@@ -51,7 +51,7 @@ std::map<std::string, std::string> parts_of(std::string_view text) {
     text.remove_prefix(std::min(text.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
-    parts[lower_case(std::string(part.substr(0, equals)))] = part.substr(equals + 1);
+    parts[small_letters(std::string(part.substr(0, equals)))] = part.substr(equals + 1);
   }
   return parts;
 }
@@ -90,7 +90,7 @@ std::string canonical_parameters(std::string_view query) {
     query.remove_prefix(std::min(query.size(), one.size() + 1));
     const std::size_t equals = std::min(one.size(), one.find('='));
     const auto value = percent_decode(one.substr(std::min(one.size(), equals + 1)));
-    parameters[lower_case(std::string(one.substr(0, equals)))] = value.value_or("");
+    parameters[small_letters(std::string(one.substr(0, equals)))] = value.value_or("");
   }
   std::string text;
   for (const auto& [name, value] : parameters) {
@@ -109,7 +109,7 @@ std::int64_t life_of(const Json& answer) {
                       : lasts->is_number_unsigned() ? std::optional(lasts->get<std::uint64_t>())
                                                     : std::nullopt;
   return static_cast<std::int64_t>(
-      std::min<std::uint64_t>(number.value_or(0), static_cast<std::uint64_t>(kLongestLife)));
+      std::min<std::uint64_t>(number.value_or(0), static_cast<std::uint64_t>(kLongestToken)));
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ bool is_sas(const std::string& query) {
 std::string shared_key(const Signable& request, std::uint64_t body, const std::string& account,
                        const std::string& key) {
   std::map<std::string, std::string> headers;
-  for (const auto& [name, value] : request.headers) headers[lower_case(name)] = value;
+  for (const auto& [name, value] : request.headers) headers[small_letters(name)] = value;
   if (body > 0) headers["content-length"] = std::to_string(body);
   std::string text = request.method + "\n";
   for (const char* name :
@@ -155,14 +155,14 @@ std::string shared_key(const Signable& request, std::uint64_t body, const std::s
 
 Result<Credentials> find_azure_token(HttpClient& http, const Environment& environment) {
   HttpRequest request;
-  request.url = environment("AZURE_POD_IDENTITY_AUTHORITY_HOST").value_or(kMachineService) +
+  request.url = environment("AZURE_POD_IDENTITY_AUTHORITY_HOST").value_or(kIdentityService) +
                 "/metadata/identity/oauth2/token?api-version=2018-02-01&resource=" +
                 percent_encode("https://storage.azure.com/", false);
   if (const auto id = environment("AZURE_CLIENT_ID")) {
     request.url += "&client_id=" + percent_encode(*id, false);
   }
   request.headers.emplace_back("Metadata", "true");
-  request.part_limit = request.whole_limit = kMostText;
+  request.part_limit = request.whole_limit = kMostAnswer;
   request.fresh = true;
   std::vector<HttpRequest> requests;
   requests.push_back(std::move(request));

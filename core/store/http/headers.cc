@@ -3,8 +3,10 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <ctime>
 
 namespace zarrfs {
 namespace {
@@ -81,6 +83,16 @@ std::optional<std::int64_t> parse_http_date(const std::string& text) {
   const time_t seconds = ::curl_getdate(text.c_str(), nullptr);
   if (seconds < 0) return std::nullopt;
   return static_cast<std::int64_t>(seconds);
+}
+
+std::string http_date(std::int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 64> text{};
+  const std::size_t length =
+      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {text.data(), length};
 }
 
 Version version_of(const Headers& headers) {

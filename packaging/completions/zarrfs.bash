@@ -38,6 +38,7 @@ _zarrfs() {
     umount) flags='-h --help -l --lazy --timeout' ;;
     mounts) flags='-h --help --json' ;;
     sync) flags='-h --help' ;;
+    serve) flags='-h --help --listen -o --options --allow-origin --allow-host --token-file --connections --stats' ;;
     doctor) flags='-h --help --remote --rw --json' ;;
     info) flags='-h --help --remote --json --view --profile -j --threads' ;;
     show) flags='-h --help --slice --axes --field --range --palette --colours -o --output' ;;
@@ -70,7 +71,7 @@ _zarrfs() {
   if [[ -n $values ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
   elif [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'mount umount mounts sync doctor info show ls cat locate verify refs diff shard unshard reshard compact mark recover map stats' -- "$word"; compgen -d -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'mount umount mounts sync serve doctor info show ls cat locate verify refs diff shard unshard reshard compact mark recover map stats' -- "$word"; compgen -d -- "$word")
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
   else

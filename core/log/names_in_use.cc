@@ -11,7 +11,7 @@ namespace {
 
 struct Names {
   TableMutex mutex;
-  std::set<std::string> used;
+  std::multiset<std::string> used;
 };
 
 /// Never destroyed: threads may use it until the process ends.
@@ -26,7 +26,7 @@ NameInUse use_name(const std::string& path) {
   NameInUse name(new std::string(last_name(path)), [](const std::string* used) {
     {
       const std::lock_guard lock(names().mutex);
-      names().used.erase(*used);
+      names().used.erase(names().used.find(*used));
     }
     delete used;
   });

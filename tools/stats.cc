@@ -8,9 +8,9 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "tools/commands.h"
-#include "tools/prometheus.h"
 #include "tools/shared/console.h"
 #include "tools/shared/numbers.h"
+#include "tools/shared/prometheus.h"
 
 namespace zarrfs::tools {
 namespace {

@@ -64,6 +64,14 @@ constexpr std::array kMetrics = {
     counter("remote.memory_hits", "Reads of objects that were in memory"),
     gauge("remote.memory_bytes", "Memory of the bytes of objects"),
     counter("remote.disk_hits", "Reads of objects that were in the cache on disk"),
+    counter("http.requests", "Requests to zarrfs serve"),
+    counter("http.refused", "Requests that were refused before the store was asked"),
+    counter("http.absent", "Requests for what there is not"),
+    counter("http.faults", "Requests that failed by damage, or because something was away"),
+    counter("http.bytes_sent", "Bytes of answers"),
+    gauge("http.connections", "Connections of clients"),
+    counter("http.connections_accepted", "Connections that were taken"),
+    counter("http.connections_turned_away", "Connections for which there was no room"),
 };
 
 }  // namespace

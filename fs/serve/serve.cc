@@ -73,6 +73,7 @@ class Service {
     server.threads = request_.settings.threads.value_or(usual_threads(server.near));
     SiteSettings site;
     site.access = request_.access;
+    site.name = store_->name();
     site.near = server.near;
     site.immutable = request_.settings.view.immutable;
     site.statistics = request_.statistics;
@@ -119,14 +120,15 @@ class Service {
   [[nodiscard]] std::string statistics() const {
     const Server::Counters server = server_->counters();
     const Site::Counters& site = site_->counters();
-    return dump_json({{"http_requests", site.requests.load()},
-                      {"http_refused", site.refused.load()},
-                      {"http_absent", site.absent.load()},
-                      {"http_faults", site.faults.load()},
-                      {"http_connections", server.connections},
-                      {"http_connections_accepted", server.accepted},
-                      {"http_connections_turned_away", server.turned_away},
-                      {"http_bytes_sent", server.bytes_sent}});
+    return dump_json({{"http",
+                       {{"requests", site.requests.load()},
+                        {"refused", site.refused.load()},
+                        {"absent", site.absent.load()},
+                        {"faults", site.faults.load()},
+                        {"connections", server.connections},
+                        {"connections_accepted", server.accepted},
+                        {"connections_turned_away", server.turned_away},
+                        {"bytes_sent", server.bytes_sent}}}});
   }
 
   ServeRequest request_;

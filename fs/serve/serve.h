@@ -17,7 +17,7 @@ struct ServeRequest {
   MountSettings settings;
   ServerSettings server;
   AccessRules access;
-  bool statistics = false;  ///< Whether `.zarrfs/stats.json` is served.
+  bool statistics = false;  ///< See SiteSettings.
 };
 
 /// Serves until SIGINT or SIGTERM. The exit status: 0, or 3 after one line on `err`. `out` hears

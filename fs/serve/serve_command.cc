@@ -74,7 +74,7 @@ void ServeCommand::declare(CLI::App& app) {
       ->check(CLI::Range(1U, kMostConnections))
       ->capture_default_str();
   app.add_flag("--stats", statistics_,
-               "Serve /.zarrfs/stats.json too, for zarrfs stats and Prometheus");
+               "Serve counters, too: /.zarrfs/stats.json, and /.zarrfs/metrics for Prometheus");
   app.footer(options_help(OptionsOf::kServe));
 }
 

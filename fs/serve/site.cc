@@ -6,11 +6,13 @@
 #include <array>
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/path.h"
 #include "core/base/printable.h"
 #include "core/store/http/headers.h"
 #include "core/store/http/url.h"
 #include "fs/serve/listing.h"
+#include "tools/shared/prometheus.h"
 
 namespace zarrfs {
 namespace {
@@ -218,6 +220,7 @@ Result<Answer> Site::find_answer(const Request& request, const Target& target) {
     ZARRFS_TRY(auto picture, pages_->picture({names.begin() + 2, names.end()}));
     return picture ? std::move(*picture) : absent();
   }
+  if (settings_.statistics && names == std::vector<std::string>{kOwn, "metrics"}) return metrics();
   Error last;
   for (unsigned i = 0; i < kTries; ++i) {
     ZARRFS_TRY(auto node, tree_.find(names));
@@ -229,6 +232,22 @@ Result<Answer> Site::find_answer(const Request& request, const Target& target) {
     last = std::move(answer.error());
   }
   return fail(std::move(last));
+}
+
+/// For Prometheus.
+Result<Answer> Site::metrics() {
+  ZARRFS_TRY(const auto node, tree_.find({kOwn, "stats.json"}));
+  if (!node) return absent();
+  ZARRFS_TRY(const auto file, tree_.view().open_file(node->id()));
+  ZARRFS_TRY(const std::string document, whole_text(*file));
+  ZARRFS_TRY(const Json statistics, parse_json(document, "stats.json"));
+  std::string text = tools::prometheus_text(statistics, settings_.name);
+  Answer answer;
+  answer.set("Content-Type", "text/plain; version=0.0.4");
+  answer.set("Cache-Control", "no-store");
+  answer.length = text.size();
+  answer.body = std::make_unique<TextBody>(std::move(text));
+  return answer;
 }
 
 Result<Answer> Site::directory(const Request& request, const Target& target, HeldNode node) {

@@ -16,9 +16,10 @@ namespace zarrfs {
 
 struct SiteSettings {
   AccessRules access;
-  bool near = true;                             ///< The store is of this machine.
-  bool immutable = false;                       ///< What is served does not change.
-  bool statistics = false;                      ///< Whether `.zarrfs/stats.json` is served.
+  std::string name;         ///< Of what is served, for Prometheus.
+  bool near = true;         ///< The store is of this machine.
+  bool immutable = false;   ///< What is served does not change.
+  bool statistics = false;  ///< Whether `.zarrfs/stats.json` and `.zarrfs/metrics` are served.
   std::size_t block = std::size_t{256} << 10U;  ///< Bytes of a body held for each connection.
   std::function<void(const std::string&)> complain = [](const std::string&) {};
 };
@@ -57,6 +58,7 @@ class Site {
   Result<Answer> directory(const Request& request, const Target& target, HeldNode node);
   Result<Answer> file(const Request& request, const Target& target, const HeldNode& node);
   Result<Answer> properties(const Request& request, const Target& target, HeldNode node);
+  Result<Answer> metrics();
   Answer failed(const Error& error);
   Answer absent();
   [[nodiscard]] std::string caching() const;

@@ -21,7 +21,7 @@ complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l allow-origin -r -d 
 complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l allow-host -r -d 'A name by which clients may ask this server, besides localhost and addresses; may be repeated'
 complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l token-file -r -d 'A file with the password that clients need in its first line, as a bearer token or as ?token= of the URL; or set ZARRFS_SERVE_TOKEN'
 complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l connections -r -d 'Connections at a time, at most'
-complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l stats -d 'Serve /.zarrfs/stats.json too, for zarrfs stats and Prometheus'
+complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l stats -d 'Serve counters, too: /.zarrfs/stats.json, and /.zarrfs/metrics for Prometheus'
 complete -c zarrfs -n __fish_use_subcommand -a doctor -d 'Check whether this machine can mount, or a store at a server can be read, and say what to do where not'
 complete -c zarrfs -n '__fish_seen_subcommand_from doctor' -s h -l help -d 'Print this help message and exit'
 complete -c zarrfs -n '__fish_seen_subcommand_from doctor' -l remote -r -d 'Options of a store at a server, as those of mount, separated by commas'

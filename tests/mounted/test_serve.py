@@ -218,6 +218,8 @@ def test_many_names_take_no_memory(serve, tmp_path):
     names = json.loads(served.get("/", Accept="application/json").text)
     assert len([entry for entry in names if "." in entry["name"][1:]]) == 160000
     assert json.loads(served.get("/.zarrfs/stats.json").text)["memory_held"]["names"] < 4 << 20
+    metrics = served.get("/.zarrfs/metrics").text.decode()
+    assert re.search(r'^# HELP zarrfs_http_requests_total .*\n# TYPE zarrfs_http_requests_total counter\nzarrfs_http_requests_total\{mount="[^"]+"\} 3$', metrics, re.M), metrics
 
 
 def test_webdav(serve, small):

@@ -1,4 +1,4 @@
-#include "tools/prometheus.h"
+#include "tools/shared/prometheus.h"
 
 #include <gtest/gtest.h>
 

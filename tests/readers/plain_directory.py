@@ -1,6 +1,7 @@
 """What readers see of a plain directory in the matrix of writing, and whether what they see of another one is the same."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,10 +15,11 @@ PATIENCE = 120  # seconds for one answer
 ENDED = "the program ended with status"
 FILLINGS = ("85", "170")  # of memory that a program is given, as MALLOC_PERTURB_ takes them
 # What a plain directory may be instead, for a reader to see the same of it (spell_out.py): its words for what is missing and consolidated metadata, which mounts
-# have for all readers; in mounts with an explicit profile that profile's words (docs/readers.md); in the store itself no mark of text, since Zarr v3 has none.
+# have for all readers; in mounts with an explicit profile that profile's words (docs/readers.md); in the store itself no mark of text, since Zarr v3 has none, and
+# none of images.
 WORDS = {"spelled": [spell_out.spell_out], "consolidated": [spell_out.consolidate], "spelled and consolidated": [spell_out.spell_out, spell_out.consolidate]}
 OF_PROFILES = {"gdal": [spell_out.take_missing_value, spell_out.spell_out], "netcdf": [spell_out.take_missing_value, spell_out.spell_out, spell_out.as_netcdf_reads]}
-OF_STORES = {"without marks of text": [spell_out.without_marks_of_text]}
+OF_STORES = {"without marks of text": [spell_out.without_marks_of_text], "without marks of images": [spell_out.without_marks_of_images]}
 # Why a difference is none of zarrfs; each is counted apart.
 IN_WORDS, UNSTEADY, FAILS = "in the words of an explicit profile", "seen otherwise of the plain directory each time", "fails on the plain directory, too"
 
@@ -109,6 +111,8 @@ class Plain:
             return lines, IN_WORDS
         if not lines:
             return [], ""
+        if all(self.is_untold(line) for line in lines):
+            return lines, UNSTEADY
         fresh = self.afresh(reader)
         if "error" in found:
             same = found["error"].startswith(ENDED) and any(one.get("error") == found["error"] for one in fresh)
@@ -117,6 +121,11 @@ class Plain:
         steady = all(not differences(reads[0], one) for one in reads)
         blur = blurred(self.seen[reader.label]["answer"], reads), blurred(found["answer"], reads)
         return lines, "" if steady or self.told(reader, {"answer": blur[1]}, {"answer": blur[0]}, []) else UNSTEADY
+
+    def is_untold(self, line):
+        """Whether a line is of values of which nothing tells some: their chunk is not stored, and the fill value is null. Readers give what lay in memory."""
+        found = re.match(r"/?(.*?)/variables/([^/]+)/data/values: ", line)
+        return bool(found) and spell_out.lacks_values(os.path.join(self.path, found[1].strip("/"), found[2]))
 
     def told(self, reader, found, wanted, words):
         if "error" in found:

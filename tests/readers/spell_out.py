@@ -121,6 +121,27 @@ def without_marks_of_text(path):
             save(os.path.join(folder, ".zarray"), array)
 
 
+def is_whole(folder, array):
+    """Whether each chunk of an array of Zarr v2 is stored."""
+    wanted = int(np.prod([-(-length // chunk) for length, chunk in zip(array["shape"], array["chunks"])]))
+    return wanted == sum(not name.startswith(".") for _, _, names in os.walk(folder) for name in names)
+
+
+def lacks_values(folder):
+    """Whether nothing tells what some of the cells hold."""
+    array = load(os.path.join(folder, ".zarray"))
+    return bool(array) and array["fill_value"] is None and not is_whole(folder, array)
+
+
+def without_marks_of_images(path):
+    """No mark in levels of an image, whose fill value marks nothing (docs/semantics.md); only where each chunk is there, since nothing else tells it then."""
+    forget_consolidated(path)
+    for folder in images_below(path):
+        array = load(os.path.join(folder, ".zarray"))
+        if array and is_whole(folder, array):
+            save(os.path.join(folder, ".zarray"), {**array, "fill_value": None})
+
+
 def is_list_of_numbers(value):
     return isinstance(value, list) and value and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value)
 

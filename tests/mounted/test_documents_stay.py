@@ -38,8 +38,8 @@ def write_v3(place, number, put):
     put(f"{place}/made{number}/zarr.json", text_of(V3_ARRAY))
 
 
-VIEWS = {"": (write_v2, [".zgroup", ".zattrs", ".zmetadata", "a/.zarray", "a/.zattrs", "inner/.zgroup", "inner/b/.zarray"]),
-         "profile=xarray": (write_v2, [".zgroup", ".zattrs", ".zmetadata", "a/.zarray", "a/.zattrs", "inner/.zgroup", "inner/b/.zarray"]),
+VIEWS = {"": (write_v2, [".zgroup", ".zattrs", "a/.zarray", "a/.zattrs", "inner/.zgroup", "inner/b/.zarray"]),
+         "profile=xarray": (write_v2, [".zgroup", ".zattrs", "a/.zarray", "a/.zattrs", "inner/.zgroup", "inner/b/.zarray"]),
          "view=v3": (write_v3, ["zarr.json", "a/zarr.json", "inner/zarr.json", "inner/b/zarr.json"])}
 
 

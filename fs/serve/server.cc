@@ -76,11 +76,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Problem ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(tcp::no_delay(true), ignored);
-    const std::lock_guard lock(shared_->mutex);
+    const HeldLock lock(shared_->mutex);
     shared_->open.insert(this);
   }
   ~Connection() {
-    const std::lock_guard lock(shared_->mutex);
+    const HeldLock lock(shared_->mutex);
     shared_->open.erase(this);
   }
   Connection(const Connection&) = delete;
@@ -441,7 +441,7 @@ class Server::Impl {
   void stop() {
     shared_->stopping = true;
     {
-      const std::lock_guard lock(shared_->mutex);
+      const HeldLock lock(shared_->mutex);
       for (Connection* connection : shared_->open) connection->end();
     }
     for (auto& context : contexts_) context->stop();
@@ -454,7 +454,7 @@ class Server::Impl {
 
   [[nodiscard]] Counters counters() const {
     Counters counters{0, accepted_, turned_away_, shared_->sent};
-    const std::lock_guard lock(shared_->mutex);
+    const HeldLock lock(shared_->mutex);
     counters.connections = shared_->open.size();
     return counters;
   }
@@ -491,7 +491,7 @@ class Server::Impl {
       if (problem) return;
       {
         const std::int64_t now = ticks(Steady::now());
-        const std::lock_guard lock(shared_->mutex);
+        const HeldLock lock(shared_->mutex);
         for (Connection* connection : shared_->open) connection->end_if_late(now);
       }
       look();

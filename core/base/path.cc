@@ -1,5 +1,7 @@
 #include "core/base/path.h"
 
+#include <algorithm>
+
 namespace zarrfs {
 
 std::string join_path(const std::string& parent, const std::string& name) {
@@ -13,6 +15,16 @@ std::string parent_path(const std::string& path) {
 
 std::string last_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::vector<std::string> path_names(std::string_view path) {
+  std::vector<std::string> names;
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (!name.empty()) names.emplace_back(name);
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+  }
+  return names;
 }
 
 bool is_plain_name(std::string_view name) {

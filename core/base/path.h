@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zarrfs {
 
@@ -15,6 +16,9 @@ std::string parent_path(const std::string& path);
 
 /// "a/b" -> "b"; "a" -> "a".
 std::string last_name(std::string_view path);
+
+/// "a", "b" of "/a//b/": what stands between slashes, whatever it is.
+std::vector<std::string> path_names(std::string_view path);
 
 /// Whether `name` can be the name of one file: not empty, "." or "..", no slash or NUL byte in it.
 bool is_plain_name(std::string_view name);

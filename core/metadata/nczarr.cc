@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/lower_case.h"
 #include "core/base/path.h"
 
 namespace zarrfs {
@@ -15,16 +16,9 @@ namespace {
 constexpr const char* kProperties = "_NCProperties";
 constexpr std::string_view kPrefix = "_nczarr_";
 
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return small;
-}
-
 /// Members that versions before 4.9.3 write beside `zarr_format`.
 bool is_member_name(std::string_view name) {
-  const std::string small = in_small_letters(name);
+  const std::string small = lower_case(name);
   return small == "_nczarr_superblock" || small == "_nczarr_group" || small == "_nczarr_array";
 }
 
@@ -83,7 +77,7 @@ void respell_v3_codecs(Json& codecs, std::uint32_t type_size) {
 }  // namespace
 
 bool is_nczarr_name(std::string_view name) {
-  return in_small_letters(name.substr(0, kPrefix.size())) == kPrefix;
+  return lower_case(name.substr(0, kPrefix.size())) == kPrefix;
 }
 
 bool is_netcdf_root(const Json& attributes) {

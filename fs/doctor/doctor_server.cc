@@ -179,10 +179,9 @@ class ServerExamination {
   }
 
   void look_at_clock(const HttpResponse& response) const {
-    const auto date = response.headers.find("date");
-    const auto theirs = date ? parse_http_date(*date) : std::nullopt;
-    if (!theirs) return good("clock", "the server does not tell its time");
-    const std::int64_t behind = *theirs - static_cast<std::int64_t>(::time(nullptr));
+    const auto ahead = clock_ahead(response.headers);
+    if (!ahead) return good("clock", "the server does not tell its time");
+    const std::int64_t behind = *ahead;
     if (std::abs(behind) <= kClockTolerance) return good("clock", "as the server's");
     limited("clock",
             "this machine's is " + std::to_string(std::abs(behind)) + " s " +

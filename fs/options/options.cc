@@ -391,15 +391,22 @@ std::vector<MountOption> make_table() {
   return table;
 }
 
+/// Null where there is none.
+const MountOption* option_of(std::string_view item) {
+  const std::string_view name = item.substr(0, item.find('='));
+  const auto& table = mount_options();
+  const auto option = std::find_if(table.begin(), table.end(),
+                                   [&](const MountOption& one) { return one.name == name; });
+  return option == table.end() ? nullptr : &*option;
+}
+
 Result<void> apply_one(MountSettings& settings, const std::string& item) {
   const std::size_t equals = item.find('=');
   const std::string name = item.substr(0, equals);
   std::optional<std::string> value;
   if (equals != std::string::npos) value = item.substr(equals + 1);
-  const auto& table = mount_options();
-  const auto option = std::find_if(table.begin(), table.end(),
-                                   [&](const MountOption& one) { return one.name == name; });
-  if (option == table.end()) {
+  const MountOption* const option = option_of(item);
+  if (option == nullptr) {
     if (is_for_mount_program(item)) return {};
     return fail(Fault::kInvalid, "there is no option \"" + printable(name) + "\"");
   }
@@ -462,12 +469,10 @@ bool is_for_serving(const MountOption& option) {
 
 Result<void> apply_serve_options(MountSettings& settings, std::string_view list) {
   for (const std::string& item : split_options(list)) {
-    const std::string name = item.substr(0, item.find('='));
-    const auto& table = mount_options();
-    const auto option = std::find_if(table.begin(), table.end(),
-                                     [&](const MountOption& one) { return one.name == name; });
-    if (option == table.end() || !is_for_serving(*option)) {
-      return fail(Fault::kInvalid, "option " + printable(name) + " is none of zarrfs serve");
+    const MountOption* const option = option_of(item);
+    if (option == nullptr || !is_for_serving(*option)) {
+      return fail(Fault::kInvalid, "option " + printable(item.substr(0, item.find('='))) +
+                                       " is none of zarrfs serve");
     }
     ZARRFS_CHECK(apply_one(settings, item));
   }

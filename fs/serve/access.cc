@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/lower_case.h"
 #include "core/base/printable.h"
 
 namespace zarrfs {
@@ -30,13 +31,6 @@ bool is_loopback(std::string_view host) {
          host.ends_with(".localhost");
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 std::string_view cookie_of(const Request& request) {
   std::string_view rest = request.field("cookie");
   const std::size_t begin = rest.find(kCookie);
@@ -57,7 +51,7 @@ std::vector<std::string> AccessRules::known_viewers() {
 }
 
 bool Access::knows_host(const Request& request) const {
-  const std::string host = lower(host_of(request.field("host")));
+  const std::string host = lower_case(host_of(request.field("host")));
   if (host.empty()) return request.version == 10;
   return is_loopback(host) || is_address(host) ||
          std::find(rules_.hosts.begin(), rules_.hosts.end(), host) != rules_.hosts.end();
@@ -85,7 +79,7 @@ bool Access::has_token(const Request& request, const Target& target) const {
   if (rules_.token.empty()) return true;
   constexpr std::string_view kBearer = "bearer ";
   const std::string_view given = request.field("authorization");
-  if (lower(given.substr(0, kBearer.size())) == kBearer) {
+  if (lower_case(given.substr(0, kBearer.size())) == kBearer) {
     return is_token(given.substr(kBearer.size()));
   }
   if (const std::string member = target.member("token"); !member.empty()) return is_token(member);

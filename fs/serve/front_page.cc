@@ -150,13 +150,7 @@ Result<Answer> FrontPage::front(const Request& request) {
   ZARRFS_TRY(const Found found, look_around());
   ServedTree tree(view_, false);
   for (const auto& array : found.arrays) {  // the report tells of what was met
-    std::vector<std::string> names;
-    for (std::string_view rest = array.path; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('/'), rest.size());
-      names.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    static_cast<void>(tree.find(std::move(names)));
+    static_cast<void>(tree.find(path_names(array.path)));
   }
   std::string profile;
   const auto shown = shown_by_path(view_.report(), profile);
@@ -188,12 +182,9 @@ Result<Answer> FrontPage::front(const Request& request) {
   }));
   text +=
       std::string("</pre>\n<script nonce=\"") + nonce + "\">" + kScript + "</script>\n" + kHtmlEnd;
-  Answer answer;
-  answer.set("Content-Type", "text/html; charset=utf-8");
+  Answer answer = text_answer(200, "text/html; charset=utf-8", std::move(text));
   answer.set("Cache-Control", "no-store");
   answer.set("Content-Security-Policy", page_policy(nonce));
-  answer.length = text.size();
-  answer.body = std::make_unique<TextBody>(std::move(text));
   return answer;
 }
 
@@ -207,11 +198,8 @@ Result<std::optional<Answer>> FrontPage::picture(const std::vector<std::string>&
     return std::nullopt;
   }
   ZARRFS_TRY(const Bytes png, draw(*reader, *node.node.array));
-  Answer answer;
-  answer.set("Content-Type", "image/png");
+  Answer answer = text_answer(200, "image/png", std::string(png.begin(), png.end()));
   answer.set("Cache-Control", "private, max-age=60");
-  answer.length = png.size();
-  answer.body = std::make_unique<TextBody>(std::string(png.begin(), png.end()));
   return answer;
 }
 

@@ -1,9 +1,9 @@
 #include "fs/serve/http_values.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "core/base/lower_case.h"
 #include "core/base/path.h"
 #include "core/store/http/url.h"
 
@@ -23,13 +23,6 @@ std::string_view take_until(std::string_view& text, char separator) {
   const std::string_view taken = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   return taken;
-}
-
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
 }
 
 std::optional<std::uint64_t> parse_digits(std::string_view text) {
@@ -52,7 +45,7 @@ Result<std::string> decode_name(std::string_view part) {
 bool has_weight_zero(std::string_view parameters) {
   while (!parameters.empty()) {
     std::string_view one = trimmed(take_until(parameters, ';'));
-    if (!same_word(trimmed(take_until(one, '=')), "q")) continue;
+    if (lower_case(trimmed(take_until(one, '='))) != "q") continue;
     return trimmed(one).find_first_not_of("0.") == std::string_view::npos;
   }
   return false;
@@ -77,12 +70,10 @@ Result<Target> parse_target(std::string_view text) {
   }
   if (!text.starts_with('/')) return fail(Fault::kInvalid, "the path does not begin with a slash");
   Target target;
-  std::string_view path = take_until(text, '?');
+  const std::string_view path = take_until(text, '?');
   target.query = text;
   target.directory = path.ends_with('/');
-  while (!path.empty()) {
-    const std::string_view part = take_until(path, '/');
-    if (part.empty()) continue;  // as most servers have it
+  for (const std::string& part : path_names(path)) {  // "//" is "/", as most servers have it
     ZARRFS_TRY(std::string name, decode_name(part));
     target.names.push_back(std::move(name));
   }
@@ -105,7 +96,7 @@ bool names_tag(std::string_view list, std::string_view tag, bool weak) {
 bool accepts(std::string_view list, std::string_view wanted) {
   while (!list.empty()) {
     std::string_view one = take_until(list, ',');
-    if (same_word(trimmed(take_until(one, ';')), wanted)) return !has_weight_zero(one);
+    if (lower_case(trimmed(take_until(one, ';'))) == wanted) return !has_weight_zero(one);
   }
   return false;
 }
@@ -113,7 +104,7 @@ bool accepts(std::string_view list, std::string_view wanted) {
 RangeAsked parse_range(std::string_view text, std::uint64_t size) {
   using Kind = RangeAsked::Kind;
   std::string_view unit = take_until(text, '=');
-  if (!same_word(trimmed(unit), "bytes") || text.find(',') != std::string_view::npos) return {};
+  if (lower_case(trimmed(unit)) != "bytes" || text.find(',') != std::string_view::npos) return {};
   std::string_view last = trimmed(text);
   const bool dashed = last.find('-') != std::string_view::npos;
   const std::string_view first = trimmed(take_until(last, '-'));

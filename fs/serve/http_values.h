@@ -31,8 +31,8 @@ Result<Target> parse_target(std::string_view text);
 /// that is marked weak counts.
 bool names_tag(std::string_view list, std::string_view tag, bool weak);
 
-/// Whether `list`, the value of an Accept-Encoding or Accept field, names `wanted` other than with
-/// the weight 0. Only names that are spelled out count, no "*".
+/// Whether `list`, the value of an Accept-Encoding or Accept field, names `wanted` (in lower case)
+/// other than with the weight 0. Only names that are spelled out count, no "*".
 bool accepts(std::string_view list, std::string_view wanted);
 
 struct RangeAsked {

@@ -16,14 +16,17 @@ std::size_t Request::count(std::string_view name) const {
       fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; }));
 }
 
-Answer plain_answer(unsigned status, std::string text) {
+Answer text_answer(unsigned status, std::string type, std::string text) {
   Answer answer;
   answer.status = status;
-  answer.set("Content-Type", "text/plain; charset=utf-8");
-  text += '\n';
+  answer.set("Content-Type", std::move(type));
   answer.length = text.size();
   answer.body = std::make_unique<TextBody>(std::move(text));
   return answer;
+}
+
+Answer plain_answer(unsigned status, const std::string& text) {
+  return text_answer(status, "text/plain; charset=utf-8", text + "\n");
 }
 
 }  // namespace zarrfs

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,8 +22,6 @@ struct Request {
   /// Names in lower case, in the order they came in.
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
-  /// Whether nobody waits for the answer any more.
-  std::function<bool()> gone = [] { return false; };
 
   /// The first field of that name (in lower case); empty where there is none.
   [[nodiscard]] std::string_view field(std::string_view name) const;
@@ -73,7 +70,9 @@ struct Answer {
   }
 };
 
-/// An answer in plain text.
-Answer plain_answer(unsigned status, std::string text);
+/// An answer whose body is there.
+Answer text_answer(unsigned status, std::string type, std::string text);
+/// A line of plain text.
+Answer plain_answer(unsigned status, const std::string& text);
 
 }  // namespace zarrfs

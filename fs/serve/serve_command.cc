@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/lower_case.h"
 #include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "core/store/http/schemes.h"
@@ -109,10 +110,7 @@ Result<ServeRequest> ServeCommand::request() const {
   request.server.connections = connections_;
   for (const std::string& origin : origins_) ZARRFS_CHECK(check_origin(origin));
   if (!origins_.empty()) request.access.origins = origins_;
-  request.access.hosts = hosts_;
-  for (std::string& host : request.access.hosts) {
-    std::transform(host.begin(), host.end(), host.begin(), ::tolower);
-  }
+  for (const std::string& host : hosts_) request.access.hosts.push_back(lower_case(host));
   ZARRFS_TRY(request.access.token, token());
   request.statistics = statistics_;
   return request;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/base/lock_order.h"
+#include "core/base/lower_case.h"
 #include "core/base/request.h"
 #include "core/store/http/headers.h"
 #include "fs/serve/http_values.h"
@@ -49,13 +50,7 @@ constexpr unsigned kMostTurnedAway = 64;        // at a time; more are closed wi
 
 std::int64_t ticks(Steady::time_point time) { return time.time_since_epoch().count(); }
 
-std::string lower_case(boost::beast::string_view text) {
-  std::string result(text.begin(), text.end());
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
+std::string_view as_view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 class Connection;
 
@@ -145,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
     if (parser_->is_done()) return answer();
     if (parser_->is_header_done() && !told_to_continue_ &&
-        lower_case(parser_->get()[http::field::expect]) == "100-continue") {
+        lower_case(as_view(parser_->get()[http::field::expect])) == "100-continue") {
       told_to_continue_ = true;
       constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       if (::send(socket_.native_handle(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL) < 0) {
@@ -173,10 +168,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     request_.version = static_cast<int>(message.version());
     request_.fields.reserve(8);
     for (const auto& field : message) {
-      request_.fields.emplace_back(lower_case(field.name_string()), std::string(field.value()));
+      request_.fields.emplace_back(lower_case(as_view(field.name_string())),
+                                   std::string(field.value()));
     }
     request_.body = message.body();
-    request_.gone = [this] { return is_gone(); };
     keep_ = message.keep_alive();
     if (request_.version != 10 && request_.version != 11) {
       keep_ = false;
@@ -186,14 +181,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   Answer handle() {
-    const RequestScope scope(
-        std::nullopt,
-        [](const void* self) { return static_cast<const Connection*>(self)->is_gone(); }, this);
+    const RequestScope scope = while_wanted();
     try {
       return shared_->handler(request_);
     } catch (const std::exception& error) {
       return plain_answer(500, std::string("internal error: ") + error.what());
     }
+  }
+
+  /// Work for the client ends when nobody waits for it any more.
+  [[nodiscard]] RequestScope while_wanted() const {
+    return RequestScope(
+        std::nullopt,
+        [](const void* self) { return static_cast<const Connection*>(self)->is_gone(); }, this);
   }
 
   [[nodiscard]] bool is_gone() const {
@@ -337,9 +337,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   Result<Piece> made_piece() {
-    const RequestScope scope(
-        std::nullopt,
-        [](const void* self) { return static_cast<const Connection*>(self)->is_gone(); }, this);
+    const RequestScope scope = while_wanted();
     try {
       return body_->next();
     } catch (const std::exception& error) {

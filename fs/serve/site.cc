@@ -23,6 +23,7 @@ constexpr unsigned kTries = 3;  // where a file is replaced meanwhile
 constexpr std::size_t kLargestDocument = std::size_t{64} << 20U;
 constexpr std::size_t kWorthPacking = 512;  // bytes of a document
 constexpr const char* kPicture = "picture";
+constexpr const char* kXml = "application/xml; charset=utf-8";
 constexpr const char* kOwn = ".zarrfs";
 
 bool is_document(const std::vector<std::string>& names) {
@@ -241,12 +242,9 @@ Result<Answer> Site::metrics() {
   ZARRFS_TRY(const auto file, tree_.view().open_file(node->id()));
   ZARRFS_TRY(const std::string document, whole_text(*file));
   ZARRFS_TRY(const Json statistics, parse_json(document, "stats.json"));
-  std::string text = tools::prometheus_text(statistics, settings_.name);
-  Answer answer;
-  answer.set("Content-Type", "text/plain; version=0.0.4");
+  Answer answer = text_answer(200, "text/plain; version=0.0.4",
+                              tools::prometheus_text(statistics, settings_.name));
   answer.set("Cache-Control", "no-store");
-  answer.length = text.size();
-  answer.body = std::make_unique<TextBody>(std::move(text));
   return answer;
 }
 
@@ -276,28 +274,15 @@ Result<Answer> Site::directory(const Request& request, const Target& target, Hel
 Result<Answer> Site::properties(const Request& request, const Target& target, HeldNode node) {
   const std::string_view depth = request.field("depth");
   if (depth != "0" && depth != "1") {
-    Answer answer;
-    answer.status = 403;
-    std::string text =
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
-        "<D:error xmlns:D=\"DAV:\"><D:propfind-finite-depth/></D:error>\n";
-    answer.set("Content-Type", "application/xml; charset=utf-8");
-    answer.length = text.size();
-    answer.body = std::make_unique<TextBody>(std::move(text));
-    return answer;
+    return text_answer(403, kXml,
+                       "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
+                       "<D:error xmlns:D=\"DAV:\"><D:propfind-finite-depth/></D:error>\n");
   }
-  Answer answer;
-  answer.status = 207;
-  answer.set("Content-Type", "application/xml; charset=utf-8");
-  answer.set("Cache-Control", "no-cache");
   const bool directory = node.is_directory();
   const std::string path = encoded_path(target.names, directory);
-  if (!directory) {
-    std::string text = dav_of_file(node, path);
-    answer.length = text.size();
-    answer.body = std::make_unique<TextBody>(std::move(text));
-    return answer;
-  }
+  Answer answer = text_answer(207, kXml, directory ? "" : dav_of_file(node, path));
+  answer.set("Cache-Control", "no-cache");
+  if (!directory) return answer;
   answer.length = std::nullopt;
   ZARRFS_TRY(answer.body,
              make_listing(tree_.view(), std::move(node), path, ListingForm::kDav, depth == "1"));

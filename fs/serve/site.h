@@ -40,7 +40,7 @@ class Site {
   Site(View& view, Pages* pages, SiteSettings settings)
       : tree_(view, settings.statistics),
         pages_(pages),
-        access_(settings.access),
+        access_(std::move(settings.access)),
         settings_(std::move(settings)) {}
 
   [[nodiscard]] Answer answer(const Request& request);

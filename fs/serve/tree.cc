@@ -20,7 +20,7 @@ std::string joined(std::span<const std::string> names) {
   return path;
 }
 
-/// What `target`, read at `place` in the directory of `before`, leads to, with `rest` behind it.
+/// What `target`, read in the directory of `before`, leads to, with `rest` behind it.
 Result<std::vector<std::string>> led_to(std::span<const std::string> before,
                                         const std::string& target,
                                         std::span<const std::string> rest) {
@@ -30,12 +30,8 @@ Result<std::vector<std::string>> led_to(std::span<const std::string> before,
   };
   if (target.starts_with('/')) return leads_out();
   std::vector<std::string> names(before.begin(), before.end());
-  std::size_t begin = 0;
-  while (begin <= target.size()) {
-    const std::size_t end = std::min(target.find('/', begin), target.size());
-    std::string name = target.substr(begin, end - begin);
-    begin = end + 1;
-    if (name.empty() || name == ".") continue;
+  for (std::string& name : path_names(target)) {
+    if (name == ".") continue;
     if (name != "..") {
       names.push_back(std::move(name));
     } else if (names.empty()) {

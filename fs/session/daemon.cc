@@ -21,7 +21,6 @@
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/cli/exit_code.h"
-#include "core/codecs/decoding_room.h"
 #include "core/formats/open_source.h"
 #include "core/log/lock.h"
 #include "core/log/log.h"

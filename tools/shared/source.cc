@@ -278,12 +278,7 @@ Result<SourceArray> find_array(const Source& source, const std::string& path) {
 
 std::string clean_path(const std::string& typed) {
   std::string clean;
-  std::size_t begin = 0;
-  while (begin <= typed.size()) {
-    const std::size_t end = std::min(typed.find('/', begin), typed.size());
-    if (end > begin) clean = join_path(clean, typed.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const std::string& name : path_names(typed)) clean = join_path(clean, name);
   return clean;
 }
 

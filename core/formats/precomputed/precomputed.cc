@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/lower_case.h"
 #include "core/base/printable.h"
 #include "core/formats/fields.h"
 #include "core/formats/format.h"
@@ -386,10 +387,7 @@ class InfoReader {
 
   Result<void> read_type() {
     ZARRFS_TRY(const Json type, needed_member(info_, "data_type", ""));
-    data_type_ = type.is_string() ? type.get<std::string>() : std::string();
-    std::transform(data_type_.begin(), data_type_.end(), data_type_.begin(), [](char letter) {
-      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    });
+    data_type_ = lower_case(type.is_string() ? type.get<std::string>() : std::string());
     static const std::set<std::string> kTypes = {"uint8", "uint16", "uint32", "uint64", "int8",
                                                  "int16", "int32",  "int64",  "float32"};
     if (!kTypes.contains(data_type_)) {

@@ -77,12 +77,9 @@ class AzureClient final : public HttpObjectClient {
   bool learn(const HttpResponse& response, Clock::time_point written) override {
     if (tokens_ != nullptr && response.status == 401) return tokens_->refuse(written);
     if (place_.key.empty() || error_in(response).code != "AuthenticationFailed") return false;
-    const auto date = response.headers.find("date");
-    const auto seconds = date ? parse_http_date(*date) : std::nullopt;
-    if (!seconds) return false;
-    const std::int64_t skew = *seconds - static_cast<std::int64_t>(::time(nullptr));
-    if (std::abs(skew - skew_) < kClockTolerance) return false;
-    skew_ = skew;
+    const auto skew = clock_ahead(response.headers);
+    if (!skew || std::abs(*skew - skew_) < kClockTolerance) return false;
+    skew_ = *skew;
     return true;
   }
 
@@ -160,9 +157,7 @@ class AzureClient final : public HttpObjectClient {
 
   /// Below the container.
   [[nodiscard]] std::string full_key(const std::string& key) const {
-    std::string full = place_.prefix;
-    if (!key.empty()) full += (full.empty() ? "" : "/") + key;
-    return full;
+    return key_below(place_.prefix, key);
   }
   [[nodiscard]] std::string path_of(const ObjectQuestion& question) const {
     std::string path = place_.server.path + "/" + percent_encode(place_.container, false);
@@ -180,13 +175,6 @@ class AzureClient final : public HttpObjectClient {
     }
     return query + "&prefix=" + percent_encode(full, false);
   }
-  /// The key within the store of a key in a listing; nothing where it lies outside.
-  [[nodiscard]] std::optional<std::string> key_of(const std::string& listed) const {
-    if (place_.prefix.empty()) return listed;
-    if (!listed.starts_with(place_.prefix + "/")) return std::nullopt;
-    return listed.substr(place_.prefix.size() + 1);
-  }
-
   tl::expected<ObjectAnswer, NoAnswer> read_done(const ObjectQuestion& question,
                                                  HttpResponse response) override {
     ObjectAnswer answer;
@@ -200,20 +188,7 @@ class AzureClient final : public HttpObjectClient {
       return answer;
     }
     if (question.kind != Kind::kList) return answer;
-    auto page = parse_blob_listing(response.text());
-    if (!page) return refused(Fault::kIo, question, "listing it: " + page.error().message);
-    answer.page.truncated = page->truncated;
-    answer.page.continuation = std::move(page->continuation);
-    for (ListedObject& object : page->objects) {
-      auto key = key_of(object.key);
-      if (!key) continue;
-      object.key = std::move(*key);
-      answer.page.objects.push_back(std::move(object));
-    }
-    for (const std::string& prefix : page->prefixes) {
-      if (auto key = key_of(prefix)) answer.page.prefixes.push_back(std::move(*key));
-    }
-    return answer;
+    return page_answer(question, parse_blob_listing(response.text()), place_.prefix);
   }
 
   const AzurePlace place_;

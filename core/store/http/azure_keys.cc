@@ -1,11 +1,6 @@
 #include "core/store/http/azure_keys.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <ctime>
 #include <map>
 #include <utility>
@@ -13,6 +8,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/json.h"
+#include "core/base/lower_case.h"
 #include "core/store/http/headers.h"
 #include "core/store/http/url.h"
 
@@ -26,12 +22,6 @@ constexpr const char* kString = "AZURE_STORAGE_CONNECTION_STRING";
 // Of every Azurite; "Use the Azurite emulator" publishes it.
 constexpr const char* kEmulatorKey =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-
-std::string small_letters(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
 
 Result<std::string> decoded_key(const std::string& text, const char* variable) {
   const auto bytes = from_base64(text);
@@ -51,7 +41,7 @@ std::map<std::string, std::string> parts_of(std::string_view text) {
     text.remove_prefix(std::min(text.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
-    parts[small_letters(std::string(part.substr(0, equals)))] = part.substr(equals + 1);
+    parts[lower_case(part.substr(0, equals))] = part.substr(equals + 1);
   }
   return parts;
 }
@@ -90,7 +80,7 @@ std::string canonical_parameters(std::string_view query) {
     query.remove_prefix(std::min(query.size(), one.size() + 1));
     const std::size_t equals = std::min(one.size(), one.find('='));
     const auto value = percent_decode(one.substr(std::min(one.size(), equals + 1)));
-    parameters[small_letters(std::string(one.substr(0, equals)))] = value.value_or("");
+    parameters[lower_case(one.substr(0, equals))] = value.value_or("");
   }
   std::string text;
   for (const auto& [name, value] : parameters) {
@@ -134,7 +124,7 @@ bool is_sas(const std::string& query) {
 std::string shared_key(const Signable& request, std::uint64_t body, const std::string& account,
                        const std::string& key) {
   std::map<std::string, std::string> headers;
-  for (const auto& [name, value] : request.headers) headers[small_letters(name)] = value;
+  for (const auto& [name, value] : request.headers) headers[lower_case(name)] = value;
   if (body > 0) headers["content-length"] = std::to_string(body);
   std::string text = request.method + "\n";
   for (const char* name :
@@ -146,11 +136,7 @@ std::string shared_key(const Signable& request, std::uint64_t body, const std::s
     if (name.starts_with("x-ms-")) text += name + ":" + value + "\n";
   }
   text += "/" + account + request.path + canonical_parameters(request.query);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int length = digest.size();
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
-  return "SharedKey " + account + ":" + to_base64(ByteView(digest.data(), length));
+  return "SharedKey " + account + ":" + to_base64(ByteView(hmac_sha256(key, text)));
 }
 
 Result<Credentials> find_azure_token(HttpClient& http, const Environment& environment) {

@@ -233,21 +233,7 @@ class BucketClient final : public HttpObjectClient {
     if (response.status != 200) {
       return refused(Fault::kIo, question, "listing it: status " + std::to_string(response.status));
     }
-    auto page = parse_listing(response.text());
-    if (!page) return refused(Fault::kIo, question, "listing it: " + page.error().message);
-    ObjectAnswer answer;
-    answer.page.truncated = page->truncated;
-    answer.page.continuation = std::move(page->continuation);
-    for (ListedObject& object : page->objects) {
-      const auto key = key_of(object.key);
-      if (!key) continue;
-      object.key = *key;
-      answer.page.objects.push_back(std::move(object));
-    }
-    for (const std::string& prefix : page->prefixes) {
-      if (auto key = key_of(prefix)) answer.page.prefixes.push_back(std::move(*key));
-    }
-    return answer;
+    return page_answer(question, parse_listing(response.text()), place_.prefix);
   }
 
   /// Of a copy that fails half way, the status is 200 as well.
@@ -283,18 +269,9 @@ class BucketClient final : public HttpObjectClient {
     return region_;
   }
 
-  /// The key within the store of a key in a listing; nothing where it lies outside.
-  [[nodiscard]] std::optional<std::string> key_of(const std::string& listed) const {
-    if (place_.prefix.empty()) return listed;
-    if (!listed.starts_with(place_.prefix + "/")) return std::nullopt;
-    return listed.substr(place_.prefix.size() + 1);
-  }
-
   /// Below the bucket.
   [[nodiscard]] std::string full_key(const std::string& key) const {
-    std::string full = place_.prefix;
-    if (!key.empty()) full += (full.empty() ? "" : "/") + key;
-    return full;
+    return key_below(place_.prefix, key);
   }
 
   [[nodiscard]] std::string host_in(const std::string& region) const {
@@ -327,11 +304,8 @@ class BucketClient final : public HttpObjectClient {
   }
 
   bool learn_time(const HttpResponse& response) {
-    const auto date = response.headers.find("date");
-    const auto seconds = date ? parse_http_date(*date) : std::nullopt;
-    if (!seconds) return false;
-    const std::int64_t skew = *seconds - static_cast<std::int64_t>(::time(nullptr));
-    return skew_.exchange(skew) != skew;
+    const auto skew = clock_ahead(response.headers);
+    return skew && skew_.exchange(*skew) != *skew;
   }
 
   const BucketDialect dialect_;

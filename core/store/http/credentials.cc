@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/lower_case.h"
 #include "core/store/http/command_output.h"
 #include "core/store/http/listing.h"
 #include "core/store/http/url.h"
@@ -120,10 +121,7 @@ Sections parse_sections(std::string_view text) {
     const bool nested = std::isspace(static_cast<unsigned char>(raw[0])) != 0;
     const std::size_t equals = line.find('=');
     if (current == nullptr || nested || equals == std::string::npos) continue;
-    std::string name = stripped(line.substr(0, equals));
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    (*current)[name] = stripped(line.substr(equals + 1));
+    (*current)[lower_case(stripped(line.substr(0, equals)))] = stripped(line.substr(equals + 1));
   }
   return sections;
 }

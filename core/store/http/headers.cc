@@ -2,11 +2,11 @@
 
 #include <curl/curl.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <ctime>
+
+#include "core/base/lower_case.h"
 
 namespace zarrfs {
 namespace {
@@ -21,13 +21,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string lower(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return made;
-}
-
 }  // namespace
 
 void Headers::add_line(std::string_view line) {
@@ -39,7 +32,7 @@ void Headers::add_line(std::string_view line) {
   const std::size_t colon = line.find(':');
   bytes_ += line.size();
   if (colon == std::string_view::npos || colon == 0 || bytes_ > kMostHeaders) return;
-  values_.emplace(lower(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1)));
+  values_.emplace(lower_case(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1)));
 }
 
 std::optional<std::string> Headers::find(const std::string& name) const {
@@ -57,7 +50,7 @@ std::optional<std::uint64_t> parse_whole_number(std::string_view text) {
 
 std::optional<ContentRange> parse_content_range(std::string_view text) {
   constexpr std::string_view kUnit = "bytes ";
-  if (lower(text.substr(0, kUnit.size())) != kUnit) return std::nullopt;
+  if (lower_case(text.substr(0, kUnit.size())) != kUnit) return std::nullopt;
   text = trimmed(text.substr(kUnit.size()));
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -83,6 +76,13 @@ std::optional<std::int64_t> parse_http_date(const std::string& text) {
   const time_t seconds = ::curl_getdate(text.c_str(), nullptr);
   if (seconds < 0) return std::nullopt;
   return static_cast<std::int64_t>(seconds);
+}
+
+std::optional<std::int64_t> clock_ahead(const Headers& headers) {
+  const auto date = headers.find("date");
+  const auto seconds = date ? parse_http_date(*date) : std::nullopt;
+  if (!seconds) return std::nullopt;
+  return *seconds - static_cast<std::int64_t>(::time(nullptr));
 }
 
 std::string http_date(std::int64_t seconds) {
@@ -119,3 +119,4 @@ std::string encoding_of(const Headers& headers) {
 }
 
 }  // namespace zarrfs
+#include "core/base/lower_case.h"

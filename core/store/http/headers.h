@@ -38,6 +38,8 @@ std::optional<ContentRange> parse_content_range(std::string_view text);
 
 /// "Sun, 06 Nov 1994 08:49:37 GMT": seconds since 1970.
 std::optional<std::int64_t> parse_http_date(const std::string& text);
+/// By how many seconds the clock of the server is ahead; nothing where it does not tell its time.
+std::optional<std::int64_t> clock_ahead(const Headers& headers);
 /// "Sun, 06 Nov 1994 08:49:37 GMT", of seconds since 1970.
 std::string http_date(std::int64_t seconds);
 

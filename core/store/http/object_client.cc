@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/store/http/advice.h"
 
 namespace zarrfs {
@@ -133,11 +134,35 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(const ObjectQuestion
     case 202:
     case 204:
     case 206: break;
-    default: return read_refusal(question, std::move(response), asked);
+    default: return read_refusal(question, response, asked);
   }
   const bool of_object = question.kind == Kind::kHead || question.kind == Kind::kGet;
   return of_object ? read_object(question, std::move(response))
                    : read_done(question, std::move(response));
+}
+
+tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::page_answer(
+    const ObjectQuestion& question, Result<ListingPage> page, const std::string& prefix) const {
+  if (!page) return refused(Fault::kIo, question, "listing it: " + page.error().message);
+  const std::string begin = prefix.empty() ? "" : prefix + "/";
+  ObjectAnswer answer;
+  answer.page.truncated = page->truncated;
+  answer.page.continuation = std::move(page->continuation);
+  for (ListedObject& object : page->objects) {
+    if (!object.key.starts_with(begin)) continue;
+    object.key.erase(0, begin.size());
+    answer.page.objects.push_back(std::move(object));
+  }
+  for (std::string& listed : page->prefixes) {
+    if (!listed.starts_with(begin)) continue;
+    listed.erase(0, begin.size());
+    answer.page.prefixes.push_back(std::move(listed));
+  }
+  return answer;
+}
+
+std::string HttpObjectClient::key_below(const std::string& prefix, const std::string& key) {
+  return key.empty() ? prefix : join_path(prefix, key);
 }
 
 tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_object(const ObjectQuestion& question,
@@ -172,7 +197,7 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_failure(
 }
 
 tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_refusal(const ObjectQuestion& question,
-                                                                    HttpResponse response,
+                                                                    const HttpResponse& response,
                                                                     const Asked& asked) {
   const ServiceError error = error_in(response);
   const bool unexplained =

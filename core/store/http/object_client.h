@@ -166,6 +166,13 @@ class HttpObjectClient : public ObjectClient {
   virtual tl::expected<ObjectAnswer, NoAnswer> read_done(const ObjectQuestion& question,
                                                          HttpResponse response) = 0;
   [[nodiscard]] virtual std::string note_in(const HttpResponse& /*response*/) const { return {}; }
+  /// A page of keys of the container as one of keys below the store's root, which has `prefix`
+  /// there; what lies outside is left out.
+  [[nodiscard]] tl::expected<ObjectAnswer, NoAnswer> page_answer(const ObjectQuestion& question,
+                                                                 Result<ListingPage> page,
+                                                                 const std::string& prefix) const;
+  /// The key in the container of a key of the store; the prefix alone for the root.
+  [[nodiscard]] static std::string key_below(const std::string& prefix, const std::string& key);
   [[nodiscard]] tl::unexpected<NoAnswer> refused(Fault fault, const ObjectQuestion& question,
                                                  const std::string& what) const;
 
@@ -173,7 +180,8 @@ class HttpObjectClient : public ObjectClient {
   tl::expected<ObjectAnswer, NoAnswer> read_failure(const ObjectQuestion& question,
                                                     const HttpFailure& failure) const;
   tl::expected<ObjectAnswer, NoAnswer> read_refusal(const ObjectQuestion& question,
-                                                    HttpResponse response, const Asked& asked);
+                                                    const HttpResponse& response,
+                                                    const Asked& asked);
   tl::expected<ObjectAnswer, NoAnswer> read_object(const ObjectQuestion& question,
                                                    HttpResponse response) const;
 

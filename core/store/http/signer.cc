@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <ctime>
+
+#include "core/base/lower_case.h"
 
 namespace zarrfs {
 namespace {
@@ -17,14 +18,6 @@ Digest sha256(std::string_view text) {
   Digest digest{};
   unsigned int length = digest.size();
   EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr);
-  return digest;
-}
-
-Digest hmac(std::string_view key, std::string_view text) {
-  Digest digest{};
-  unsigned int length = digest.size();
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
   return digest;
 }
 
@@ -46,9 +39,6 @@ std::string hex(const Digest& digest) {
 HeaderList canonical_headers(const HeaderList& headers) {
   HeaderList made;
   for (const auto& [name, value] : headers) {
-    std::string low(name);
-    std::transform(low.begin(), low.end(), low.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
     std::string clean;
     for (const char letter : value) {
       const bool blank = letter == ' ' || letter == '\t';
@@ -56,7 +46,7 @@ HeaderList canonical_headers(const HeaderList& headers) {
       clean += blank ? ' ' : letter;
     }
     if (clean.ends_with(' ')) clean.pop_back();
-    made.emplace_back(std::move(low), std::move(clean));
+    made.emplace_back(lower_case(name), std::move(clean));
   }
   std::stable_sort(made.begin(), made.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -91,6 +81,14 @@ std::string signed_names(const HeaderList& canonical) {
 
 }  // namespace
 
+Digest hmac_sha256(std::string_view key, std::string_view text) {
+  Digest digest{};
+  unsigned int length = digest.size();
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
+  return digest;
+}
+
 std::string amazon_date(std::int64_t seconds) {
   const auto time = static_cast<time_t>(seconds);
   struct tm parts {};
@@ -116,13 +114,13 @@ std::string authorization(const Signable& request, const AccessKey& key, const S
   const std::string credential = day + "/" + scope.region + "/" + scope.service + "/" + end;
   const std::string to_sign = version + "-HMAC-SHA256\n" + date + "\n" + credential + "\n" +
                               sha256_hex(canonical_request(request));
-  const Digest of_day = hmac(version + key.secret, day);
-  const Digest of_region = hmac(as_view(of_day), scope.region);
-  const Digest of_service = hmac(as_view(of_region), scope.service);
-  const Digest signing = hmac(as_view(of_service), end);
+  const Digest of_day = hmac_sha256(version + key.secret, day);
+  const Digest of_region = hmac_sha256(as_view(of_day), scope.region);
+  const Digest of_service = hmac_sha256(as_view(of_region), scope.service);
+  const Digest signing = hmac_sha256(as_view(of_service), end);
   return version + "-HMAC-SHA256 Credential=" + key.id + "/" + credential +
          ",SignedHeaders=" + signed_names(canonical_headers(request.headers)) +
-         ",Signature=" + hex(hmac(as_view(signing), to_sign));
+         ",Signature=" + hex(hmac_sha256(as_view(signing), to_sign));
 }
 
 std::string sha256_hex(std::string_view text) { return hex(sha256(text)); }

@@ -2,6 +2,7 @@
 // AWS API request"). Pure functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,9 @@ std::string canonical_request(const Signable& request);
 /// The value of the header Authorization for `request`, whose x-amz-date is `date`.
 std::string authorization(const Signable& request, const AccessKey& key, const SigningScope& scope,
                           const std::string& date);
+
+/// HMAC-SHA256 of `text`.
+std::array<unsigned char, 32> hmac_sha256(std::string_view key, std::string_view text);
 
 /// SHA-256 of `text`, in hexadecimal.
 std::string sha256_hex(std::string_view text);

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/lower_case.h"
+
 namespace zarrfs {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return made;
-}
 
 bool unreserved(unsigned char letter) {
   return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.' ||
@@ -99,3 +94,4 @@ std::optional<std::string> percent_decode(std::string_view text) {
 }
 
 }  // namespace zarrfs
+#include "core/base/lower_case.h"

@@ -162,7 +162,7 @@ class RemoteObjects {
   using PageAnswer = tl::expected<ListingPage, RequestError>;
   PageAnswer list_page(const std::string& prefix, const std::string& continuation, std::size_t most,
                        ListingDepth depth);
-  void add_page(const std::string& prefix, ListingPage page, std::vector<Entry>& entries);
+  void add_page(const std::string& prefix, const ListingPage& page, std::vector<Entry>& entries);
 
   const RemoteOptions options_;
   const std::int64_t opened_ns_;

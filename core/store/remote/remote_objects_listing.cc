@@ -103,13 +103,13 @@ RemoteObjects::PageAnswer RemoteObjects::list_page(const std::string& prefix,
       {Fault::kIo, url_of(prefix) + ": listing it: the server says that it is absent"}, false});
 }
 
-void RemoteObjects::add_page(const std::string& prefix, ListingPage page,
+void RemoteObjects::add_page(const std::string& prefix, const ListingPage& page,
                              std::vector<Entry>& entries) {
   const std::string begin = prefix.empty() ? "" : prefix + "/";
   const auto name_of = [&](const std::string& key) {
     return key.starts_with(begin) ? key.substr(begin.size()) : std::string();
   };
-  for (ListedObject& object : page.objects) {
+  for (const ListedObject& object : page.objects) {
     std::string name = name_of(object.key);
     if (!is_plain_name(name)) continue;  // the prefix's own marker, too
     entries.push_back({std::move(name), EntryKind::kFile});
@@ -139,7 +139,7 @@ Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
     ZARRFS_CHECK(pages.take(page));
     continuation = page.truncated ? page.continuation : "";
     any = any || !page.objects.empty() || !page.prefixes.empty();
-    add_page(prefix, std::move(page), entries);
+    add_page(prefix, page, entries);
     ZARRFS_CHECK(pages.check_growth(entries));
   } while (!continuation.empty());
   std::optional<std::vector<Entry>> found;

@@ -1,6 +1,9 @@
 #include "core/base/path.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/base/lower_case.h"
 
 namespace zarrfs {
 namespace {
@@ -17,6 +20,16 @@ TEST(Path, IsJoinedAndTakenApart) {
   EXPECT_EQ(path_below("a/b/c", ""), "a/b/c");
   EXPECT_EQ(path_below("a", "a"), "");
 }
+
+TEST(Path, HasNamesBetweenSlashes) {
+  using testing::ElementsAre;
+  EXPECT_THAT(path_names("/a//b c/../"), ElementsAre("a", "b c", ".."));
+  EXPECT_THAT(path_names("a"), ElementsAre("a"));
+  EXPECT_TRUE(path_names("").empty());
+  EXPECT_TRUE(path_names("//").empty());
+}
+
+TEST(LowerCase, IsOfAsciiAlone) { EXPECT_EQ(lower_case("Ab-Z_\xc3\x84[@"), "ab-z_\xc3\x84[@"); }
 
 TEST(Path, NamesOnePlainFile) {
   for (const char* name : {"a", "...", ".a", "a b", "\xff"}) EXPECT_TRUE(is_plain_name(name));

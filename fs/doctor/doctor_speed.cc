@@ -185,15 +185,18 @@ void end_mount(const std::string& folder) {
 
 /// Microseconds a file; nothing where it did not work in time.
 std::optional<double> measure(const std::string& folder, RingUse use) {
+  // Outlives the daemon: whoever waits for the answer of a daemon that stands still ends only with
+  // it, even if killed.
+  std::optional<Helper> reader;
   const Helper daemon([&](const Fd& to) { return serve_small_files(folder, use, to); });
   char ready = 0;
   if (!daemon.tells(&ready, sizeof ready)) {
     end_mount(folder);
     return std::nullopt;
   }
-  const Helper reader([&](const Fd& to) { return read_files(folder, to); });
+  reader.emplace([&](const Fd& to) { return read_files(folder, to); });
   double each = 0;
-  const bool told = reader.tells(&each, sizeof each);
+  const bool told = reader->tells(&each, sizeof each);
   end_mount(folder);
   if (!told) return std::nullopt;
   return each;

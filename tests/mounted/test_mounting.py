@@ -1,5 +1,6 @@
 """Mounting and unmounting: what is refused and with which words, signals, and how a mount ends."""
 import errno
+import fcntl
 import json
 import os
 import re
@@ -18,6 +19,10 @@ from test_files import error_of, read
 @pytest.fixture
 def store(tmp_path):
     return SmallStore(tmp_path)
+
+
+LOOP_CLR_FD = 0x4C01
+CLOCK_NANOSLEEP = ("230", "115")  # on x86_64; on aarch64
 
 
 def running(process):
@@ -130,6 +135,40 @@ def test_a_busy_umount_names_who_holds_it(mount, store):
         done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
         assert done.returncode == 3 and f"it is in use by sleep ({sleeper.pid}): working directory" in done.stderr
         sleeper.kill()
+
+
+@pytest.fixture
+def loop(mount, store):
+    """A mount that a loop device keeps, for which no process stands; and how it lets go."""
+    with open(store.file("notes"), "wb") as notes:
+        notes.truncate(1 << 20)
+    mounted = mount(store.path)
+    made = subprocess.run(["losetup", "--find", "--show", "--read-only", mounted / "notes"], capture_output=True, text=True)
+    need(made.returncode == 0, f"no loop device can be made here: {made.stderr}")
+    device = os.open(made.stdout.strip(), os.O_RDONLY)
+    kept = [device]
+
+    def let_go():
+        while kept:
+            fcntl.ioctl(device, LOOP_CLR_FD)
+            os.close(kept.pop())
+
+    yield mounted, let_go
+    let_go()
+
+
+def test_who_lets_go_in_a_moment_keeps_no_mount(loop):
+    mounted, let_go = loop
+    with subprocess.Popen([DAEMON, "umount", mounted.path], stderr=subprocess.PIPE, text=True) as umount:
+        within(60, lambda: umount.poll() is not None or trying(umount.pid))
+        let_go()
+        assert umount.wait(60) == 0, umount.stderr.read()
+
+
+def trying(process):
+    """Whether the program sleeps between two tries, rather than to wait for an answer."""
+    with open(f"/proc/{process}/syscall") as call:
+        return call.read().split()[0] in CLOCK_NANOSLEEP
 
 
 def test_mounts_are_listed(mount, store):

@@ -187,10 +187,10 @@ def test_a_place_that_was_made_is_removed_if_the_mount_fails(tmp_path):
 
 
 def test_an_idle_mount_unmounts_itself_but_not_while_it_is_in_use(mount, store):
-    mounted = mount(store.path, "idle=0.3")
-    process = mounted.statistics_process()
+    mounted = mount(store.path, "idle=2")
     with open(mounted / "a/0.0", "rb"):
-        for _ in range(10):
+        process = mounted.statistics_process()
+        for _ in range(30):
             time.sleep(0.1)  # together longer than `idle`
             os.statvfs(mounted.path)  # monitors ask, too
         assert os.path.ismount(mounted.path), "a file is open"

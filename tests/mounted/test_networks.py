@@ -3,6 +3,7 @@
 `ZARRFS_CUTS=200` for the long form. Skipped where this user may make no networks, and for versitygw where it is missing (packaging/install-test-servers).
 """
 import errno
+import ipaddress
 import os
 import random
 import subprocess
@@ -29,12 +30,14 @@ class Network:
 
     def __init__(self, number):
         self.name, self.link = f"zarrfs-{os.getpid()}-{number}", f"zfs{os.getpid() % 100000}x{number}"
-        self.subnet = f"10.{200 + number}.{os.getpid() // 250 % 250}"
+        # One of the 32,768 networks of four addresses in 198.18.0.0/15, which no other process that tests at this moment has.
+        first = (198 << 24) + (18 << 16) + (os.getpid() % 16384 * 2 + number - 1) * 4
+        self.here, self.there = (str(ipaddress.IPv4Address(first + host)) for host in (1, 2))
         ip("netns", "add", self.name)
         try:
             ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.name)
-            ip("addr", "add", f"{self.subnet}.1/24", "dev", self.link)
-            ip("-n", self.name, "addr", "add", f"{self.subnet}.2/24", "dev", "eth0")
+            ip("addr", "add", f"{self.here}/30", "dev", self.link)
+            ip("-n", self.name, "addr", "add", f"{self.there}/30", "dev", "eth0")
             ip("-n", self.name, "link", "set", "eth0", "up")
             self.set("up")
         except BaseException:
@@ -83,7 +86,7 @@ class Networks(Bucket):
 
     def open_in(self, name, more):
         network = self.networks[name]
-        options = (f"rw,endpoint=http://{network.subnet}.1:{self.port},region={self.server.region},spool={self.folder}/{name},"
+        options = (f"rw,endpoint=http://{network.here}:{self.port},region={self.server.region},spool={self.folder}/{name},"
                    f"deadline=2,{more}")
         self.mounts.append(self.mount("s3://bucket/store", options, damaged=True, prefix=network.prefix()))
         return self.mounts[-1]

@@ -146,7 +146,7 @@ Result<void> RemoteObjects::try_conditions(const std::string& key) {
   const auto stale = put(key, text, other, random_digits());
   if (stale) return refuse("replaces objects though If-Match forbids it");
   if (stale.error().fault != Fault::kStale) return fail(stale.error());
-  const auto removed = remove(key, other);
+  auto removed = remove(key, other);
   if (removed) return refuse("removes objects though If-Match forbids it");
   if (removed.error().fault != Fault::kStale) return removed;
   return remove(key, made);

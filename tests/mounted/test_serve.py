@@ -1,11 +1,8 @@
 """`zarrfs serve`: what a mount shows, over HTTP; HTTP's rules; who may ask; clients that mean it ill."""
 import gzip
-import http.client
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -13,50 +10,10 @@ import urllib.parse
 import pytest
 from conftest import DAEMON, GOLDEN, HERE, Mount, within
 from object_server import KEY, SECRET, ObjectServer
+from serving import Served
 from stores import SmallStore, document, shard_bytes, write_file, write_json
 
 STORES = os.path.join(GOLDEN, "stores")
-
-
-class Served:
-    def __init__(self, source, log, *more, environment=None, options="profile=generic"):
-        self.log = str(log)
-        command = [DAEMON, "serve", str(source), "--listen", "127.0.0.1:0", "-o", ",".join(filter(None, [f"log={self.log}", options])), *more]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
-        line = self.process.stdout.readline()
-        found = re.search(r"on (http://127\.0\.0\.1:(\d+)/)", line)
-        assert found, (line, self.process.stderr.read())
-        self.url, self.port = found[1], int(found[2])
-
-    def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-
-    def get(self, path, method="GET", body=None, **fields):
-        connection = self.connect()
-        connection.request(method, path, body=body, headers={name.replace("_", "-"): value for name, value in fields.items()})
-        answer = connection.getresponse()
-        answer.text = answer.read()
-        connection.close()
-        return answer
-
-    def raw(self, request, keep_open=False):
-        """What comes back for these bytes until the server closes the connection."""
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        client.sendall(request)
-        if keep_open:
-            return client
-        client.shutdown(socket.SHUT_WR)
-        got = b""
-        while piece := client.recv(65536):
-            got += piece
-        client.close()
-        return got
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=60) == 0, self.process.stderr.read()
-        self.process.stdout.close()
-        self.process.stderr.close()
 
 
 @pytest.fixture
@@ -85,6 +42,18 @@ def names_below(folder):
 
 def quoted(path):
     return "/" + urllib.parse.quote(path)
+
+
+def test_documents_of_zarr_v2_pass_through(serve, tmp_path):
+    documents = {".zgroup": {"zarr_format": 2}, ".zattrs": {"long": "x" * 300000}, "a/.zattrs": {}, "a/.zarray": {
+        "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|u1", "fill_value": 0, "order": "C", "filters": None, "compressor": None}}
+    for name, content in documents.items():
+        write_json(str(tmp_path / "v2" / name), content)
+    served = serve(tmp_path / "v2")
+    for name, content in documents.items():
+        answer = served.get("/" + name)
+        assert (answer.status, json.loads(answer.text)) == (200, content), name
+    assert served.get("/.zattrs", Range="bytes=0-7").text == (tmp_path / "v2" / ".zattrs").read_bytes()[:8]
 
 
 @pytest.mark.parametrize("view", ["v2", "v3"])

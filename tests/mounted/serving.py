@@ -10,12 +10,12 @@ from conftest import DAEMON
 
 
 class Served:
-    def __init__(self, source, log, *more, environment=None, options="profile=generic"):
+    def __init__(self, source, log, *more, environment=None, options="profile=generic", host="127.0.0.1"):
         self.log = str(log)
-        command = [DAEMON, "serve", str(source), "--listen", "127.0.0.1:0", "-o", ",".join(filter(None, [f"log={self.log}", options])), *more]
+        command = [DAEMON, "serve", str(source), "--listen", f"{host}:0", "-o", ",".join(filter(None, [f"log={self.log}", options])), *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
         line = self.process.stdout.readline()
-        found = re.search(r"on (http://127\.0\.0\.1:(\d+)/)", line)
+        found = re.search(r"on (http://[\d.]+:(\d+)/)", line)
         assert found, (line, self.process.stderr.read())
         self.url, self.port = found[1], int(found[2])
 
@@ -42,6 +42,11 @@ class Served:
             got += piece
         client.close()
         return got
+
+    def most_memory(self):
+        """Bytes that were resident at most."""
+        with open(f"/proc/{self.process.pid}/status") as text:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", text.read())[1]) << 10
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

@@ -2,13 +2,17 @@
 import gzip
 import json
 import os
+import random
 import re
+import resource
+import socket
 import subprocess
 import time
 import urllib.parse
 
 import pytest
 from conftest import DAEMON, GOLDEN, HERE, Mount, within
+from networks import Network
 from object_server import KEY, SECRET, ObjectServer
 from serving import Served
 from stores import SmallStore, document, shard_bytes, write_file, write_json
@@ -323,6 +327,62 @@ def test_a_reader_that_takes_nothing_holds_nobody_up(serve, tmp_path):
     assert len(served.get("/0.0").text) == 64 << 20
     for client in stuck:
         client.close()
+
+
+def test_a_thousand_readers_stay_within_the_memory(serve, tmp_path, monkeypatch):
+    """None of them takes anything at first, so that as many answers are held as there are."""
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    side, edge = 4, 512
+    chunks = [os.urandom(4 * edge * edge) for _ in range(side * side)]
+    write_json(str(tmp_path / "data/store/zarr.json"), document((side * edge,) * 2, (side * edge,) * 2, (edge, edge)))
+    write_file(str(tmp_path / "data/store/c/0/0"), shard_bytes(chunks))
+    server, clients = ObjectServer(str(tmp_path / "data"), "bucket"), []
+    try:
+        served = serve("s3://bucket/store", options=f"profile=generic,memory=96M,threads=8,endpoint={server.url},region={server.region}")
+        for i in range(1000):
+            client = socket.socket()
+            client.settimeout(300)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", served.port))
+            client.sendall(f"GET /{i // side % side}.{i % side} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            clients.append(client)
+        for client in clients:
+            assert client.recv(12) == b"HTTP/1.1 200"
+        assert served.most_memory() < (96 + 32) << 20
+        for i in random.sample(range(1000), 20):
+            got = b""
+            while piece := clients[i].recv(1 << 20):
+                got += piece
+            assert got.endswith(chunks[i % (side * side)])
+        assert served.most_memory() < (96 + 32) << 20
+    finally:
+        for client in clients:
+            client.close()
+        server.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_another_machine_needs_no_fuse(tmp_path, small):
+    """It has a network of its own and no devices, and finds there what the store has here."""
+    try:
+        network = Network(3)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"this user may make no networks (ip netns add): {getattr(error, 'stderr', error)}")
+    try:
+        served = Served(small.path, tmp_path / "serve.log", host=f"{network.subnet}.1")
+        try:
+            script = 'mount -t tmpfs none /dev && ! test -e /dev/fuse && exec "$0" diff "$1" "$2"'
+            done = subprocess.run([*network.prefix(), "unshare", "--mount", "sh", "-c", script, DAEMON, small.path, served.url],
+                                  capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, done.stdout + done.stderr
+        finally:
+            served.stop()
+    finally:
+        network.remove()
 
 
 def test_a_bucket_that_goes_away_is_503(serve, tmp_path, monkeypatch):

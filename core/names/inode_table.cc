@@ -73,6 +73,18 @@ void InodeTable::removed(const NamedNode& node) {
   if (const auto called = called_.find(node); called != called_.end()) called_.erase(called);
 }
 
+void InodeTable::became(const NamedNode& file, const std::string& path) {
+  constexpr std::uint64_t kNoVersion = 0;
+  const std::lock_guard lock(mutex_);
+  const auto called = called_.find(file);
+  if (called == called_.end()) return;
+  NamedNode& node = nodes_.find((*called)->first)->second.node;
+  called_.erase(called);
+  path_bytes_ += path.size() - node.path.size();
+  node.path = path;
+  node.version = kNoVersion;
+}
+
 void InodeTable::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   for (auto& one : nodes_) {

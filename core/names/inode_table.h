@@ -53,6 +53,10 @@ class InodeTable {
   std::optional<std::string> forget(NodeId id, std::uint64_t lookups);
   /// The next node like this is another one: to the kernel a removed directory is dead for good.
   void removed(const NamedNode& node);
+  /// The `file` of the store becomes the document or chunk at `path`, and its number there may be
+  /// another file's soon. The kernel may call what is at `path` by the node of the file for a
+  /// while: that is of no version any more, and the next file like it is another node.
+  void became(const NamedNode& file, const std::string& path);
   /// The directory or file at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
   [[nodiscard]] std::size_t size() const;

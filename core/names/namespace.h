@@ -38,6 +38,9 @@ class Namespace {
   /// A child of the directory after a change.
   Result<InodeEntry> found_again(NodeId parent, std::string_view name);
 
+  /// What is there in the directory by this name. For who holds a SharedCreation.
+  Result<std::optional<InodeEntry>> find_in(const Directory& directory, const std::string& name);
+
   /// The directory that a program changes.
   Result<Directory> directory_of(NodeId node);
   /// The name that a program makes, changes or removes; an error where it may take no such name.
@@ -62,7 +65,6 @@ class Namespace {
   /// Whether a name of the store is kept out of sight: documents of the other version, stored
   /// objects, zarrfs's own files.
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
-  Result<std::optional<InodeEntry>> find_in(const Directory& directory, const std::string& name);
   Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name);
   Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
   Result<std::optional<InodeEntry>> find_chunk(const NodeState& array, const ChunkOrPrefix& part);

@@ -12,7 +12,11 @@ namespace zarrfs {
 Result<InodeEntry> Attributes::get(NodeId node, Version version) {
   const auto creation = parts_.shared_creation();
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
-  if (target.named) return get_named(node, *target.named, target.state);
+  if (target.named) {
+    auto own = get_named(node, *target.named, target.state);
+    const bool replaced = !own && own.error().fault == Fault::kStale;
+    return replaced && version == Version::kByNow ? get_named_by_now(node, *target.named) : own;
+  }
   const NodeState& array = *target.state;
   if (target.part.directory) {
     const std::uint64_t number = array.shown.names.number_of(target.part);
@@ -37,6 +41,20 @@ Result<InodeEntry> Attributes::get_chunk_by_now(NodeId id, const InodeTarget& ta
   return answer;
 }
 
+/// Those of the file that has the name by now.
+Result<InodeEntry> Attributes::get_named_by_now(NodeId id, const NamedNode& node) {
+  const bool file = node.kind == NamedNode::Kind::kDocument || node.by_version();
+  if (!file) return stale(node.path);
+  ZARRFS_TRY(const StatePtr directory, parts_.nodes.get(parent_path(node.path)));
+  ZARRFS_TRY(auto found, names_.find_in({directory, std::nullopt}, last_name(node.path)));
+  if (!found) return stale(node.path);
+  parts_.table.forget(found->id, 1);
+  if (!S_ISREG(found->status.st_mode)) return stale(node.path);
+  found->id = id;
+  found->uncached = true;
+  return *found;
+}
+
 Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const StatePtr& state) {
   switch (node.kind) {
     case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
@@ -49,7 +67,7 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
     }
     case NamedNode::Kind::kPassThrough: {
       ZARRFS_TRY(const auto status, parts_.shared.store->status(node.path));
-      if (status && file_version(*status) == node.version) {
+      if (status && !S_ISDIR(status->st_mode) && file_version(*status) == node.version) {
         return entries_.of_pass_through(id, *status, node.path);
       }
       return stale(node.path);

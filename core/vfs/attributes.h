@@ -12,10 +12,11 @@ namespace zarrfs {
 
 class Attributes {
  public:
-  Attributes(ViewParts& parts, Documents& documents, Entries& entries, Inodes& inodes,
-             const Statuses& statuses, CallerRights& rights, ControlFiles& control,
+  Attributes(ViewParts& parts, Namespace& names, Documents& documents, Entries& entries,
+             Inodes& inodes, const Statuses& statuses, CallerRights& rights, ControlFiles& control,
              PassThrough& pass_through, Opening& opening)
       : parts_(parts),
+        names_(names),
         documents_(documents),
         entries_(entries),
         inodes_(inodes),
@@ -25,7 +26,7 @@ class Attributes {
         pass_through_(pass_through),
         opening_(opening) {}
 
-  /// Which version of a chunk the attributes may be of, where it is not being written.
+  /// Which version of a chunk, document or other file the attributes may be of.
   enum class Version {
     kOfNode,  ///< The one that the node stands for.
     kByNow,   ///< See View::attributes_by_now.
@@ -41,6 +42,7 @@ class Attributes {
 
  private:
   Result<InodeEntry> get_chunk_by_now(NodeId id, const InodeTarget& target);
+  Result<InodeEntry> get_named_by_now(NodeId id, const NamedNode& node);
   Result<InodeEntry> get_named(NodeId id, const NamedNode& node, const StatePtr& state);
   /// Gives the file that was opened for it, which is closed again.
   Result<std::shared_ptr<OpenFile>> truncate(NodeId node, std::uint64_t size);
@@ -51,6 +53,7 @@ class Attributes {
   Result<void> check_mode_kept(NodeId node, const AttributeChange& change, OpenFile* file);
 
   ViewParts& parts_;
+  Namespace& names_;
   Documents& documents_;
   Entries& entries_;
   Inodes& inodes_;

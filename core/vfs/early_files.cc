@@ -20,7 +20,17 @@ Result<void> disown_below(ViewParts& parts, const std::string& directory, Ways& 
     }
     ZARRFS_TRY(const auto status, store.status(path));
     if (!status) continue;
-    parts.table.removed({NamedNode::Kind::kPassThrough, path, file_version(*status)});
+    parts.table.became({NamedNode::Kind::kPassThrough, path, file_version(*status)}, path);
+  }
+  return {};
+}
+
+Result<void> disown_documents(ViewParts& parts, const std::string& directory) {
+  for (const char* name : {".zattrs", ".zmetadata"}) {
+    const std::string path = join_path(directory, name);
+    ZARRFS_TRY(const auto status, parts.shared.store->status(path));
+    if (!status) continue;
+    parts.table.became({NamedNode::Kind::kPassThrough, path, file_version(*status)}, path);
   }
   return {};
 }
@@ -29,9 +39,12 @@ Result<void> disown_below(ViewParts& parts, const std::string& directory, Ways& 
 
 Result<void> disown_early_files(ViewParts& parts, const std::string& directory,
                                 const std::string& document) {
-  if (document != ".zarray" && document != "zarr.json") return {};
+  const bool array = document == ".zarray" || document == "zarr.json";
+  if (!array && document != ".zgroup") return {};
   ZARRFS_TRY(const StatePtr state, parts.nodes.get(directory));
   if (state->has_document()) return {};
+  ZARRFS_CHECK(disown_documents(parts, directory));
+  if (!array) return {};
   Ways ways;
   return disown_below(parts, directory, ways);
 }

@@ -1,5 +1,6 @@
-// Files that programs wrote where an array is being made: they become its chunks, and are removed
-// from the store (core/nodes/orphan_chunks.h), while the kernel still knows their names.
+// Files that programs wrote where a node is being made: they become its attributes and chunks, and
+// are removed from the store (core/nodes/metadata_editor.h, orphan_chunks.h), while the kernel
+// still knows their names.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace zarrfs {
 
-/// `document` of the node at `directory` is going to be written. If it may make an array there, the
-/// nodes of such files are not given to another file that has their number in the store later: the
+/// `document` of the node at `directory` is going to be written. If it may make a node there, the
+/// numbers of such files are not given to another file that has theirs in the store later: the
 /// kernel would read that one by their names. To be called while nothing is looked up there.
 Result<void> disown_early_files(ViewParts& parts, const std::string& directory,
                                 const std::string& document);

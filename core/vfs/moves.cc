@@ -85,6 +85,8 @@ Result<void> Moves::move_stored(const std::string& from, const Directory& direct
   ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim, std::move(alone)));
   if (replaced.file != nullptr) staged_.unlink(replaced.file);
   if (keep) return {};
+  parts_.table.became({NamedNode::Kind::kPassThrough, from, file_version(file->status())},
+                      target.path);
   ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, from));
   drop_empty_parked(*parts_.shared.store, from);
   return {};

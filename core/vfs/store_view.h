@@ -95,8 +95,8 @@ class StoreView : public View {
   Opening opening_{parts_,    names_,  documents_, entries_, inodes_,
                    statuses_, rights_, control_,   staged_,  pass_through_};
   SecondLooks second_looks_{parts_, names_, opening_};
-  Attributes attributes_{parts_,  documents_, entries_,      inodes_, statuses_,
-                         rights_, control_,   pass_through_, opening_};
+  Attributes attributes_{parts_,    names_,  documents_, entries_,      inodes_,
+                         statuses_, rights_, control_,   pass_through_, opening_};
   Creation creation_{parts_, names_, rights_, staged_, pass_through_, entries_};
   Removal removal_{parts_, names_, documents_, rights_, staged_};
   Moves moves_{parts_, names_, inodes_, rights_, staged_, pass_through_};

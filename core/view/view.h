@@ -137,8 +137,8 @@ class View {
   virtual Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name) = 0;
   /// kStale where the node's version is no longer the current one and it is not open.
   virtual Result<InodeEntry> attributes(NodeId node) = 0;
-  /// Those of the version that is the current one by now, for who cannot ask by name again; not to
-  /// be kept.
+  /// Those of the version that is the current one by now, or of the file that has the name by now,
+  /// for who cannot ask by name again; not to be kept.
   virtual Result<InodeEntry> attributes_by_now(NodeId node) { return attributes(node); }
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;

@@ -3,7 +3,6 @@
 `ZARRFS_CUTS=200` for the long form. Skipped where this user may make no networks, and for versitygw where it is missing (packaging/install-test-servers).
 """
 import errno
-import ipaddress
 import os
 import random
 import subprocess
@@ -13,46 +12,13 @@ import time
 import pytest
 import versitygw
 from conftest import DAEMON, within
+from networks import Network
 from object_server import ObjectServer
 from stores import SmallStore
 from test_remote_writing import SEED, Bucket, count_from, credentials, data, own_files, put  # noqa: F401, one is a fixture
 
 CUTS = int(os.environ.get("ZARRFS_CUTS", "6"))
 MINE = {"one": ["0.0", "1.0", "2.0", "2.2"], "two": ["0.1", "1.1", "2.1", "3.3"]}
-
-
-def ip(*words, check=True):
-    return subprocess.run(["ip", *words], check=check, capture_output=True, text=True)
-
-
-class Network:
-    """A network namespace with one link to this one."""
-
-    def __init__(self, number):
-        self.name, self.link = f"zarrfs-{os.getpid()}-{number}", f"zfs{os.getpid() % 100000}x{number}"
-        # One of the 32,768 networks of four addresses in 198.18.0.0/15, which no other process that tests at this moment has.
-        first = (198 << 24) + (18 << 16) + (os.getpid() % 16384 * 2 + number - 1) * 4
-        self.here, self.there = (str(ipaddress.IPv4Address(first + host)) for host in (1, 2))
-        ip("netns", "add", self.name)
-        try:
-            ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.name)
-            ip("addr", "add", f"{self.here}/30", "dev", self.link)
-            ip("-n", self.name, "addr", "add", f"{self.there}/30", "dev", "eth0")
-            ip("-n", self.name, "link", "set", "eth0", "up")
-            self.set("up")
-        except BaseException:
-            self.remove()
-            raise
-
-    def set(self, state):
-        ip("link", "set", self.link, state)
-
-    def prefix(self):
-        return ("nsenter", f"--net=/run/netns/{self.name}")
-
-    def remove(self):
-        ip("netns", "del", self.name, check=False)
-        ip("link", "del", self.link, check=False)
 
 
 @pytest.fixture

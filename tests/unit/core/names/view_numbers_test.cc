@@ -314,6 +314,21 @@ TEST(InodeTable, AMovedDirectoryIsForgottenByItsNewName) {
   EXPECT_EQ(table.forget(inner, 2), "h/a");
 }
 
+TEST(InodeTable, AFileThatBecameADocumentIsNoOtherFileOfItsNumber) {
+  InodeTable table;
+  const NamedNode file{NamedNode::Kind::kPassThrough, ".zattrs.partial", 5};
+  const NodeId became = table.look_up(file);
+  const std::uint64_t before = table.bytes();
+  table.became(file, ".zattrs");
+  EXPECT_LT(table.bytes(), before);
+  EXPECT_EQ(table.find(became)->path, ".zattrs");
+  EXPECT_NE(table.find(became)->version, 5U);
+  const NodeId other = table.look_up(file);
+  EXPECT_NE(other, became);
+  EXPECT_FALSE(table.forget(became, 1));
+  EXPECT_EQ(table.look_up(file), other);
+}
+
 TEST(InodeTable, WhatNobodyAskedForIsUnusedTheSecondTime) {
   InodeTable table;
   const NodeId once = table.look_up({NamedNode::Kind::kPassThrough, "a", 1});

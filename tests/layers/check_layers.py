@@ -83,6 +83,14 @@ def breaks_order(name: str, quoted: str):
     return quoted in JOINS or (target is not None and target != own and target not in WITHIN.get(own, []))
 
 
+def unplaced(names):
+    """Lines about folders of a room with an order within, which WITHIN does not place in it."""
+    folders = {name.rpartition("/")[0] for name in names}
+    for folder in sorted(folders - set(WITHIN)):
+        if any(folder.startswith(room + "/") for room in {placed.rpartition("/")[0] for placed in WITHIN}):
+            yield f"{folder}: WITHIN does not place it in the order of its room"
+
+
 def declared(text: str, header: bool):
     """{name: its line} of what a source declares in its anonymous namespaces, and its macros, or of what a header declares."""
     depth, inside, names = 0, 1 if header else None, {}
@@ -169,6 +177,7 @@ def main() -> int:
             for pattern, homes in HOMES.items():
                 if angled and re.match(pattern, angled) and layer not in homes:
                     faults.append(f"{name}: includes <{angled}>, whose home is {', '.join(homes)}")
+    faults += unplaced(texts)
     faults += clashes(texts)
     faults += ranks_told_wrongly((ROOT / LOCKS).read_text(), (ROOT / "docs/architecture.md").read_text())
     faults += [f"{name}: is listed in WITH_JSON, and does not include {JSON}" for name in WITH_JSON if JSON not in includes.get(name, ())]

@@ -37,19 +37,23 @@ class Services(http.server.ThreadingHTTPServer):
             self.server.asked.append(self.path)
             if "computeMetadata" in self.path:
                 return self.answer(json.dumps({"access_token": "of-google", "expires_in": LIFE}))
-            if "AssumeRoleWithWebIdentity" in self.path:
-                return self.answer("<Credentials>" + "".join(f"<{name}>{keys[name]}</{name}>" for name in ("AccessKeyId", "SecretAccessKey", "Expiration"))
-                                   + "</Credentials>")
             self.answer(json.dumps(keys))
 
-        def answer(self, text):
-            self.send_response(200)
+        def do_POST(self):
+            """The token service of Amazon: a form."""
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self.server.asked.append(sent)
+            assert "Action=AssumeRoleWithWebIdentity&" in sent and "WebIdentityToken=identity" in sent, sent
+            self.answer(f"<Credentials><AccessKeyId>{KEY}</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey><Expiration>{expiration()}</Expiration></Credentials>")
+
+        def answer(self, text, status=200):
+            self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text.encode())
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), self.Handler)
+    def __init__(self, handler=Handler):
+        super().__init__(("127.0.0.1", 0), handler)
         self.asked = []
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from conftest import DAEMON, ROOT
 from object_server import KEY, SECRET, ObjectServer
+from test_credential_chains import KEYS, OF_ROLE, SSO, ChainServices, google_file, profiles
 from test_doctor_server import bucket_options, certificate, credentials, serve  # noqa: F401 (fixtures)
 
 SECTION = "## Stores at a server"
@@ -28,8 +29,8 @@ def said(*words, **environment):
 class Scenes:
     """A function for each row, in any order: what zarrfs says then."""
 
-    def __init__(self, serve, certificate, folder):
-        self.serve, self.certificate, self.folder = serve, certificate, folder
+    def __init__(self, serve, certificate, folder, services):
+        self.serve, self.certificate, self.folder, self.services = serve, certificate, folder, services
 
     def info(self, url, options="", **environment):
         return said("info", url, "--remote", ",".join(filter(None, ["deadline=1", options])), **environment)
@@ -38,6 +39,16 @@ class Scenes:
         server = self.serve("bucket")
         server.fault = fault and (lambda seen: fault)
         return self.info(f"s3://bucket/{path}", bucket_options(server) + options, **environment)
+
+    def of_profile(self, text, **environment):
+        profiles(self.folder, text)
+        return self.bucket(options=",aws_profile=default", **environment)
+
+    def of_google(self, text):
+        (self.folder / "google.json").write_text(text)
+        server = self.serve("bucket")
+        server.speak_google()
+        return self.info("gs://bucket/sharding.zarr", bucket_options(server), GOOGLE_APPLICATION_CREDENTIALS=str(self.folder / "google.json"))
 
     def refused(self, status, code):
         return self.bucket({"status": status, "code": code})
@@ -68,9 +79,27 @@ class Scenes:
         return self.bucket(options=",aws_profile=lab")
 
     def role(self):
-        (self.folder / ".aws").mkdir()
-        (self.folder / ".aws/config").write_text("[profile role]\nrole_arn = arn:aws:iam::1:role/x\n")
-        return self.bucket(options=",aws_profile=role")
+        return self.of_profile(OF_ROLE)
+
+    def role_with_a_code(self):
+        return self.of_profile(f"{OF_ROLE}mfa_serial = arn:x\n")
+
+    def role_that_is_not_given(self):
+        self.services.refuses = (403, "<Error><Code>AccessDenied</Code><Message>not allowed</Message></Error>")
+        return self.of_profile(f"{OF_ROLE}source_profile = base\n[profile base]\n{KEYS}", AWS_ENDPOINT_URL_STS=f"http://{self.services.host}")
+
+    def no_login(self):
+        return self.of_profile(f"[default]\n{SSO}")
+
+    def open_way(self):
+        return self.of_profile(f"{OF_ROLE}source_profile = base\n[profile base]\n{KEYS}", AWS_ENDPOINT_URL_STS="http://example.org")
+
+    def login_of_google(self):
+        self.services.refuses = (400, '{"error": "invalid_grant"}')
+        return self.of_google(google_file(self.folder, self.services, "person"))
+
+    def unknown_kind_of_google(self):
+        return self.of_google('{"type": "external_account"}')
 
     def wrong_secret(self):
         return self.bucket(AWS_SECRET_ACCESS_KEY="another")
@@ -148,9 +177,13 @@ class Scenes:
 
 @pytest.fixture
 def everything(serve, certificate, tmp_path):  # noqa: F811
-    scenes = Scenes(serve, certificate, tmp_path)
-    names = [name for name in vars(Scenes) if not name.startswith("_") and name not in ("info", "bucket", "refused")]
-    return {name: getattr(scenes, name)() for name in names}
+    services = ChainServices(tmp_path)
+    scenes = Scenes(serve, certificate, tmp_path, services)
+    names = [name for name in vars(Scenes) if not name.startswith("_") and name not in ("info", "bucket", "of_profile", "of_google", "refused")]
+    said_then = {name: getattr(scenes, name)() for name in names}
+    services.shutdown()
+    services.server_close()
+    return said_then
 
 
 def test_each_message_of_the_page_is_said_and_no_scene_is_without_one(everything):

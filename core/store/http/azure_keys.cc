@@ -1,22 +1,17 @@
 #include "core/store/http/azure_keys.h"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "core/base/base64.h"
-#include "core/base/json.h"
 #include "core/base/lower_case.h"
-#include "core/store/http/headers.h"
+#include "core/store/http/key_services.h"
 #include "core/store/http/url.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMostAnswer = std::size_t{64} << 10U;
-constexpr std::int64_t kLongestToken = 86400;
 constexpr const char* kIdentityService = "http://169.254.169.254";
 constexpr const char* kString = "AZURE_STORAGE_CONNECTION_STRING";
 // Of every Azurite; "Use the Azurite emulator" publishes it.
@@ -92,16 +87,6 @@ std::string canonical_parameters(std::string_view query) {
   return text;
 }
 
-std::int64_t life_of(const Json& answer) {
-  const auto lasts = answer.find("expires_in");
-  if (lasts == answer.end()) return 0;
-  const auto number = lasts->is_string()            ? parse_whole_number(lasts->get<std::string>())
-                      : lasts->is_number_unsigned() ? std::optional(lasts->get<std::uint64_t>())
-                                                    : std::nullopt;
-  return static_cast<std::int64_t>(
-      std::min<std::uint64_t>(number.value_or(0), static_cast<std::uint64_t>(kLongestToken)));
-}
-
 }  // namespace
 
 Result<AzureAccount> azure_account(const Environment& environment) {
@@ -140,33 +125,19 @@ std::string shared_key(const Signable& request, std::uint64_t body, const std::s
 }
 
 Result<Credentials> find_azure_token(HttpClient& http, const Environment& environment) {
-  HttpRequest request;
-  request.url = environment("AZURE_POD_IDENTITY_AUTHORITY_HOST").value_or(kIdentityService) +
-                "/metadata/identity/oauth2/token?api-version=2018-02-01&resource=" +
-                percent_encode("https://storage.azure.com/", false);
+  HttpRequest request =
+      service_request(environment("AZURE_POD_IDENTITY_AUTHORITY_HOST").value_or(kIdentityService) +
+                      "/metadata/identity/oauth2/token?api-version=2018-02-01&resource=" +
+                      percent_encode("https://storage.azure.com/", false));
   if (const auto id = environment("AZURE_CLIENT_ID")) {
     request.url += "&client_id=" + percent_encode(*id, false);
   }
   request.headers.emplace_back("Metadata", "true");
-  request.part_limit = request.whole_limit = kMostAnswer;
   request.fresh = true;
-  std::vector<HttpRequest> requests;
-  requests.push_back(std::move(request));
-  const auto answers = http.perform(std::move(requests));
-  const HttpAnswer& answer = answers.front();
-  const auto json = answer && answer->status == 200
-                        ? parse_json(std::string(answer->text()), "a token")
-                        : fail(Fault::kDenied, "");
-  const bool has_token = json && json->is_object() && json->contains("access_token") &&
-                         json->at("access_token").is_string();
-  const std::string token = has_token ? json->at("access_token").get<std::string>() : "";
-  if (!token.empty()) {
-    const std::int64_t now = static_cast<std::int64_t>(::time(nullptr));
-    return Credentials{.key = {},
-                       .token = token,
-                       .expires = now + life_of(*json),
-                       .origin = "the machine's managed identity"};
-  }
+  const std::string identity = "the machine's managed identity";
+  const auto answer = fetch_from(http, std::move(request), identity);
+  auto found = answer ? token_in(*answer, identity) : std::nullopt;
+  if (found) return std::move(*found);
   return fail(Fault::kDenied,
               std::string("no credentials: not in ") + kString +
                   ", not in AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, and the machine has no "

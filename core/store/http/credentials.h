@@ -1,6 +1,6 @@
-// Where keys for signing requests to S3 are found, which is where Amazon's own tools look for them,
-// and tokens for Google's. Secrets never get into messages. Source: AWS SDKs and Tools reference
-// ("Standardized credential providers"). Thread-safe.
+// Where keys for signing requests to S3 are found, which is where Amazon's own tools look for them.
+// Secrets never get into messages. Source: AWS SDKs and Tools reference ("Standardized credential
+// providers"). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/store/http/http.h"
@@ -54,19 +55,20 @@ class CredentialSource {
   using Found = std::optional<Credentials>;
   [[nodiscard]] Found from_environment() const;
   [[nodiscard]] Result<Found> from_web_identity() const;
-  [[nodiscard]] Result<Found> from_profile(const Sections& sections) const;
+  [[nodiscard]] Result<Found> from_profile(const Sections& sections, const std::string& profile,
+                                           std::vector<std::string> asked) const;
+  [[nodiscard]] Result<Found> from_role(const Sections& sections, const std::string& profile,
+                                        std::vector<std::string> asked) const;
+  [[nodiscard]] Result<Credentials> from_source(const Sections& sections,
+                                                const std::string& profile,
+                                                const std::vector<std::string>& asked) const;
   [[nodiscard]] Result<Found> from_container() const;
   [[nodiscard]] Result<Found> from_machine() const;
-  [[nodiscard]] Result<std::string> fetch(HttpRequest request, const std::string& what) const;
 
   HttpClient& http_;
   const Environment environment_;
   const bool profile_was_named_;
   const std::string profile_;
 };
-
-/// A token for Google's storage: from GOOGLE_OAUTH_ACCESS_TOKEN, the file named by
-/// CLOUDSDK_AUTH_ACCESS_TOKEN_FILE (good for 10 minutes), or the machine's service account.
-Result<Credentials> find_google_token(HttpClient& http, const Environment& environment);
 
 }  // namespace zarrfs

@@ -3,6 +3,7 @@
 
 #include "core/store/http/bucket_client.h"
 #include "core/store/http/clients.h"
+#include "core/store/http/google_keys.h"
 
 namespace zarrfs {
 namespace {

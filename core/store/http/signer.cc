@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <span>
 
 #include "core/base/lower_case.h"
 
@@ -25,7 +26,7 @@ std::string_view as_view(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-std::string hex(const Digest& digest) {
+std::string hex(std::span<const unsigned char> digest) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   for (const unsigned char byte : digest) {
@@ -124,6 +125,13 @@ std::string authorization(const Signable& request, const AccessKey& key, const S
 }
 
 std::string sha256_hex(std::string_view text) { return hex(sha256(text)); }
+
+std::string sha1_hex(std::string_view text) {
+  std::array<unsigned char, 20> digest{};
+  unsigned int length = digest.size();
+  EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha1(), nullptr);
+  return hex(digest);
+}
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();

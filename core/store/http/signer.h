@@ -54,7 +54,10 @@ std::array<unsigned char, 32> hmac_sha256(std::string_view key, std::string_view
 /// SHA-256 of `text`, in hexadecimal.
 std::string sha256_hex(std::string_view text);
 
-/// The same of what comes in pieces. One thread at a time.
+/// SHA-1 of `text`, in hexadecimal: for names that others give so, and nothing that is to be safe.
+std::string sha1_hex(std::string_view text);
+
+/// SHA-256 of what comes in pieces. One thread at a time.
 class Sha256 {
  public:
   Sha256();

@@ -225,7 +225,7 @@ TEST_F(CredentialChain, LooksInTheOrderOfAmazonsTools) {
   EXPECT_EQ(get()->id, "d");
   EXPECT_EQ(get("made")->id, "p");
   EXPECT_EQ(get("fails").error().fault, Fault::kDenied);
-  EXPECT_EQ(get("sso").error().fault, Fault::kUnsupported);
+  EXPECT_EQ(get("sso").error().fault, Fault::kDenied);
   EXPECT_THAT(get("nobody").error().message, HasSubstr("nobody"));
   variables_["AWS_ACCESS_KEY_ID"] = "e";
   variables_["AWS_SECRET_ACCESS_KEY"] = "f";

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <ostream>
+#include <thread>
 #include <utility>
 
 #include "core/base/fd.h"
@@ -28,6 +29,8 @@ namespace {
 using UmountClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kSilentWait{5000};
+constexpr std::chrono::milliseconds kBetweenTries{10};
+constexpr int kTries = 100;
 constexpr std::uint64_t kTimeout = 60;  // seconds
 constexpr std::uint64_t kLongestTimeout = std::uint64_t{30} * 24 * 60 * 60;
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
@@ -98,12 +101,8 @@ class Unmounting {
       left.chunks = unpublished_of_mount(place_);
       left.refused = refused_of_mount(place_);
     }
-    const std::string holders = holders_text(holders_of(place_));
-    auto done = unmount(place_, wishes_.lazily);
-    if (!done && done.error().fault == Fault::kBusy && !holders.empty()) {
-      done.error().message += " by " + holders;
-    }
-    ZARRFS_CHECK(done);
+    std::string holders;
+    ZARRFS_CHECK(detach(holders));
     if (wishes_.lazily && !holders.empty()) {
       say("detached " + printable(place_) + ", which goes on for " + holders +
           ": its daemon ends when they let go");
@@ -114,6 +113,22 @@ class Unmounting {
   }
 
  private:
+  /// Where nobody is seen to hold the mount, somebody may just be asking something of it, as
+  /// monitors and other commands do: tried again for a second.
+  Result<void> detach(std::string& holders) {
+    Result<void> done;
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (tries > 0) std::this_thread::sleep_for(kBetweenTries);  // who asks lets go meanwhile
+      holders = holders_text(holders_of(place_));
+      done = unmount(place_, wishes_.lazily);
+      if (done || done.error().fault != Fault::kBusy || !holders.empty()) break;
+    }
+    if (!done && done.error().fault == Fault::kBusy && !holders.empty()) {
+      done.error().message += " by " + holders;
+    }
+    return done;
+  }
+
   bool wait_for_end(const Fd& daemon) {
     const std::optional<std::chrono::milliseconds> time = wishes_.time;
     const std::chrono::milliseconds silent = time ? std::min(kSilentWait, *time) : kSilentWait;

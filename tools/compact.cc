@@ -1,6 +1,5 @@
 // zarrfs compact: takes the dead space out of shards.
-#include <mutex>
-
+#include "core/base/lock_order.h"
 #include "core/metadata/grid.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/other_file.h"
@@ -108,7 +107,7 @@ class Compact final : public Command {
     return parallel_for(wasteful.size(), threads_, [&](std::uint64_t i) -> Result<void> {
       ZARRFS_TRY(const std::uint64_t freed, compact_shard(*reader, wasteful[i]));
       progress.add(1);
-      const std::lock_guard lock(adding_);
+      const HeldLock lock(adding_);
       freed_ += freed;
       shards_ += freed > 0 ? 1 : 0;
       return {};
@@ -170,7 +169,7 @@ class Compact final : public Command {
   std::string foreign_bytes_ = "keep";
   bool dry_run_ = false;
   unsigned threads_ = default_threads();
-  std::mutex adding_;
+  TableMutex adding_;
   std::uint64_t shards_ = 0;
   std::uint64_t freed_ = 0;
   std::uint64_t damaged_ = 0;

@@ -1,9 +1,9 @@
 // zarrfs diff: whether two stores (or a store and a mount of it) hold the same values.
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "core/base/json.h"
+#include "core/base/lock_order.h"
 #include "core/base/printable.h"
 #include "core/metadata/grid.h"
 #include "core/metadata/v2_note.h"
@@ -391,7 +391,7 @@ class Diff final : public Command {
   // `element`: "3.4", the first element that differs; empty where the whole array is meant.
   void tell(const Console& console, const std::string& path, const std::string& element,
             const std::string& what, std::uint64_t differing = 1) {
-    const std::lock_guard lock(telling_);
+    const HeldLock lock(telling_);
     differences_ += differing;
     if (path != listed_array_) listed_here_ = 0;
     listed_array_ = path;
@@ -412,7 +412,7 @@ class Diff final : public Command {
   bool attributes_ = false;
   bool json_ = false;
   unsigned threads_ = default_threads();
-  std::mutex telling_;
+  CommandMutex telling_;
   std::uint64_t arrays_ = 0;
   std::uint64_t differences_ = 0;
   std::uint64_t missing_differences_ = 0;

@@ -1,7 +1,7 @@
 // The order in which locks are taken, and a check of it. A thread takes a lock only while it holds
 // none of the same or of a later rank; try_lock, which cannot wait, is free of that.
-// docs/architecture.md ("Locks") says what each rank is for. Every mutex of core and fs has one:
-// tests/layers/check_layers.py fails on a bare std::mutex there.
+// docs/architecture.md ("Locks") says what each rank is for. Every mutex has one:
+// tests/layers/check_layers.py fails on a bare std::mutex.
 //
 // The check costs a few instructions for each lock. What happens where the order is broken is set
 // by tests and by builds without NDEBUG, which abort: the order is then known to be wrong without a
@@ -24,6 +24,7 @@ namespace zarrfs {
 
 /// From the outermost lock to the innermost one. Those before kNodes may be held across I/O.
 enum class LockRank : std::uint8_t {
+  kCommand,     ///< Of a command: what its threads found is told or noted, one after the other.
   kCreation,    ///< CreationGate: names and nodes are made.
   kTurn,        ///< MoveGate: whose turn it is.
   kMove,        ///< MoveGate: chunks are put, or a node is moved.
@@ -42,7 +43,7 @@ enum class LockRank : std::uint8_t {
   kStore,  ///< Below the store: an archive's part, a cached object, a watch, a server's abilities.
   kNodes,  ///< NodeCache, and the tables of its arrays.
   kTable,  ///< Tables; held for a moment, without I/O.
-  kMessages,  ///< The log of messages, which whoever holds a lock may write to.
+  kMessages,  ///< The log of messages and progress, which whoever holds a lock may write to.
 };
 inline constexpr std::size_t kLockRanks = static_cast<std::size_t>(LockRank::kMessages) + 1;
 
@@ -190,6 +191,9 @@ template <LockRank kRank>
 using RankedMutex = Ranked<std::mutex, kRank>;
 /// Of a table: held for a moment, never across I/O or another lock.
 using TableMutex = RankedMutex<LockRank::kTable>;
+using CommandMutex = RankedMutex<LockRank::kCommand>;
+/// Of the log of messages, and of what else is drawn for who looks on.
+using MessageMutex = RankedMutex<LockRank::kMessages>;
 /// What threads wait on for a change that a ranked mutex guards.
 using RankedCondition = std::condition_variable_any;
 

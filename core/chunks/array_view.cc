@@ -32,6 +32,13 @@ ArrayView::Span ArrayView::shown_of(std::size_t axis, std::uint64_t cell) const 
   return {begin / edge(axis), divide_up(begin + length, edge(axis))};
 }
 
+ShownPlace shown_place(const ArrayView& array, const Coordinates& chunk) {
+  ShownPlace place{linear_of(chunk, array.names.counts()), std::nullopt};
+  if (array.presentation.rule == ByteRule::kRechunk) return place;
+  if (auto stored = array.reader->place_of(chunk)) place.stored = std::move(*stored);
+  return place;
+}
+
 std::string part_path(const ArrayView& array, const ChunkOrPrefix& part) {
   const bool below_c = array.presentation.keys.kind == ChunkKeyEncoding::Kind::kDefault;
   std::string path = below_c ? join_path(array.path, "c") : array.path;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/chunks/chunk_names.h"
@@ -37,6 +38,13 @@ struct ArrayView {
   /// Elements of a shown chunk along `axis`; not where shows_cells().
   [[nodiscard]] std::uint64_t edge(std::size_t axis) const;
 };
+
+/// What a request works out, once, of a chunk that is shown.
+struct ShownPlace {
+  std::uint64_t number = 0;          ///< Among the shown ones: array.names has it.
+  std::optional<ChunkPlace> stored;  ///< None where it is made of other chunks than it is.
+};
+ShownPlace shown_place(const ArrayView& array, const Coordinates& chunk);
 
 /// By what path programs call a prefix directory of the array: "a/0/1", "a/c/0".
 std::string part_path(const ArrayView& array, const ChunkOrPrefix& part);

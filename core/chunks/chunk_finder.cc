@@ -28,19 +28,22 @@ ShardState ChunkFinder::state_of(const struct stat& shard) const {
   return {digest_of(written ? identity_of(shard) : identity_by_ctime(shard)), shard.st_mtim};
 }
 
-/// The state of the shard at `cell`.
-Result<ShardState> ChunkFinder::shard_state(const ArrayView& array, const Coordinates& cell) const {
-  ZARRFS_TRY(const auto status, array.reader->shard_status(cell));
+/// The state of the shard at `path`.
+Result<ShardState> ChunkFinder::shard_state(const ArrayView& array, const std::string& path) const {
+  ZARRFS_TRY(const auto status, array.reader->status_at(path));
   return status ? state_of(*status) : ShardState{};
 }
 
-Result<std::optional<ShownChunk>> ChunkFinder::find(const ArrayView& array,
-                                                    const Coordinates& chunk) {
-  if (array.presentation.rule == ByteRule::kRechunk) return find_rechunked(array, chunk);
-  ZARRFS_TRY(const ChunkPlace place, array.reader->place_of(chunk));
-  ZARRFS_TRY(auto found, find_stored(array, chunk, place));
+Result<std::optional<ShownChunk>> ChunkFinder::find_at(const ArrayView& array,
+                                                       const Coordinates& chunk,
+                                                       const ShownPlace& place) {
+  if (array.presentation.rule == ByteRule::kRechunk) {
+    return find_rechunked(array, chunk, place.number);
+  }
+  if (!place.stored) return fail(array.reader->place_of(chunk).error());
+  ZARRFS_TRY(auto found, find_stored(array, chunk, *place.stored));
   if (!found || array.versions == nullptr) return found;
-  ZARRFS_TRY(const ChunkVersion version, version_of(array, chunk, place, *found));
+  ZARRFS_TRY(const ChunkVersion version, version_of(array, place.number, *place.stored, *found));
   give_version(*found, version);
   return found;
 }
@@ -48,9 +51,7 @@ Result<std::optional<ShownChunk>> ChunkFinder::find(const ArrayView& array,
 Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(
     const ArrayView& array, const Coordinates& chunk, const ChunkPlace& place) const {
   if (context_.writes == nullptr || context_.writes->clean()) return std::nullopt;
-  const Layout& layout = array.reader->layout();
-  ZARRFS_TRY(const auto draft, context_.writes->find(*array.reader, place.cell,
-                                                     number_of(layout, place.cell, place.entries)));
+  ZARRFS_TRY(const auto draft, context_.writes->find(*array.reader, place));
   if (!draft) return std::nullopt;
   if (draft->draft.removed) return std::optional(fill_or_absent(array));
   ShownChunk found;
@@ -93,7 +94,8 @@ Result<std::optional<ShownChunk>> ChunkFinder::find_stored(const ArrayView& arra
 }
 
 Result<std::optional<ShownChunk>> ChunkFinder::find_rechunked(const ArrayView& array,
-                                                              const Coordinates& chunk) {
+                                                              const Coordinates& chunk,
+                                                              std::uint64_t number) {
   ZARRFS_TRY(auto stored, find_overlapped(array, chunk));
   std::optional<ShownChunk> found = fill_or_absent(array);
   if (stored) {
@@ -102,7 +104,7 @@ Result<std::optional<ShownChunk>> ChunkFinder::find_rechunked(const ArrayView& a
     found->size = array.presentation.fixed_size;
   }
   if (!found || array.versions == nullptr) return found;
-  ZARRFS_TRY(const ChunkVersion version, version_of_rechunked(array, chunk, *found));
+  ZARRFS_TRY(const ChunkVersion version, version_of_rechunked(array, chunk, number, *found));
   give_version(*found, version);
   return found;
 }
@@ -117,34 +119,32 @@ std::optional<ShownChunk> ChunkFinder::fill_or_absent(const ArrayView& array) co
   return fill;
 }
 
-Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, const Coordinates& chunk,
+Result<ChunkVersion> ChunkFinder::version_of(const ArrayView& array, std::uint64_t number,
                                              const ChunkPlace& place,
                                              const ShownChunk& found) const {
-  const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
-  const std::uint64_t shard = linear_of(place.cell, array.reader->layout().grid().counts());
+  const std::uint64_t shard = array.cells->number_of(place.cell);
   if (found.is_draft) {
-    return array.versions->version_of_draft(shard, chunk_number, found.stored.st_mtim);
+    return array.versions->version_of_draft(shard, number, found.stored.st_mtim);
   }
   if (found.bytes) {
-    const ChunkBytes& bytes = *found.bytes;
-    return array.versions->version_of(shard, chunk_number, state_of(bytes.shard_status));
+    return array.versions->version_of(shard, number, state_of(found.bytes->shard_status));
   }
-  ZARRFS_TRY(const ShardState state, shard_state(array, place.cell));
-  return array.versions->version_of(shard, chunk_number, state);
+  ZARRFS_TRY(const ShardState state, shard_state(array, place.path));
+  return array.versions->version_of(shard, number, state);
 }
 
 Result<ChunkVersion> ChunkFinder::version_of_rechunked(const ArrayView& array,
                                                        const Coordinates& chunk,
+                                                       std::uint64_t number,
                                                        const ShownChunk& found) const {
   ShardState all;
   all.modified = found.stored.st_mtim;
   ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
-    ZARRFS_TRY(const ShardState one, shard_state(array, cell));
+    ZARRFS_TRY(const ShardState one, shard_state(array, array.reader->shard_path(cell)));
     all.digest = mix_numbers(all.digest, one.digest);
     return {};
   }));
-  const std::uint64_t chunk_number = linear_of(chunk, array.names.counts());
-  return array.versions->version_of(chunk_number, chunk_number, all);
+  return array.versions->version_of(number, number, all);
 }
 
 bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,

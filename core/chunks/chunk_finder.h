@@ -40,7 +40,11 @@ class ChunkFinder {
 
   /// Nothing where the chunk is proven absent and not materialised. kDamaged, naming shard and
   /// entry, where it cannot be told.
-  Result<std::optional<ShownChunk>> find(const ArrayView& array, const Coordinates& chunk);
+  Result<std::optional<ShownChunk>> find_at(const ArrayView& array, const Coordinates& chunk,
+                                            const ShownPlace& place);
+  Result<std::optional<ShownChunk>> find(const ArrayView& array, const Coordinates& chunk) {
+    return find_at(array, chunk, shown_place(array, chunk));
+  }
 
   /// Whether a listing names the chunk: it exists, or it cannot be told. `stored_only`: whether
   /// it is stored, or that cannot be told. `hand`: see ArrayReader::find_chunk.
@@ -69,8 +73,8 @@ class ChunkFinder {
  private:
   Result<std::optional<ShownChunk>> find_stored(const ArrayView& array, const Coordinates& chunk,
                                                 const ChunkPlace& place);
-  Result<std::optional<ShownChunk>> find_rechunked(const ArrayView& array,
-                                                   const Coordinates& chunk);
+  Result<std::optional<ShownChunk>> find_rechunked(const ArrayView& array, const Coordinates& chunk,
+                                                   std::uint64_t number);
   /// What an unpublished write says of the chunk; nothing where none does.
   Result<std::optional<std::optional<ShownChunk>>> find_draft(const ArrayView& array,
                                                               const Coordinates& chunk,
@@ -80,12 +84,13 @@ class ChunkFinder {
   [[nodiscard]] std::optional<ShownChunk> fill_or_absent(const ArrayView& array) const;
   [[nodiscard]] ShardState state_of(const struct stat& shard) const;
   [[nodiscard]] Result<ShardState> shard_state(const ArrayView& array,
-                                               const Coordinates& cell) const;
-  [[nodiscard]] Result<ChunkVersion> version_of(const ArrayView& array, const Coordinates& chunk,
+                                               const std::string& path) const;
+  [[nodiscard]] Result<ChunkVersion> version_of(const ArrayView& array, std::uint64_t number,
                                                 const ChunkPlace& place,
                                                 const ShownChunk& found) const;
   [[nodiscard]] Result<ChunkVersion> version_of_rechunked(const ArrayView& array,
                                                           const Coordinates& chunk,
+                                                          std::uint64_t number,
                                                           const ShownChunk& found) const;
 
   static Result<void> check_frame(const ArrayView& array, const Coordinates& chunk,

@@ -1,7 +1,6 @@
 #include "core/chunks/chunk_names.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/metadata/chunk_key.h"
@@ -90,19 +89,6 @@ ChunkOrPrefix ChunkNames::part_of(std::uint64_t number) const {
   const auto after = std::upper_bound(first_of_depth_.begin(), first_of_depth_.end() - 1, number);
   const auto depth = static_cast<std::size_t>(after - first_of_depth_.begin()) - 1;
   return {true, coordinates_of(number - first_of_depth_[depth], first(counts_, depth))};
-}
-
-bool looks_like_chunk(std::string_view name) {
-  if (name == "c") return true;
-  if (name.starts_with("c.")) name.remove_prefix(2);
-  while (true) {
-    const std::size_t end = std::min(name.find('.'), name.size());
-    if (!parse_coordinate(name.substr(0, end), std::numeric_limits<std::uint64_t>::max())) {
-      return false;
-    }
-    if (end == name.size()) return true;
-    name.remove_prefix(end + 1);
-  }
 }
 
 }  // namespace zarrfs

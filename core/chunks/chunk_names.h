@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/coordinates.h"
 #include "core/metadata/metadata.h"
 
 namespace zarrfs {
@@ -66,8 +67,5 @@ class ChunkNames {
   std::vector<std::uint64_t> first_of_depth_ = {
       1, 1};  // first number of the directories of each depth
 };
-
-/// Whether `name` could be a chunk or prefix directory of some array: "0", "1.22", "c", "c.0.1".
-bool looks_like_chunk(std::string_view name);
 
 }  // namespace zarrfs

@@ -73,9 +73,7 @@ std::string ChunkWriter::shard_of(const ArrayView& array, const Coordinates& chu
 Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, ByteView shown,
                               const struct timespec& modified) {
   ZARRFS_CHECK(check_writable(array));
-  const Layout& layout = array.reader->layout();
-  const ChunkPlace place = layout.place_of(chunk);
-  const std::uint64_t number = number_of(layout, place.cell, place.entries);
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
   const bool validate = context_.options.writing->validate;
   Bytes memory;
   const auto stored = to_store(array, shown, memory);
@@ -86,18 +84,16 @@ Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, 
   // Without validation, too: an entry of no bytes would be damage to who reads the shard.
   const bool quarantined =
       validate ? !(stored && is_chunk(array, place, *stored)) : stored->empty();
-  ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, number, quarantined ? shown : *stored,
-                                    quarantined));
+  ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, place.number,
+                                    quarantined ? shown : *stored, quarantined));
   note(array, chunk, place, modified);
   return {};
 }
 
 Result<void> ChunkWriter::remove(const ArrayView& array, const Coordinates& chunk) {
   ZARRFS_CHECK(check_writable(array));
-  const Layout& layout = array.reader->layout();
-  const ChunkPlace place = layout.place_of(chunk);
-  ZARRFS_CHECK(context_.writes->remove(array.reader, place.cell,
-                                       number_of(layout, place.cell, place.entries)));
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
+  ZARRFS_CHECK(context_.writes->remove(array.reader, place.cell, place.number));
   struct timespec now {};
   ::clock_gettime(CLOCK_REALTIME, &now);
   note(array, chunk, place, now);
@@ -106,25 +102,21 @@ Result<void> ChunkWriter::remove(const ArrayView& array, const Coordinates& chun
 
 void ChunkWriter::note(const ArrayView& array, const Coordinates& chunk, const ChunkPlace& place,
                        const struct timespec& modified) {
-  array.versions->written(linear_of(place.cell, array.reader->layout().grid().counts()),
+  array.versions->written(array.cells->number_of(place.cell),
                           linear_of(chunk, array.names.counts()), modified);
 }
 
 Result<void> ChunkWriter::sync(const ArrayView& array, const Coordinates& chunk) {
-  const Layout& layout = array.reader->layout();
-  const ChunkPlace place = layout.place_of(chunk);
-  auto synced = context_.writes->sync(array.reader->shard_path(place.cell),
-                                      number_of(layout, place.cell, place.entries));
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
+  auto synced = context_.writes->sync(array.reader->shard_path(place.cell), place.number);
   if (synced) return synced;
   return fail(synced.error().fault,
               ChunkFinder::describe(array, chunk) + ": " + synced.error().message);
 }
 
 Result<void> ChunkWriter::publish(const ArrayView& array, const Coordinates& chunk) {
-  const Layout& layout = array.reader->layout();
-  const ChunkPlace place = layout.place_of(chunk);
-  return context_.writes->publish(array.reader->shard_path(place.cell),
-                                  number_of(layout, place.cell, place.entries));
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
+  return context_.writes->publish(array.reader->shard_path(place.cell), place.number);
 }
 
 Result<void> ChunkWriter::remove_outside(const ArrayView& array,

@@ -380,25 +380,21 @@ void FarAhead::fetch_alike(ArrayReader& reader, const Coordinates& cell, const P
   for (const ByteRange& range : joined(std::move(ranges), plan.most)) file.fetch(range);
 }
 
-void FarAhead::opened(ArrayReader& reader, const Coordinates& chunk, const ChunkBytes& bytes) {
+void FarAhead::opened(ArrayReader& reader, const ChunkPlace& place, const ChunkBytes& bytes) {
   const auto made_of = bytes.file->place();  // where the chunk is made of other bytes
   const File& file = made_of ? *made_of->whole : *bytes.file;
   const ByteRange range = made_of ? made_of->range : bytes.range;
   const std::uint64_t size = file.size();
   if (window_ == 0 || range.length == 0 || !lies_within(range, size)) return;
-  const auto place = reader.place_of(chunk);
-  if (!place) return;
   const Layout& layout = reader.layout();
-  const std::uint64_t number =
-      layout.sharded() ? number_of(layout, place->cell, place->entries) : 0;
   // The file of a volume has the chunks of many cells: only its bytes tell them apart.
   const bool shared = !layout.sharded() && range.length < size;
-  const std::uint64_t entries = shared ? 0 : entries_in(layout, place->cell);
+  const std::uint64_t entries = shared ? 0 : entries_in(layout, place.cell);
   const Plan made =
-      plan(reader.path(), {file.identity().inode, linear_of(place->cell, layout.grid().counts()),
-                           number, entries, size, range});
+      plan(reader.path(), {file.identity().inode, linear_of(place.cell, layout.grid().counts()),
+                           place.number, entries, size, range});
   if (made.range) file.fetch(*made.range);
-  if (!made.entries.empty()) fetch_alike(reader, place->cell, made, file);
+  if (!made.entries.empty()) fetch_alike(reader, place.cell, made, file);
   open_next(reader, made);
 }
 

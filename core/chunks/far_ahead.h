@@ -23,7 +23,7 @@ class FarAhead {
   ~FarAhead();
 
   /// A chunk is about to be read, which lies in a file that is not near.
-  void opened(ArrayReader& reader, const Coordinates& chunk, const ChunkBytes& bytes);
+  void opened(ArrayReader& reader, const ChunkPlace& place, const ChunkBytes& bytes);
 
  private:
   struct Chunk;

@@ -62,8 +62,9 @@ void ReadAhead::opened(const ChunkBytes& chunk) {
   std::optional<ByteRange> fetch;
   {
     const std::lock_guard lock(mutex_);
-    if (shards_.size() >= kMaxShards && !shards_.contains(chunk.shard.inode)) shards_.clear();
-    Progress& progress = shards_[chunk.shard.inode];
+    if (shards_.size() >= kMaxShards && !shards_.contains(chunk.shard_status.st_ino))
+      shards_.clear();
+    Progress& progress = shards_[chunk.shard_status.st_ino];
     fetch = behind(progress, chunk.range, size);
     if (!fetch && progress.in_order < kInOrder) fetch = around(progress, chunk.range, size);
   }

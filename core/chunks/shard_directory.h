@@ -64,6 +64,10 @@ class ShardDirectory {
   ShardDirectory(std::shared_ptr<Store> store, std::string array_path, ChunkKeyEncoding keys,
                  std::vector<std::uint64_t> counts, std::shared_ptr<ShardListings> listings);
 
+  /// C-order number of a cell of the grid.
+  [[nodiscard]] std::uint64_t number_of(std::span<const std::uint64_t> cell) const {
+    return linear_of(cell, counts_);
+  }
   /// Coordinates along the axis after `fixed` at which a shard (or, below the store's own
   /// directories, a directory for such) exists whose first coordinates lie in `fixed`. Sorted.
   /// fixed.size() < rank.

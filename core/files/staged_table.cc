@@ -175,8 +175,8 @@ std::vector<StagedPointer> StagedTable::below(const std::string& path) const {
   return files;
 }
 
-std::string chunk_key(const NodeState& array, const Coordinates& chunk) {
-  return array.path + kBeforeNumber + std::to_string(array.shown.names.number_of({false, chunk}));
+std::string chunk_key(const NodeState& array, std::uint64_t number) {
+  return array.path + kBeforeNumber + std::to_string(number);
 }
 
 }  // namespace zarrfs

@@ -96,6 +96,7 @@ class StagedTable {
 };
 
 /// The key of a chunk that is being written: one, by whatever name the chunk is reached.
-std::string chunk_key(const NodeState& array, const Coordinates& chunk);
+/// `number`: that array.shown.names has.
+std::string chunk_key(const NodeState& array, std::uint64_t number);
 
 }  // namespace zarrfs

@@ -73,24 +73,6 @@ struct stat document_status(const Known& known, const std::string& text) {
   return status;
 }
 
-/// Coordinates that "c/1/2" names, which may be fewer than the array has axes; nothing where it is
-/// no key, or leads out of the grid.
-std::optional<std::vector<std::uint64_t>> coordinates_below(
-    std::string_view key, const std::vector<std::uint64_t>& counts) {
-  if (key != "c" && !key.starts_with("c/")) return std::nullopt;
-  key.remove_prefix(std::min<std::size_t>(2, key.size()));
-  std::vector<std::uint64_t> coordinates;
-  while (!key.empty()) {
-    if (coordinates.size() == counts.size()) return std::nullopt;
-    const std::size_t end = std::min(key.find('/'), key.size());
-    const auto number = parse_coordinate(key.substr(0, end), counts[coordinates.size()]);
-    if (!number || end + 1 == key.size()) return std::nullopt;
-    coordinates.push_back(*number);
-    key.remove_prefix(std::min(end + 1, key.size()));
-  }
-  return coordinates;
-}
-
 bool is_document(const std::string& path) {
   return path == kDocumentName || path.ends_with("/" + std::string(kDocumentName));
 }
@@ -109,7 +91,11 @@ bool may_be_volume(const Format& format, const std::string& path, const std::str
 class FormatStore final : public LayerStore, public StoreUsers, public StoreLinks {
  public:
   explicit FormatStore(std::shared_ptr<Store> store)
-      : LayerStore(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {}
+      : LayerStore(std::move(store)), indexes_(std::make_shared<IndexCache>(kIndexCacheBytes)) {
+    for (const Format& format : formats()) {
+      if (format.is_file) file_markers_.push_back(format.marker);
+    }
+  }
 
   // Files of volumes are asked for as their format reads them.
   void expect(std::span<const std::string> paths, const OpenHint& hint) override {
@@ -207,6 +193,7 @@ class FormatStore final : public LayerStore, public StoreUsers, public StoreLink
 
  private:
   [[nodiscard]] KnownPointer known_at(std::string_view top) const;
+  [[nodiscard]] bool is_plain(const std::string& path) const;
   Result<KnownPointer> meet_file(const std::string& path);
   [[nodiscard]] std::optional<Route> route_of(const std::string& path) const;
   Result<KnownPointer> detect(const std::string& path);
@@ -241,6 +228,7 @@ class FormatStore final : public LayerStore, public StoreUsers, public StoreLink
   }
 
   std::shared_ptr<IndexCache> indexes_;
+  std::vector<std::string_view> file_markers_;  ///< Ends of names of volumes in one file.
   std::atomic<bool> any_{false};  ///< Whether known_ holds anything: most stores have no volume.
   mutable Ranked<std::shared_mutex, LockRank::kTable> mutex_;
   std::map<std::string, KnownPointer, std::less<>> known_;  // by top
@@ -426,7 +414,18 @@ std::vector<FormatStore::Wanted> FormatStore::wanted_below(std::span<const std::
   return wanted;
 }
 
+/// Whether it is the store's below, as nearly all is that requests ask for: no volume has been met,
+/// and the name is neither a document's nor that of a volume in one file.
+bool FormatStore::is_plain(const std::string& path) const {
+  if (any_ || path.empty() || path.ends_with(kDocumentName)) return false;
+  for (const std::string_view marker : file_markers_) {
+    if (path.ends_with(marker)) return false;
+  }
+  return true;
+}
+
 Result<std::optional<struct stat>> FormatStore::status(const std::string& path) {
+  if (is_plain(path)) return below().status(path);
   ZARRFS_TRY(const KnownPointer file, meet_file(is_document(path) ? parent_path(path) : path));
   if (file != nullptr && !is_document(path)) return made_directory(*file, path);
   if (!is_document(path)) {
@@ -464,6 +463,7 @@ Result<std::optional<struct stat>> FormatStore::status_in(const Route& route,
 }
 
 Result<std::shared_ptr<File>> FormatStore::open_for(const std::string& path, const OpenHint& hint) {
+  if (is_plain(path)) return below().open_for(path, hint);
   ZARRFS_TRY(const KnownPointer file, meet_file(is_document(path) ? parent_path(path) : path));
   if (!is_document(path)) {
     if (const auto route = route_of(path)) return open_in(*route, path);

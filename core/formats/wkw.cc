@@ -74,7 +74,7 @@ Result<WkwHeader> parse_wkw_header(ByteView bytes) {
 
 std::uint64_t wkw_block_number(const std::array<std::uint64_t, 3>& block, std::uint32_t file_log2) {
   std::uint64_t number = 0;
-  for (std::uint32_t bit = 0; bit < file_log2; ++bit) {
+  for (std::size_t bit = 0; bit < file_log2; ++bit) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       number |= ((block.at(axis) >> bit) & 1U) << (3 * bit + axis);
     }

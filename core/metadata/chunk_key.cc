@@ -1,6 +1,6 @@
 #include "core/metadata/chunk_key.h"
 
-#include <charconv>
+#include <algorithm>
 #include <string>
 
 #include "core/base/json.h"
@@ -45,13 +45,20 @@ std::string ChunkKeyEncoding::key(std::span<const std::uint64_t> coordinates) co
   return text;
 }
 
-std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64_t limit) {
-  if (text.empty() || (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end || number >= limit) return std::nullopt;
-  return number;
+std::optional<std::vector<std::uint64_t>> coordinates_below(
+    std::string_view key, const std::vector<std::uint64_t>& counts) {
+  if (key != "c" && !key.starts_with("c/")) return std::nullopt;
+  key.remove_prefix(std::min<std::size_t>(2, key.size()));
+  std::vector<std::uint64_t> coordinates;
+  while (!key.empty()) {
+    if (coordinates.size() == counts.size()) return std::nullopt;
+    const std::size_t end = std::min(key.find('/'), key.size());
+    const auto number = parse_coordinate(key.substr(0, end), counts[coordinates.size()]);
+    if (!number || end + 1 == key.size()) return std::nullopt;
+    coordinates.push_back(*number);
+    key.remove_prefix(std::min(end + 1, key.size()));
+  }
+  return coordinates;
 }
 
 }  // namespace zarrfs

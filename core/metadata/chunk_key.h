@@ -1,11 +1,13 @@
-// The encodings of chunk keys that metadata names, and the coordinates in keys, strictly.
+// The encodings of chunk keys that metadata names.
 // Source: Zarr v3 core ("Chunk key encodings"), Zarr v2. Pure functions; thread-safe. (From
 // coordinates to keys: ChunkKeyEncoding::key; from names in a mount: core/chunks/chunk_names.h.)
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "core/base/coordinates.h"
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/metadata/metadata.h"
@@ -18,7 +20,9 @@ Result<ChunkKeyEncoding> parse_chunk_key_encoding(const Json& spelled);
 /// The `chunk_key_encoding` member that stands for `encoding`, in full.
 Json render_chunk_key_encoding(const ChunkKeyEncoding& encoding);
 
-/// One canonical decimal number (no sign, no leading zeros) below `limit`.
-std::optional<std::uint64_t> parse_coordinate(std::string_view text, std::uint64_t limit);
+/// Coordinates that "c/1/2" names, which may be fewer than the array has axes; nothing where it is
+/// no key, or leads out of the grid.
+std::optional<std::vector<std::uint64_t>> coordinates_below(
+    std::string_view key, const std::vector<std::uint64_t>& counts);
 
 }  // namespace zarrfs

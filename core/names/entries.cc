@@ -12,13 +12,13 @@ InodeEntry Entries::of(NodeId id, const struct stat& status) const {
   return {.id = id, .status = status, .immutable = parts_.shared.options.immutable};
 }
 
-InodeEntry Entries::of_chunk(NodeId id, const NodeState& array, const ChunkOrPrefix& part,
-                             const ShownChunk& chunk,
+InodeEntry Entries::of_chunk(NodeId id, const NodeState& array, const Coordinates& at,
+                             const ShownPlace& place, const ShownChunk& chunk,
                              const std::optional<NameLoans::Offer>& offer) {
-  InodeEntry answer = of(id, statuses_.of_chunk(array, part, chunk));
+  InodeEntry answer = of(id, statuses_.of_chunk(array, at, place, chunk));
   answer.version = chunk.version;
   const bool in_shard = chunk.bytes && !chunk.is_draft;
-  if (offer && in_shard && parts_.loans.lend(*offer, array, part, id)) {
+  if (offer && in_shard && parts_.loans.lend(*offer, array, place, id)) {
     answer.lent = NameLoans::kLent;
   }
   return answer;
@@ -93,9 +93,9 @@ std::function<InodeEntry(const struct stat&)> Entries::shown_as_pass_through(
   };
 }
 
-NodeId Entries::id_of(const NodeState& array, const ChunkOrPrefix& part, std::uint64_t version) {
+NodeId Entries::id_of(const NodeState& array, std::uint64_t number, std::uint64_t version) {
   NodeNumbers::give(*array.numbers);
-  return array.numbers->node(version, array.shown.names.number_of(part));
+  return array.numbers->node(version, number);
 }
 
 std::uint64_t file_version(const struct stat& status) {

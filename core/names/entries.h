@@ -20,8 +20,9 @@ class Entries {
 
   [[nodiscard]] InodeEntry of(NodeId id, const struct stat& status) const;
   /// `offer`: got before the chunk was looked at.
-  InodeEntry of_chunk(NodeId id, const NodeState& array, const ChunkOrPrefix& part,
-                      const ShownChunk& chunk, const std::optional<NameLoans::Offer>& offer);
+  InodeEntry of_chunk(NodeId id, const NodeState& array, const Coordinates& at,
+                      const ShownPlace& place, const ShownChunk& chunk,
+                      const std::optional<NameLoans::Offer>& offer);
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
   InodeEntry of_broken_chunk(const NodeState& array, const ChunkOrPrefix& part,
                              std::optional<NodeId> id);
@@ -35,7 +36,8 @@ class Entries {
       const std::string& path) const;
 
   /// The number of a chunk, or with version 0 of a directory of chunks: computed, not stored.
-  NodeId id_of(const NodeState& array, const ChunkOrPrefix& part, std::uint64_t version);
+  /// `number`: that array.shown.names has.
+  static NodeId id_of(const NodeState& array, std::uint64_t number, std::uint64_t version);
 
  private:
   ViewParts& parts_;

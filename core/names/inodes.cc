@@ -52,6 +52,8 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node) {
     return target;
   }
   target.part = target.state->shown.names.part_of(computed->offset);
+  if (!target.part.directory)
+    target.place = shown_place(target.state->shown, target.part.coordinates);
   target.tag = computed->tag;
   return target;
 }
@@ -83,7 +85,7 @@ bool Inodes::is_of(const InodeTarget& target, const ShownChunk& chunk) {
 }
 
 Result<ShownChunk> Inodes::current_chunk(const InodeTarget& target) {
-  auto chunk = parts_.chunks.find(target.state->shown, target.part.coordinates);
+  auto chunk = parts_.chunks.find_at(target.state->shown, target.part.coordinates, target.place);
   // A chunk that cannot be read any more is another node too: see Entries::of_broken_chunk().
   const bool same = chunk && *chunk && is_of(target, **chunk);
   if (!same) return stale(target.state->path);
@@ -92,13 +94,14 @@ Result<ShownChunk> Inodes::current_chunk(const InodeTarget& target) {
 
 StagedPointer Inodes::staged_of(const InodeTarget& target) const {
   if (parts_.staged.empty()) return nullptr;
-  return parts_.staged.find(chunk_key(*target.state, target.part.coordinates));
+  return parts_.staged.find(chunk_key(*target.state, target.place.number));
 }
 
 /// A file that is being written under the name now may have taken the place of the one that the
 /// node stands for.
 Result<void> Inodes::check_current(const InodeTarget& target) {
-  const auto current = parts_.chunks.find(target.state->shown, target.part.coordinates);
+  const auto current =
+      parts_.chunks.find_at(target.state->shown, target.part.coordinates, target.place);
   const bool damaged = !current && current.error().fault == Fault::kDamaged;
   if (!current && !damaged) return fail(current.error());
   if (damaged || !*current || !is_of(target, **current)) {

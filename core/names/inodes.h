@@ -15,6 +15,7 @@ struct InodeTarget {
   NodeId id = 0;
   std::optional<NamedNode> named;
   ChunkOrPrefix part;     ///< Where not `named`.
+  ShownPlace place;       ///< Of the part, where it is a chunk.
   std::uint64_t tag = 0;  ///< Of the part's version.
   StatePtr state;
 };

@@ -96,11 +96,9 @@ bool NameLoans::watched(const Offer& offer, bool is_watched) {
   return is_watched;
 }
 
-std::optional<NameLoans::Offer> NameLoans::offer(const ArrayView& array, const Coordinates& chunk) {
-  if (watch_ == nullptr || resting() || array.presentation.rule == ByteRule::kRechunk) {
-    return std::nullopt;
-  }
-  Offer offer{ChunkWriter::shard_of(array, chunk), 0};
+std::optional<NameLoans::Offer> NameLoans::offer(const ShownPlace& place) {
+  if (watch_ == nullptr || resting() || !place.stored) return std::nullopt;
+  Offer offer{place.stored->path, 0};
   {
     const std::lock_guard lock(mutex_);
     const auto found = loans_.find(offer.shard);
@@ -121,8 +119,7 @@ std::optional<NameLoans::Offer> NameLoans::offer(const ArrayView& array, const C
 }
 
 /// What has to be known to recall the chunks of the shard.
-bool NameLoans::describe(Loan& loan, const NodeState& array, const Coordinates& chunk) {
-  const Coordinates cell = array.shown.reader->layout().place_of(chunk).cell;
+bool NameLoans::describe(Loan& loan, const NodeState& array, const Coordinates& cell) {
   std::uint64_t chunks = 1;
   loan.spans.clear();
   for (std::size_t axis = 0; axis < cell.size(); ++axis) {
@@ -136,16 +133,16 @@ bool NameLoans::describe(Loan& loan, const NodeState& array, const Coordinates& 
   return true;
 }
 
-bool NameLoans::lend(const Offer& offer, const NodeState& array, const ChunkOrPrefix& part,
+bool NameLoans::lend(const Offer& offer, const NodeState& array, const ShownPlace& place,
                      NodeId node) {
-  const NodeId first = node - array.shown.names.number_of(part);
+  const NodeId first = node - place.number;
   const std::lock_guard lock(mutex_);
   const auto found = loans_.find(offer.shard);
   if (found == loans_.end() || found->second.serial != offer.serial || resting()) return false;
   Loan& loan = found->second;
   if (std::find(loan.firsts.begin(), loan.firsts.end(), first) != loan.firsts.end()) return true;
   if (loan.firsts.size() >= kMostVersions) return false;
-  if (loan.firsts.empty() && !describe(loan, array, part.coordinates)) return false;
+  if (loan.firsts.empty() && !describe(loan, array, place.stored->cell)) return false;
   if (loan.generation != array.generation) return false;
   loan.firsts.push_back(first);
   return true;

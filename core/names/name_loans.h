@@ -59,9 +59,9 @@ class NameLoans {
   void end();
 
   /// Nothing where the chunks of that shard are not lent.
-  std::optional<Offer> offer(const ArrayView& array, const Coordinates& chunk);
+  std::optional<Offer> offer(const ShownPlace& place);
   /// Whether the chunk, which was looked at after the offer, is lent.
-  bool lend(const Offer& offer, const NodeState& array, const ChunkOrPrefix& part, NodeId node);
+  bool lend(const Offer& offer, const NodeState& array, const ShownPlace& place, NodeId node);
   /// A program writes: recalls everything, and lends nothing for a while.
   void pause();
 
@@ -86,7 +86,7 @@ class NameLoans {
   void start_over();
   std::optional<std::uint64_t> reserve(const std::string& shard);
   bool watched(const Offer& offer, bool is_watched);
-  static bool describe(Loan& loan, const NodeState& array, const Coordinates& chunk);
+  static bool describe(Loan& loan, const NodeState& array, const Coordinates& cell);
   void wake() const;
 
   // The thread's.

@@ -118,9 +118,9 @@ Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
   if (!exists && !parts_.overlay.has_chunk_directory(part_path(array.shown, part))) {
     return std::nullopt;
   }
-  const NodeId id = entries_.id_of(array, part, 0);
-  const std::uint64_t inode = inode_of(array.path, array.shown.names.number_of(part));
-  return entries_.of(id, statuses_.of_prefix(array, inode));
+  const std::uint64_t number = array.shown.names.number_of(part);
+  const NodeId id = Entries::id_of(array, number, 0);
+  return entries_.of(id, statuses_.of_prefix(array, inode_of(array.path, number)));
 }
 
 /// By which node a chunk that is being written is looked up; `now`: that of what is stored.
@@ -138,13 +138,14 @@ std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeSta
 
 Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
                                                         const ChunkOrPrefix& part) {
-  const auto offer = parts_.offer(array.shown, part.coordinates);
+  const ShownPlace place = shown_place(array.shown, part.coordinates);
+  const auto offer = parts_.offer(place);
   const StagedPointer file =
-      parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, part.coordinates));
-  auto stored = parts_.chunks.find(array.shown, part.coordinates);
+      parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, place.number));
+  auto stored = parts_.chunks.find_at(array.shown, part.coordinates, place);
   if (file != nullptr) {
     std::optional<NodeId> now;
-    if (stored && *stored) now = entries_.id_of(array, part, (*stored)->version);
+    if (stored && *stored) now = Entries::id_of(array, place.number, (*stored)->version);
     return entries_.of_staged(file, node_of_written(*file, array, now));
   }
   if (!stored && stored.error().fault != Fault::kStale) {
@@ -153,8 +154,8 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
   }
   ZARRFS_TRY(const auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
-  const NodeId id = entries_.id_of(array, part, chunk->version);
-  return entries_.of_chunk(id, array, part, *chunk, offer);
+  const NodeId id = Entries::id_of(array, place.number, chunk->version);
+  return entries_.of_chunk(id, array, part.coordinates, place, *chunk, offer);
 }
 
 /// A file that is being written, or what the store has.
@@ -314,9 +315,8 @@ Result<bool> Namespace::chunk_is_stored(const NodeState& array, const Coordinate
 Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
   switch (name.kind) {
     case NameKind::kChunk: {
-      if (parts_.staged.find(chunk_key(*directory.state, name.part.coordinates)) != nullptr) {
-        return true;
-      }
+      const std::uint64_t number = directory.state->shown.names.number_of(name.part);
+      if (parts_.staged.find(chunk_key(*directory.state, number)) != nullptr) return true;
       return chunk_is_stored(*directory.state, name.part.coordinates);
     }
     case NameKind::kPrefix: {

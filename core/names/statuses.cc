@@ -149,11 +149,11 @@ struct stat Statuses::of_pass_through(struct stat status, const std::string& pat
   return status;
 }
 
-struct stat Statuses::of_chunk(const NodeState& array, const ChunkOrPrefix& part,
-                               const ShownChunk& chunk) const {
-  const std::uint64_t inode = inode_of(array.path, array.shown.names.number_of(part));
+struct stat Statuses::of_chunk(const NodeState& array, const Coordinates& at,
+                               const ShownPlace& place, const ShownChunk& chunk) const {
+  const std::uint64_t inode = inode_of(array.path, place.number);
   struct stat status = file_status(chunk.stored, inode, chunk.size);
-  permit_chunk(status, array.shown, part.coordinates, chunk.bytes ? &*chunk.bytes : nullptr);
+  permit_chunk(status, array.shown, at, chunk.bytes ? &*chunk.bytes : nullptr);
   return status;
 }
 

@@ -23,8 +23,8 @@ class Statuses {
   [[nodiscard]] struct stat of_prefix(const NodeState& array, std::uint64_t inode) const;
   [[nodiscard]] struct stat of_document(const NodeState& node, const std::string& path,
                                         std::uint64_t size) const;
-  [[nodiscard]] struct stat of_chunk(const NodeState& array, const ChunkOrPrefix& part,
-                                     const ShownChunk& chunk) const;
+  [[nodiscard]] struct stat of_chunk(const NodeState& array, const Coordinates& at,
+                                     const ShownPlace& place, const ShownChunk& chunk) const;
   [[nodiscard]] struct stat of_link(struct stat status) const;
   [[nodiscard]] struct stat of_pass_through(struct stat status, const std::string& path) const;
 

@@ -19,8 +19,8 @@ bool ViewParts::all_is_stored() const {
   return !writable() || (staged.empty() && shared.writes->clean());
 }
 
-std::optional<NameLoans::Offer> ViewParts::offer(const ArrayView& array, const Coordinates& chunk) {
-  return all_is_stored() ? loans.offer(array, chunk) : std::nullopt;
+std::optional<NameLoans::Offer> ViewParts::offer(const ShownPlace& place) {
+  return all_is_stored() ? loans.offer(place) : std::nullopt;
 }
 
 std::optional<std::uint64_t> ViewParts::serial_of(const Directory& directory,

@@ -46,7 +46,7 @@ struct ViewParts {
   /// Whether nothing that was written is still to be put into its shard.
   [[nodiscard]] bool all_is_stored() const;
   /// See NameLoans. While something that was written is not in its shards, nothing is lent.
-  std::optional<NameLoans::Offer> offer(const ArrayView& array, const Coordinates& chunk);
+  std::optional<NameLoans::Offer> offer(const ShownPlace& place);
   /// See ListingWatch. While something that was written is not in its shards, no listing has one.
   std::optional<std::uint64_t> serial_of(const Directory& directory,
                                          const std::function<bool()>& is_sound);

@@ -27,16 +27,17 @@ Result<InodeEntry> Attributes::get(NodeId node, Version version) {
   }
   ZARRFS_TRY(const StagedPointer file, inodes_.current_staged(target));
   if (file != nullptr) return entries_.of_staged(file, node);
-  const auto offer = parts_.offer(array.shown, target.part.coordinates);
+  const auto offer = parts_.offer(target.place);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
-  return entries_.of_chunk(node, array, target.part, chunk, offer);
+  return entries_.of_chunk(node, array, target.part.coordinates, target.place, chunk, offer);
 }
 
 Result<InodeEntry> Attributes::get_chunk_by_now(NodeId id, const InodeTarget& target) {
   const NodeState& array = *target.state;
-  const auto found = parts_.chunks.find(array.shown, target.part.coordinates);
+  const auto found = parts_.chunks.find_at(array.shown, target.part.coordinates, target.place);
   if (!found || !*found) return stale(array.path);
-  InodeEntry answer = entries_.of_chunk(id, array, target.part, **found, std::nullopt);
+  InodeEntry answer =
+      entries_.of_chunk(id, array, target.part.coordinates, target.place, **found, std::nullopt);
   answer.uncached = true;
   return answer;
 }
@@ -194,7 +195,8 @@ Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {
   if (target.part.directory) return names;
   names = {"user.zarrfs.chunk", "user.zarrfs.presented"};
   // Of whatever version: their names are the same, and programs ask of files that they have open.
-  const auto chunk = parts_.chunks.find(target.state->shown, target.part.coordinates);
+  const auto chunk =
+      parts_.chunks.find_at(target.state->shown, target.part.coordinates, target.place);
   if (chunk && *chunk && (*chunk)->bytes) {
     names.insert(names.end(), {"user.zarrfs.shard", "user.zarrfs.offset", "user.zarrfs.nbytes"});
   }
@@ -224,10 +226,7 @@ Result<std::string> Attributes::extended(NodeId node, const std::string& name) {
   }
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
   if (!chunk.bytes) return none;
-  if (name == "user.zarrfs.shard") {
-    return array.shown.reader->shard_path(
-        array.shown.reader->layout().place_of(target.part.coordinates).cell);
-  }
+  if (name == "user.zarrfs.shard") return target.place.stored->path;
   if (name == "user.zarrfs.offset") return std::to_string(chunk.bytes->range.offset);
   if (name == "user.zarrfs.nbytes") return std::to_string(chunk.bytes->range.length);
   return none;

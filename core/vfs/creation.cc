@@ -29,8 +29,12 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   if (target.kind == NameKind::kPrefix) {
     return refused(Fault::kExists, target.path, "it is a directory of chunks");
   }
-  ZARRFS_TRY(const bool there, names_.exists(directory, target));
-  if (there && (flags & O_EXCL) != 0) return refused(Fault::kExists, target.path, "it exists");
+  const bool exclusive = (flags & O_EXCL) != 0;
+  bool there = false;  // asked for where the answer counts: the kernel has just looked it up
+  if (exclusive || target.kind == NameKind::kTemporary) {
+    ZARRFS_TRY(there, names_.exists(directory, target));
+  }
+  if (there && exclusive) return refused(Fault::kExists, target.path, "it exists");
   const bool stored =
       target.kind == NameKind::kPassThrough ||
       (target.kind == NameKind::kTemporary && there && parts_.staged.find(target.path) == nullptr);

@@ -37,11 +37,12 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
     if (near) {
       read_ahead_.opened(*chunk.bytes);
     } else {
-      far_ahead_.opened(*target.state->shown.reader, target.part.coordinates, *chunk.bytes);
+      far_ahead_.opened(*target.state->shown.reader, *target.place.stored, *chunk.bytes);
     }
   }
   ZARRFS_TRY(const auto file, open_chunk(target, chunk));
-  InodeEntry shown = entries_.of(node, statuses_.of_chunk(*target.state, target.part, chunk));
+  InodeEntry shown = entries_.of(
+      node, statuses_.of_chunk(*target.state, target.part.coordinates, target.place, chunk));
   shown.version = chunk.version;
   file->remember(shown);
   return file;

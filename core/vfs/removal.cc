@@ -27,7 +27,7 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   ZARRFS_CHECK(rights_.check_caller(directory, target));
   const NodeState& array = *directory.state;
   const Coordinates& chunk = target.part.coordinates;
-  const std::string key = chunk_key(array, chunk);
+  const std::string key = chunk_key(array, array.shown.names.number_of(target.part));
   const bool written = parts_.staged.find(key) != nullptr;
   ZARRFS_TRY(const bool stored, names_.chunk_is_stored(array, chunk));
   const bool synthesized = array.shown.presentation.materialise != Materialise::kOff;

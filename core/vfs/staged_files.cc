@@ -84,8 +84,8 @@ StagedFile::Kind staged_kind_of(const Name& name) {
 }
 
 std::string StagedFiles::key_of(const Directory& directory, const Name& name) {
-  return name.kind == NameKind::kChunk ? chunk_key(*directory.state, name.part.coordinates)
-                                       : name.path;
+  if (name.kind != NameKind::kChunk) return name.path;
+  return chunk_key(*directory.state, directory.state->shown.names.number_of(name.part));
 }
 
 StagedFiles::Displaced StagedFiles::displace(const std::string& key, const StagedPointer& coming,

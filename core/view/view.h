@@ -185,10 +185,8 @@ class View {
   /// From now on the kernel may keep for longer what `watch` would tell changes of, listings have
   /// serials, and `recall` names each node whose attributes it has to forget. Called once, before
   /// the first request, and end_lending before either of them goes.
-  virtual Result<void> lend_names(std::shared_ptr<StoreWatch> /*watch*/,
-                                  std::function<void(NodeId)> /*recall*/) {
-    return {};
-  }
+  virtual Result<void> lend_names(std::shared_ptr<StoreWatch> watch,
+                                  std::function<void(NodeId)> recall) = 0;
   virtual void end_lending() {}
 
   /// Nodes that the kernel is to be asked to forget, where it does not use them: more are known by

@@ -80,7 +80,7 @@ Result<Base> read_base(Store& store, const DirtyShard& shard, const Drafts& draf
     }
     auto found = shard.array->find_chunk(visited.chunk);
     if (!found) return give_up(found.error());
-    if (!*found || (*found)->shard != base.identity)
+    if (!*found || (*found)->shard() != base.identity)
       return give_up(shard_changed(shard.shard_path));
     if (flat && (*found)->range != visited.range) return give_up(shard_changed(shard.shard_path));
     if (flat) file = (*found)->file;

@@ -47,9 +47,8 @@ DirtyPointer DirtyTable::find(const std::string& shard_path) const {
   return found == shards_.end() ? nullptr : found->second;
 }
 
-DirtyPointer DirtyTable::find(const ArrayReader& array, const Cell& cell) const {
-  if (clean()) return nullptr;
-  DirtyPointer found = find(array.shard_path(cell));
+DirtyPointer DirtyTable::find(const ArrayReader& array, const std::string& shard_path) const {
+  DirtyPointer found = find(shard_path);
   return found != nullptr && found->form == array.metadata().form ? found : nullptr;
 }
 

@@ -28,7 +28,7 @@ class DirtyTable {
   [[nodiscard]] bool clean() const { return count_.load() == 0; }
   [[nodiscard]] DirtyPointer find(const std::string& shard_path) const;
   /// Null, too, where another program has replaced the array since.
-  [[nodiscard]] DirtyPointer find(const ArrayReader& array, const Cell& cell) const;
+  [[nodiscard]] DirtyPointer find(const ArrayReader& array, const std::string& shard_path) const;
   /// Those of arrays at or below `prefix` ("" for all), by path.
   [[nodiscard]] std::vector<DirtyPointer> below(const std::string& prefix) const;
   /// Where the array has some, in C order.

@@ -146,16 +146,6 @@ std::vector<std::uint64_t> entries_of(const Layout& layout, std::span<const std:
   return entries;
 }
 
-std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cell,
-                        std::span<const std::uint64_t> entries) {
-  const auto counts = level_entries(layout, cell);
-  std::uint64_t number = 0;
-  for (std::size_t level = 0; level < counts.size(); ++level) {
-    number = number * counts[level] + entries[level];
-  }
-  return number;
-}
-
 std::uint64_t count_of(const Layout& layout, std::span<const std::uint64_t> cell) {
   return checked_product(level_entries(layout, cell)).value_or(0);
 }

@@ -31,11 +31,9 @@ Result<void> copy_source(NewFile& file, const ChunkSource& source, std::uint64_t
 Result<std::uint64_t> build_shard(NewFile& file, const Layout& layout,
                                   std::span<const std::uint64_t> cell, const ChunkSources& chunks);
 
-/// Chunk number in the shard at `cell` <-> linear entry at each level.
+/// Of a chunk's number in the shard at `cell` (ChunkPlace::number): the entry at each level.
 std::vector<std::uint64_t> entries_of(const Layout& layout, std::span<const std::uint64_t> cell,
                                       std::uint64_t number);
-std::uint64_t number_of(const Layout& layout, std::span<const std::uint64_t> cell,
-                        std::span<const std::uint64_t> entries);
 /// How many such numbers there are; 0 where 64 bits do not hold it.
 std::uint64_t count_of(const Layout& layout, std::span<const std::uint64_t> cell);
 

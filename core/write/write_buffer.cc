@@ -143,15 +143,15 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
   }
 }
 
-Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, const Cell& cell,
-                                                    std::uint64_t number) const {
+Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array,
+                                                    const ChunkPlace& place) const {
   for (int round = 0; round < kFindRounds; ++round) {
-    const DirtyPointer shard = parts_.table.find(array, cell);
+    const DirtyPointer shard = parts_.table.find(array, place.path);
     if (!shard) return std::nullopt;
     FoundDraft draft;
     {
       const HeldLock lock(shard->state_mutex);
-      const auto found = shard->drafts.find(number);
+      const auto found = shard->drafts.find(place.number);
       if (found == shard->drafts.end()) return std::nullopt;
       draft.draft = found->second;
       if (draft.draft.removed) return draft;
@@ -165,14 +165,15 @@ Result<std::optional<FoundDraft>> WriteBuffer::find(const ArrayReader& array, co
     draft.file = std::make_shared<GrowingFile>(file, status);
     return draft;
   }
-  return fail(Fault::kStale, "shard " + array.shard_path(cell) +
+  return fail(Fault::kStale, "shard " + place.path +
                                  ": the file of its new chunks is gone: another program has moved "
                                  "or removed its array");
 }
 
 std::map<std::uint64_t, Draft> WriteBuffer::drafts(const ArrayReader& array,
                                                    const Cell& cell) const {
-  const DirtyPointer shard = parts_.table.find(array, cell);
+  if (clean()) return {};
+  const DirtyPointer shard = parts_.table.find(array, array.shard_path(cell));
   if (!shard) return {};
   const HeldLock lock(shard->state_mutex);
   return shard->drafts;

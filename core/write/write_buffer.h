@@ -60,8 +60,7 @@ class WriteBuffer {
 
   /// kStale where there is a draft, and its bytes are gone: another program has moved or removed
   /// the array.
-  Result<std::optional<FoundDraft>> find(const ArrayReader& array, const Cell& cell,
-                                         std::uint64_t number) const;
+  Result<std::optional<FoundDraft>> find(const ArrayReader& array, const ChunkPlace& place) const;
   /// All drafts of a shard by number; empty where it is clean.
   std::map<std::uint64_t, Draft> drafts(const ArrayReader& array, const Cell& cell) const;
   /// Cells of an array that have drafts, in C order.

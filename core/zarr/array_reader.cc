@@ -135,7 +135,9 @@ Result<ChunkPlace> ArrayReader::place_of(std::span<const std::uint64_t> chunk) c
   if (!std::equal(chunk.begin(), chunk.end(), counts.begin(), counts.end(), std::less<>())) {
     return fail(Fault::kInvalid, path_ + ": " + spell(chunk) + " is not in the array's grid");
   }
-  return layout_->place_of(chunk);
+  ChunkPlace place = layout_->place_of(chunk);
+  place.path = shard_path(place.cell);
+  return place;
 }
 
 Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::uint64_t> chunk,
@@ -145,11 +147,11 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_chunk(std::span<const std::u
 }
 
 Result<std::optional<ChunkBytes>> ArrayReader::find_at(const ChunkPlace& place, ShardInHand* hand) {
-  const std::string path = shard_path(place.cell);
+  const std::string& path = place.path;
   const auto look = [&]() -> Result<std::optional<ChunkBytes>> {
     ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_, hand));
     if (!file) return std::nullopt;
-    ChunkBytes bytes{file, {0, file->size()}, nullptr, file->identity(), file->status()};
+    ChunkBytes bytes{file, {0, file->size()}, nullptr, file->status()};
     const auto part = file->place();
     const bool is_part = part && part->as_stored;
     if (is_part) {
@@ -177,11 +179,10 @@ Result<std::optional<ChunkBytes>> ArrayReader::find_at(const ChunkPlace& place, 
   });
 }
 
-Result<std::optional<struct stat>> ArrayReader::shard_status(std::span<const std::uint64_t> cell) {
-  const std::string path = shard_path(cell);
-  ZARRFS_TRY(const auto status, store_->status(path));
+Result<std::optional<struct stat>> ArrayReader::status_at(const std::string& shard_path) {
+  ZARRFS_TRY(const auto status, store_->status(shard_path));
   if (!status || !S_ISDIR(status->st_mode)) return status;
-  return fail(Fault::kDamaged, path + ": a directory stands where a chunk or shard belongs");
+  return fail(Fault::kDamaged, shard_path + ": a directory stands where a chunk or shard belongs");
 }
 
 Result<void> ArrayReader::visit_shard(std::span<const std::uint64_t> cell, std::uint64_t first,

@@ -59,8 +59,9 @@ struct ChunkBytes {
   std::shared_ptr<const File> file;     ///< Null where the bytes are in memory.
   ByteRange range;                      ///< Within the file, or within *memory.
   std::shared_ptr<const Bytes> memory;  ///< A shard that had to be decoded as a whole.
-  FileIdentity shard;                   ///< The shard that the chunk came from.
-  struct stat shard_status {};          ///< Its status (times, owner).
+  struct stat shard_status {};          ///< Of the shard that the chunk came from.
+  /// Which file that shard is.
+  [[nodiscard]] FileIdentity shard() const { return identity_of(shard_status); }
   /// All of the chunk's stored bytes.
   [[nodiscard]] Result<Bytes> read(ReadCounters* counters = nullptr) const;
 };
@@ -97,8 +98,11 @@ class ArrayReader {
   [[nodiscard]] Result<ChunkPlace> place_of(std::span<const std::uint64_t> chunk) const;
   Result<std::optional<ChunkBytes>> find_at(const ChunkPlace& place, ShardInHand* hand = nullptr);
 
-  /// The state of the shard at `cell`: its status, nothing where it is absent.
-  Result<std::optional<struct stat>> shard_status(std::span<const std::uint64_t> cell);
+  /// The state of the shard at `shard_path`: its status, nothing where it is absent.
+  Result<std::optional<struct stat>> status_at(const std::string& shard_path);
+  Result<std::optional<struct stat>> shard_status(std::span<const std::uint64_t> cell) {
+    return status_at(shard_path(cell));
+  }
 
   /// Calls `visit` for each chunk that the shard at `cell` lists, by number, from number `first`
   /// on; stops when `visit` returns false. Chunks outside the array are left out. An entry that is

@@ -15,6 +15,11 @@ namespace {
 
 using Sizes = std::vector<std::uint64_t>;
 
+/// No encoding of a chunk is longer than this many times its elements, and a little: an entry that
+/// claims more is damaged. Widening casts come to 16; compressors add a few bytes in a thousand.
+constexpr std::uint64_t kMaxExpansion = 16;
+constexpr std::uint64_t kMaxOverhead = std::uint64_t{1} << 20U;
+
 /// A shape as messages write it: "[10, 20]".
 std::string text_of(const Sizes& shape) { return dump_json(Json(shape)); }
 
@@ -183,6 +188,10 @@ Result<void> Layout::make_chunk_chain() {
   const Sizes shape = regular_ ? chunk_shape_ : longest_edges(grid_);
   ZARRFS_CHECK(check_chunk_bytes(shape, type_));
   ZARRFS_TRY(chunk_chain_, CodecChain::make(chunk_specs_, Elements{type_, shape}));
+  if (!regular_ || type_.variable_length()) return {};
+  const auto expanded = checked_multiply(chunk_chain_.decoded().bytes(), kMaxExpansion);
+  const auto most = expanded ? checked_add(*expanded, kMaxOverhead) : std::nullopt;
+  most_stored_bytes_ = most.value_or(~std::uint64_t{0});
   return {};
 }
 
@@ -213,7 +222,9 @@ ChunkPlace Layout::place_of(std::span<const std::uint64_t> chunk) const {
       entry[k] = offset / level.chunk_shape[k];
       offset %= level.chunk_shape[k];
     }
-    place.entries.push_back(linear_of(entry, i == 0 ? shard_counts(place.cell) : level.counts));
+    const Sizes counts = i == 0 ? shard_counts(place.cell) : level.counts;
+    place.entries.push_back(linear_of(entry, counts));
+    place.number = place.number * checked_product(counts).value_or(0) + place.entries.back();
   }
   return place;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/metadata/metadata.h"
@@ -34,9 +35,14 @@ struct ShardLevel {
 struct ChunkPlace {
   std::vector<std::uint64_t> cell;     ///< Of the shard: its coordinates in the grid.
   std::vector<std::uint64_t> entries;  ///< Linear entry number at each level; empty if not sharded.
+  std::uint64_t number = 0;            ///< Of the chunk in its shard, over all levels, in C order.
+  std::string path{};                  ///< Of the shard in the store; only ArrayReader knows it.
 };
 
 struct ShardingConfig;
+
+/// The largest shard that is decoded as a whole, before and after decoding.
+inline constexpr std::uint64_t kMaxWholeShard = std::uint64_t{4} << 30U;
 
 class Layout {
  public:
@@ -66,6 +72,8 @@ class Layout {
   /// (transposes before sharding are put in front of the inner chain). Where not regular(): the
   /// chain of a chunk of the longest edges; see chain_of() for that of one cell.
   [[nodiscard]] const CodecChain& chunk_chain() const { return chunk_chain_; }
+  /// The most bytes that a chunk of this array can be stored in.
+  [[nodiscard]] std::uint64_t most_stored_bytes() const { return most_stored_bytes_; }
   [[nodiscard]] Result<CodecChain> chain_of(std::span<const std::uint64_t> cell) const;
 
   /// Chunk coordinates (array axes) -> where it lies. Coordinates are within chunk_counts().
@@ -101,6 +109,7 @@ class Layout {
   std::uint64_t chunk_count_ = 0;
   std::uint64_t chunks_per_shard_ = 1;  ///< Of the largest shard.
   CodecChain chunk_chain_;
+  std::uint64_t most_stored_bytes_ = kMaxWholeShard;
   std::vector<CodecSpec> chunk_specs_;
   DataType type_;
 };

@@ -8,25 +8,6 @@
 namespace zarrfs {
 namespace {
 
-/// The largest shard that is decoded as a whole, before and after decoding.
-constexpr std::uint64_t kMaxWholeShard = std::uint64_t{4} << 30U;
-
-/// No encoding of a chunk is longer than this many times its elements, and a little: an entry that
-/// claims more is damaged. Widening casts come to 16; compressors add a few bytes in a thousand.
-constexpr std::uint64_t kMaxExpansion = 16;
-constexpr std::uint64_t kMaxOverhead = std::uint64_t{1} << 20U;
-
-/// The most bytes that a chunk of this array can be stored in.
-std::uint64_t most_stored_bytes(const Layout& layout) {
-  if (!layout.regular() || layout.chunk_chain().decoded().type.variable_length()) {
-    return kMaxWholeShard;
-  }
-  const std::uint64_t elements = layout.chunk_chain().decoded().bytes();
-  const auto expanded = checked_multiply(elements, kMaxExpansion);
-  const auto most = expanded ? checked_add(*expanded, kMaxOverhead) : std::nullopt;
-  return most.value_or(~std::uint64_t{0});
-}
-
 Error prefixed(const std::string& name, Error error) {
   error.message = name + ": " + error.message;
   return error;
@@ -164,10 +145,10 @@ std::string ShardReader::damage_of(const Level& level, std::span<const std::uint
   if (entry.state == IndexEntry::State::kDamaged) {
     return name_of(entries) + " " + level.index.describe_damage(entries.back());
   }
-  if (!is_chunk(entries) || entry.range.length <= most_stored_bytes(layout_)) return {};
+  if (!is_chunk(entries) || entry.range.length <= layout_.most_stored_bytes()) return {};
   return name_of(entries) + " " + spell_range(entry.range) +
          " is longer than a chunk of this array can be, " +
-         std::to_string(most_stored_bytes(layout_));
+         std::to_string(layout_.most_stored_bytes());
 }
 
 Result<std::optional<ShardReader::Extent>> ShardReader::locate(

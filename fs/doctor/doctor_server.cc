@@ -393,7 +393,7 @@ class ServerExamination {
     }
     options_.write = true;
     auto objects = RemoteObjects::open(url_, options_);
-    auto tried = objects ? (*objects)->check_conditions() : fail(objects.error());
+    auto tried = objects ? (*objects)->writer().check_conditions() : fail(objects.error());
     if (tried) return good("writing", "objects are put and removed, and conditions are kept");
     const bool careless = tried.error().fault == Fault::kReadOnly;
     wrong("writing", printable(tried.error().message, 600),

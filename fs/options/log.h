@@ -68,7 +68,7 @@ class Log {
   void write_line(LogLevel level, const std::string& line);
 
   std::shared_ptr<spdlog::logger> logger_;
-  RankedMutex<LockRank::kMessages> mutex_;
+  MessageMutex mutex_;
   RepeatFilter repeats_;  ///< Guarded by mutex_.
 };
 

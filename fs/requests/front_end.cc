@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "core/base/read_exactly.h"
 #include "core/store/with_umask.h"
 #include "fs/requests/handles.h"
 
@@ -23,23 +24,6 @@ constexpr std::string_view kUserAttributes = "user.";
 bool is_worth_a_line(Fault fault) {
   return fault == Fault::kDamaged || fault == Fault::kIo || fault == Fault::kNoMemory ||
          fault == Fault::kNoFiles;
-}
-
-/// Reads exactly `range`; kStale where the file has become shorter.
-Result<void> read_exactly(int descriptor, ByteRange range, std::uint8_t* out) {
-  std::uint64_t done = 0;
-  while (done < range.length) {
-    const ssize_t got = ::pread(descriptor, out + done, range.length - done,
-                                static_cast<off_t>(range.offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(system_error(errno, "reading a shard"));
-    if (got == 0) {
-      return fail(Fault::kStale, "a shard became shorter while it was open: nothing at offset " +
-                                     std::to_string(range.offset + done));
-    }
-    done += static_cast<std::uint64_t>(got);
-  }
-  return {};
 }
 
 /// Memory of this thread for answers, at least `size` bytes long.
@@ -262,7 +246,7 @@ void FrontEnd::read(Reply& reply, NodeId node, std::size_t size, off_t offset,
   const MutableByteView memory =
       room.empty() ? scratch(range.length)
                    : MutableByteView(reinterpret_cast<std::uint8_t*>(room.data()), room.size());
-  const auto done = read_exactly(plan->descriptor, range, memory.data());
+  const auto done = read_exactly(plan->descriptor, range.offset, memory.first(range.length));
   if (!done) return refuse(reply, done.error());
   reply.data_in_place(memory);
 }

@@ -6,42 +6,6 @@
 
 namespace zarrfs {
 
-std::string_view operation_name(Operation operation) {
-  switch (operation) {
-    case Operation::kLookup: return "lookup";
-    case Operation::kForget: return "forget";
-    case Operation::kGetattr: return "getattr";
-    case Operation::kAccess: return "access";
-    case Operation::kReadlink: return "readlink";
-    case Operation::kOpen: return "open";
-    case Operation::kRead: return "read";
-    case Operation::kRelease: return "release";
-    case Operation::kOpendir: return "opendir";
-    case Operation::kReaddir: return "readdir";
-    case Operation::kReaddirplus: return "readdirplus";
-    case Operation::kReleasedir: return "releasedir";
-    case Operation::kStatfs: return "statfs";
-    case Operation::kGetxattr: return "getxattr";
-    case Operation::kListxattr: return "listxattr";
-    case Operation::kSetattr: return "setattr";
-    case Operation::kMknod: return "mknod";
-    case Operation::kMkdir: return "mkdir";
-    case Operation::kUnlink: return "unlink";
-    case Operation::kRmdir: return "rmdir";
-    case Operation::kSymlink: return "symlink";
-    case Operation::kRename: return "rename";
-    case Operation::kLink: return "link";
-    case Operation::kCreate: return "create";
-    case Operation::kWrite: return "write";
-    case Operation::kFlush: return "flush";
-    case Operation::kFsync: return "fsync";
-    case Operation::kFsyncdir: return "fsyncdir";
-    case Operation::kSetxattr: return "setxattr";
-    case Operation::kRemovexattr: return "removexattr";
-  }
-  return "unknown";
-}
-
 std::uint64_t Statistics::wanted_requests() const {
   std::uint64_t sum = 0;
   for (const Counter& counter : requests_) sum += counter.load(std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -45,14 +46,24 @@ enum class Operation : std::uint8_t {
 inline constexpr std::size_t kOperationCount =
     static_cast<std::size_t>(Operation::kRemovexattr) + 1;
 
+/// Their names in statistics and log lines, in the order of Operation.
+inline constexpr std::string_view kOperationNames[] = {
+    "lookup", "forget",   "getattr",   "access",   "readlink",    "open",
+    "read",   "release",  "opendir",   "readdir",  "readdirplus", "releasedir",
+    "statfs", "getxattr", "listxattr", "setattr",  "mknod",       "mkdir",
+    "unlink", "rmdir",    "symlink",   "rename",   "link",        "create",
+    "write",  "flush",    "fsync",     "fsyncdir", "setxattr",    "removexattr",
+};
+static_assert(std::size(kOperationNames) == kOperationCount);
+constexpr std::string_view operation_name(Operation operation) {
+  return kOperationNames[static_cast<std::size_t>(operation)];
+}
+
 /// How requests come.
 enum class Transport : std::uint8_t {
   kDevice,  ///< /dev/fuse.
   kRing,    ///< io_uring.
 };
-
-/// The operation's name in statistics and log lines, e.g. "lookup".
-std::string_view operation_name(Operation operation);
 
 class Statistics {
  public:

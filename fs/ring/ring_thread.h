@@ -28,13 +28,13 @@ namespace zarrfs {
 
 /// What all threads of a connection share.
 struct RingConnection {
+  Hops hops;
   fuse_session* session = nullptr;
-  int device = -1;
   std::size_t payload = 0;  ///< Bytes of an entry.
   Statistics* statistics = nullptr;
   std::function<void(const std::string&)> broken;  ///< A thread could not go on.
+  int device = -1;
   std::atomic<bool> stopping{false};
-  Hops hops;
 };
 
 class RingThread {

@@ -154,7 +154,8 @@ std::string dav_of_file(const HeldNode& node, const std::string& path) {
 
 std::string html_head(const std::string& title) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" + title +
-         "</title><meta name=\"viewport\" content=\"width=device-width\">\n<style>"
+         "</title><meta name=\"viewport\" content=\"width=device-width\">\n"
+         "<link rel=\"icon\" href=\"data:,\"><style>"
          "body{font:15px/1.5 system-ui,sans-serif;max-width:66em;margin:2em auto;padding:0 1em;"
          "color:#222;background:#fff}pre,code{font:13px/1.5 ui-monospace,monospace;"
          "overflow-x:auto}a{color:#06c}"
@@ -168,7 +169,7 @@ std::string html_head(const std::string& title) {
 }
 
 std::string page_policy(const std::string& nonce) {
-  return "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; "
+  return "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; "
          "form-action 'none'; frame-ancestors 'none'" +
          (nonce.empty() ? "" : "; script-src 'nonce-" + nonce + "'");
 }

@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/path.h"
 #include "core/base/printable.h"
+#include "core/base/read_exactly.h"
 #include "core/store/http/headers.h"
 #include "core/store/http/url.h"
 #include "fs/serve/listing.h"
@@ -106,15 +107,24 @@ class FileBody final : public Body {
   std::optional<Piece> first_;
 };
 
-/// All that the file holds.
-Result<std::string> whole_text(OpenFile& file) {
+/// All that the file `name` holds.
+Result<std::string> whole_text(OpenFile& file, const std::string& name) {
   std::string text;
   for (;;) {
     ZARRFS_TRY(const ReadPlan plan, file.read(text.size(), kLargestDocument));
-    if (plan.descriptor >= 0) return fail(Fault::kInvalid, "a document is no file of the store");
-    if (plan.bytes.empty()) return text;
-    text.append(reinterpret_cast<const char*>(plan.bytes.data()), plan.bytes.size());
-    if (text.size() > kLargestDocument) return fail(Fault::kTooBig, "a document is too large");
+    const std::uint64_t more = plan.descriptor >= 0 ? plan.range.length : plan.bytes.size();
+    if (more == 0) return text;
+    const std::size_t before = text.size();
+    if (more > kLargestDocument - before) {
+      return fail(Fault::kTooBig, name + ": a document is larger than 64 MiB");
+    }
+    text.resize(before + more);
+    const MutableByteView end(reinterpret_cast<std::uint8_t*>(text.data()) + before, more);
+    if (plan.descriptor >= 0) {
+      ZARRFS_CHECK(read_exactly(plan.descriptor, plan.range.offset, end));
+    } else {
+      std::copy(plan.bytes.begin(), plan.bytes.end(), end.begin());
+    }
   }
 }
 
@@ -240,7 +250,7 @@ Result<Answer> Site::metrics() {
   ZARRFS_TRY(const auto node, tree_.find({kOwn, "stats.json"}));
   if (!node) return absent();
   ZARRFS_TRY(const auto file, tree_.view().open_file(node->id()));
-  ZARRFS_TRY(const std::string document, whole_text(*file));
+  ZARRFS_TRY(const std::string document, whole_text(*file, "stats.json"));
   ZARRFS_TRY(const Json statistics, parse_json(document, "stats.json"));
   Answer answer = text_answer(200, "text/plain; version=0.0.4",
                               tools::prometheus_text(statistics, settings_.name));
@@ -298,7 +308,7 @@ Result<Answer> Site::file(const Request& request, const Target& target, const He
   std::string tag;
   std::optional<std::string> text;
   if (is_document(target.names) || target.names.front() == kOwn) {
-    ZARRFS_TRY(text, whole_text(*file));
+    ZARRFS_TRY(text, whole_text(*file, printable(encoded_path(target.names, false))));
     size = text->size();
     tag = "\"" + hexadecimal(digest_of(*text)) + "\"";
   } else {

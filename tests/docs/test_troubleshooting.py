@@ -12,10 +12,10 @@ DOCUMENT = "docs/troubleshooting.md"
 # the numbers; the document has it by kind of fault.
 SOURCES = [name for name in sorted(glob.glob("fs/**/*.cc", root_dir=ROOT, recursive=True)) if "doctor" not in name] + [
     "core/store/local_file.cc", "core/store/local_store.cc", "core/store/source.cc", "core/store/store.cc",
-    "core/store/remote/spool.cc", "core/store/remote/spooled_store.cc", "core/store/remote/remote_objects_writing.cc",
+    "core/store/remote/spool.cc", "core/store/remote/spooled_store.cc", "core/store/remote/object_writer.cc",
     "core/store/remote/remote_store.cc", "core/store/remote/parts_use.cc"]
 # Whose messages the document has some of.
-FURTHER = ["core/store/cache/disk_cache.cc", "core/store/http/bucket_client.cc", "core/store/http/google_client.cc", "core/store/http/s3_client.cc", "core/store/http/object_client.cc", "core/store/zip/zip_store.cc", "core/write/committer.h", "core/write/spool_limit.cc"]
+FURTHER = ["core/base/read_exactly.cc", "core/store/cache/disk_cache.cc", "core/store/http/bucket_client.cc", "core/store/http/google_client.cc", "core/store/http/s3_client.cc", "core/store/http/object_client.cc", "core/store/zip/zip_store.cc", "core/write/committer.h", "core/write/spool_limit.cc"]
 
 
 @pytest.fixture(scope="module")

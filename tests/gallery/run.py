@@ -8,6 +8,7 @@ commit them). Each program's picture is also checked against what the sharded st
 skipped, in a line that begins with "skipped:"; tests/gallery/install installs them. The status is 1 where something is wrong.
 """
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -44,6 +45,23 @@ def run(*command, **more):
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
+
+
+class Served:
+    """with Served(zarrfs, store, options) as url"""
+
+    def __init__(self, zarrfs, store, options):
+        command = [zarrfs, "serve", store, "--listen", "127.0.0.1:0", "-o", options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.url = self.process.stdout.readline().split()[-1]
+
+    def __enter__(self):
+        return self.url
+
+    def __exit__(self, *problem):
+        self.process.terminate()
+        assert self.process.wait(timeout=60) == 0
+        self.process.stdout.close()
 
 
 class Mounted:
@@ -154,6 +172,53 @@ def neuroglancer(zarrfs, folder, picture):
     return run("/usr/bin/python3", os.path.join(HERE, "same_picture.py"), picture, direct)
 
 
+def served(zarrfs, folder, picture):
+    """The same in neuroglancer by `zarrfs serve`, without a mount and without another server."""
+    program("chromium")
+    python, script = python_of("neuroglancer"), os.path.join(HERE, "show_neuroglancer.py")
+    with Served(zarrfs, BRAIN, "profile=ome") as url:
+        run(python, script, f"zarr2:{url}0", picture)
+    direct = os.path.join(folder, "direct.png")
+    run(python, script, f"zarr3:{BRAIN}/0", direct)
+    return run("/usr/bin/python3", os.path.join(HERE, "same_picture.py"), picture, direct)
+
+
+def show_page(*arguments):
+    program("chromium")
+    found = json.loads(run(python_of("browser"), os.path.join(HERE, "show_page.py"), *arguments))
+    assert not found["complaints"], found["complaints"]
+    return found
+
+
+def viv(zarrfs, folder, picture):
+    """Viv, the viewer within Avivator, on a page of another origin than the image."""
+    bundle = os.path.join(VENVS, "vivpage", "page.js")
+    if not os.path.exists(bundle):
+        raise Missing("the page of Viv is missing")
+    page = os.path.join(folder, "page")
+    shutil.copytree(os.path.join(HERE, "viv"), page)
+    shutil.copy(bundle, page)
+    sys.path.insert(0, HERE)
+    import serve
+    with Served(zarrfs, BRAIN, "profile=ome") as url, serve.Server(page) as pages:
+        title = show_page(f"{pages.url}/index.html?image={url}", picture)["title"]
+    wanted = run(python_of("zarr3"), "-c", "import sys,zarr; plane = zarr.open(sys.argv[1], mode='r')['0'][0, 12]; "
+                 "print(f'shown: {plane.shape[1]}x{plane.shape[0]}, mean {plane.mean():.6f}')", BRAIN).strip()
+    assert title == wanted, f"Viv has {title}, the store {wanted}"
+    return title
+
+
+def front(zarrfs, folder, picture):
+    """The front page of `zarrfs serve`, on a wide screen and on a telephone."""
+    narrow = os.path.join(folder, "narrow.png")
+    with Served(zarrfs, BRAIN, "profile=ome") as url:
+        for width, height, shown in ((900, 700, picture), (390, 844, narrow)):
+            found = show_page(url, shown, width, height)
+            assert found["width"] == width and found["pictures"] == 2, found
+    run(program("convert"), picture, narrow, "-background", "#888", "+append", "-colors", "128", picture)
+    return "two pictures, nothing wider than the screen"
+
+
 def segmentation(zarrfs, folder, picture):
     """A precomputed segmentation, left as neuroglancer reads it itself, right through the mount: the same picture."""
     program("chromium")
@@ -170,7 +235,7 @@ def segmentation(zarrfs, folder, picture):
 
 
 SHOWS = {"ome-zarr": ome_zarr, "web": web, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer,
-         "segmentation": segmentation}
+         "segmentation": segmentation, "served": served, "viv": viv, "front": front}
 
 
 def main():

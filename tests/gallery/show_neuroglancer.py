@@ -1,8 +1,9 @@
-"""show_neuroglancer.py FORMAT:FOLDER PICTURE [segmentation]: what neuroglancer shows, in a headless Chromium, of a folder served over HTTP.
+"""show_neuroglancer.py FORMAT:PLACE PICTURE [segmentation]: what neuroglancer shows, in a headless Chromium, of a URL, or of a folder served over HTTP.
 
 FORMAT is zarr2, zarr3 or precomputed, as neuroglancer calls them. It shows the example's brain, or a segmentation. The page is the one within the Python package neuroglancer, which also
 says when everything that can be seen is loaded.
 """
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -55,10 +56,11 @@ def segmentation_of(source):
 
 
 def main():
-    kind, folder = sys.argv[1].split(":", 1)
-    with Server(folder) as data, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+    kind, place = sys.argv[1].split(":", 1)
+    is_url = place.startswith("http://")
+    with contextlib.nullcontext() if is_url else Server(place) as data, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         show = segmentation_of if sys.argv[3:] == ["segmentation"] else viewer_of
-        viewer = show(f"{kind}://{data.url}/")
+        viewer = show(f"{kind}://{place if is_url else data.url + '/'}")
         browser = subprocess.Popen(["chromium", *FLAGS, f"--user-data-dir={profile}", viewer.get_viewer_url()],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stop = threading.Timer(PATIENCE, browser.kill)
@@ -68,14 +70,15 @@ def main():
         viewer.async_screenshot(lambda answer: (shots.append(answer.screenshot), taken.set()))
         try:
             if not taken.wait(PATIENCE):
-                sys.exit(f"neuroglancer is not ready; it asked for {data.http.asked[-5:]}")
+                sys.exit("neuroglancer is not ready" + ("" if is_url else f"; it asked for {data.http.asked[-5:]}"))
         finally:
             stop.cancel()
             browser.terminate()
             browser.wait(timeout=30)
         with open(sys.argv[2], "wb") as file:
             file.write(shots[0].image)
-        print(f"{len(data.http.asked)} requests")
+        if not is_url:
+            print(f"{len(data.http.asked)} requests")
 
 
 if __name__ == "__main__":

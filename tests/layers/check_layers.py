@@ -3,7 +3,7 @@
 
 docs/architecture.md tells what each room is for; fs/main.cc joins all.
 
-Fails, too, where a file is too long, where a mutex has no rank, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
+Fails, too, where a file is too long, where a mutex has no rank or the table of ranks is another than the code's, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
 """
 import collections
 import pathlib
@@ -83,6 +83,14 @@ def breaks_order(name: str, quoted: str):
     return quoted in JOINS or (target is not None and target != own and target not in WITHIN.get(own, []))
 
 
+def unplaced(names):
+    """Lines about folders of a room with an order within, which WITHIN does not place in it."""
+    folders = {name.rpartition("/")[0] for name in names}
+    for folder in sorted(folders - set(WITHIN)):
+        if any(folder.startswith(room + "/") for room in {placed.rpartition("/")[0] for placed in WITHIN}):
+            yield f"{folder}: WITHIN does not place it in the order of its room"
+
+
 def declared(text: str, header: bool):
     """{name: its line} of what a source declares in its anonymous namespaces, and its macros, or of what a header declares."""
     depth, inside, names = 0, 1 if header else None, {}
@@ -128,6 +136,14 @@ def reaching(target, includes):
     return found
 
 
+def ranks_told_wrongly(order: str, document: str):
+    """Lines about ranks of locks whose table in the document is not in the order of the code."""
+    ranks = re.findall(r"^  (k\w+),", order[order.index("enum class LockRank"):order.index("kLockRanks")], re.M)
+    rows = re.findall(r"^\| `(k\w+)` \|", document[document.index("## Locks"):], re.M)
+    if not ranks or ranks != rows:
+        yield f"docs/architecture.md: its table of locks has the ranks {', '.join(rows)}; {LOCKS} has {', '.join(ranks)}"
+
+
 def main() -> int:
     faults, texts, includes = [], {}, {}
     files = [p for top in ("core", "fs", "tools", "tests", "packaging") for p in (ROOT / top).rglob("*") if p.is_file()]
@@ -148,7 +164,7 @@ def main() -> int:
         if layer is None:
             continue
         texts[name] = text
-        if name.startswith(("core/", "fs/")) and name != LOCKS and BARE_LOCK.search(text):
+        if name.startswith(("core/", "fs/", "tools/")) and name != LOCKS and BARE_LOCK.search(text):
             faults.append(f"{name}: has a mutex without a rank, which {LOCKS} has")
         for quoted, angled in re.findall(r'^#include (?:"([^"]+)"|<([^>]+)>)', text, re.M):
             if quoted:
@@ -161,7 +177,9 @@ def main() -> int:
             for pattern, homes in HOMES.items():
                 if angled and re.match(pattern, angled) and layer not in homes:
                     faults.append(f"{name}: includes <{angled}>, whose home is {', '.join(homes)}")
+    faults += unplaced(texts)
     faults += clashes(texts)
+    faults += ranks_told_wrongly((ROOT / LOCKS).read_text(), (ROOT / "docs/architecture.md").read_text())
     faults += [f"{name}: is listed in WITH_JSON, and does not include {JSON}" for name in WITH_JSON if JSON not in includes.get(name, ())]
     sources = [name for name in includes if name.endswith(".cc")]
     with_json = len(reaching(JSON, includes).intersection(sources))

@@ -33,6 +33,10 @@ class Disk:
             pytest.skip(f"no loop device can be mounted here: {done.stderr.strip()}")
         self.off.clear()
 
+    def sync(self):
+        """This one alone: the machine may have much to write."""
+        assert run("sync", "--file-system", self.path).returncode == 0
+
     def cut(self):
         self.off.set()  # an fsync that is not back by now may have been cut
         descriptor = os.open(self.path, os.O_RDONLY)

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 import object_server
 from conftest import VENVS, within
 from object_server import ObjectServer, Refusal
+from ports import free_port
 from stores import objects_of
 
 PYTHON = os.path.join(VENVS, "testbench", "bin", "python")
@@ -77,9 +78,7 @@ class TestbenchServer(ObjectServer):
     def __init__(self):
         super().__init__("", "bucket")
         self.speak_google()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.behind = free.getsockname()[1]
+        self.behind = free_port()
         self.process = subprocess.Popen([PYTHON, "-c", START, str(self.behind)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         within(60, lambda: socket.socket().connect_ex(("127.0.0.1", self.behind)) == 0)
         made = self.ask("POST", "/storage/v1/b?project=tests", b'{"name": "bucket"}', {"Content-Type": "application/json"})

@@ -5,6 +5,8 @@ import socket
 import subprocess
 import time
 
+from ports import free_port
+
 CONFIGURATION = """
 daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
 {user}
@@ -31,9 +33,7 @@ class Nginx:
         os.makedirs(folder, exist_ok=True)
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
                         "subjectAltName=DNS:localhost", "-keyout", os.path.join(folder, "key"), "-out", self.certificate], check=True, capture_output=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"https://localhost:{self.port}"
         user = "user root;" if os.geteuid() == 0 else ""  # the files of tests are root's own
         with open(os.path.join(folder, "nginx.conf"), "w") as file:
@@ -42,7 +42,7 @@ class Nginx:
     def __enter__(self):
         self.process = subprocess.Popen([program(), "-p", self.folder, "-c", os.path.join(self.folder, "nginx.conf")],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(400):
+        for _ in range(1200):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return self
@@ -52,7 +52,7 @@ class Nginx:
 
     def __exit__(self, *problem):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(60)
 
     def log(self, name="error.log"):
         with open(os.path.join(self.folder, name)) as file:

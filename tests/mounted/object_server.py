@@ -63,6 +63,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         with self.server.lock:
             self.server.in_hand += 1
+            self.server.most_in_hand = max(self.server.most_in_hand, self.server.in_hand)
         try:
             self.serve()
         finally:
@@ -273,7 +274,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
         self.fault, self.away, self.missed, self.remembers = None, False, [], True
         self.careless, self.notes, self.changing = (), {}, threading.Lock()
         self.google, self.kind, self.generations, self.token = False, "x-amz", {}, ""
-        self.lock, self.seen, self.sent, self.in_hand = threading.Lock(), [], 0, 0
+        self.lock, self.seen, self.sent, self.in_hand, self.most_in_hand = threading.Lock(), [], 0, 0, 0
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()
 
@@ -289,6 +290,13 @@ class ObjectServer(http.server.ThreadingHTTPServer):
 
     def generation(self, full):
         return self.generations.setdefault(full, 7)
+
+    def rest(self):
+        """Returns when nobody has asked for anything for a while: what is asked for in advance comes to its end."""
+        looks = []
+        while len(looks) < 8 or len(set(looks[-8:])) != 1 or looks[-1][2]:
+            time.sleep(0.1)
+            looks.append((len(self.seen), self.sent, self.in_hand))
 
     def forget(self):
         with self.lock:

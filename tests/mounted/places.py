@@ -8,6 +8,7 @@ import google_testbench
 import nginx
 import versitygw
 from object_server import KEY, SECRET, ObjectServer
+from serving import Served
 from stores import files_of
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true",
@@ -80,6 +81,22 @@ def https_nginx(data, names, folder):
         yield lambda name: (f"{server.url}/{name}", f"ca_file={server.certificate}")
 
 
+@contextlib.contextmanager
+def served(data, names, folder):
+    """Each by a `zarrfs serve` of its own, as Zarr v3 without shards."""
+    servers = {}
+    try:
+        def source_of(name):
+            if name not in servers:
+                servers[name] = Served(os.path.join(data, name), os.path.join(folder, "log"), options="view=v3,profile=generic")
+            return servers[name].url, ""
+
+        yield source_of
+    finally:
+        for server in servers.values():
+            server.stop()
+
+
 def packed(place, ending):
     """The place `place`, of archives."""
 
@@ -96,7 +113,7 @@ def packed(place, ending):
 
 
 PLACES = {
-    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "gs testbench": google_of_testbench, "http": http, "https nginx": https_nginx,
+    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "gs testbench": google_of_testbench, "http": http, "https nginx": https_nginx, "zarrfs serve": served,
     "zip": packed(local, ".zip"), "ozx": packed(local, ".ozx"), "zip over http": packed(http, ".zip"), "zip over https nginx": packed(https_nginx, ".zip"),
     "zip in s3": packed(s3, ".zip"), "zip in s3 versitygw": packed(s3_versitygw, ".zip"), "zip in gs": packed(google, ".zip"),
 }

@@ -23,7 +23,7 @@ def test_a_replaced_shard_is_seen_at_the_next_open(mount, store):
     mounted = mount(store.path)
     assert read(mounted / "a/1.0") == store.chunk(1, 0)
     store.write_shard(0, 0, add=1000)
-    within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
+    within(60, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
     assert read(mounted / "a/0.0") == store.chunk(0, 0, 1000)
 
 
@@ -32,7 +32,7 @@ def test_an_open_file_keeps_the_version_it_opened(mount, store):
     descriptor = os.open(mounted / "a/1.0", os.O_RDONLY)
     try:
         store.write_shard(0, 0, add=1000)
-        within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
+        within(60, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
         assert os.pread(descriptor, 100, 0) == store.chunk(1, 0)
     finally:
         os.close(descriptor)
@@ -42,18 +42,18 @@ def test_a_new_shard_and_a_removed_shard_are_seen(mount, store):
     mounted = mount(store.path)
     assert error_of(os.stat, mounted / "a/2.2") == errno.ENOENT
     store.write_shard(1, 1)
-    within(10, lambda: error_of(os.stat, mounted / "a/2.2") == 0)
+    within(60, lambda: error_of(os.stat, mounted / "a/2.2") == 0)
     assert read(mounted / "a/3.3") == store.chunk(3, 3)
     os.unlink(store.file("a/c/1/1"))
-    within(10, lambda: error_of(os.stat, mounted / "a/2.2") == errno.ENOENT)
+    within(60, lambda: error_of(os.stat, mounted / "a/2.2") == errno.ENOENT)
 
 
 def test_replaced_metadata_is_seen_within_a_second(mount, store):
     mounted = mount(store.path)
     assert json.loads(read(mounted / "a/.zarray"))["shape"] == [8, 8]
     write_json(store.file("a/zarr.json"), document((4, 8), (4, 4), (2, 2), fill=7))
-    within(10, lambda: json.loads(read(mounted / "a/.zarray"))["shape"] == [4, 8])
-    within(10, lambda: error_of(os.stat, mounted / "a/2.0") == errno.ENOENT)
+    within(60, lambda: json.loads(read(mounted / "a/.zarray"))["shape"] == [4, 8])
+    within(60, lambda: error_of(os.stat, mounted / "a/2.0") == errno.ENOENT)
     assert "2.0" not in os.listdir(mounted / "a")
 
 
@@ -62,7 +62,7 @@ def test_a_new_array_is_seen(mount, store):
     assert error_of(os.stat, mounted / "b") == errno.ENOENT
     write_json(store.file("b/zarr.json"), document((4, 4), (4, 4), (2, 2)))
     write_file(store.file("b/c/0/0"), shard_bytes([b"x" * 16, None, None, None]))
-    within(10, lambda: error_of(os.stat, mounted / "b/0.0") == 0)
+    within(60, lambda: error_of(os.stat, mounted / "b/0.0") == 0)
     assert read(mounted / "b/0.0") == b"x" * 16
 
 
@@ -145,7 +145,7 @@ def test_an_open_file_is_read_to_its_end_long_after_it_was_replaced(mount, store
     mounted = mount(store.path, "timeout=0.05")
     with open(mounted / "a/1.0", "rb") as old:
         store.write_shard(0, 0, add=100)
-        within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add=100))
+        within(60, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add=100))
         time.sleep(0.1)  # more than its attributes are known
         assert old.read() == store.chunk(1, 0), "at the end the kernel asks for the size once more"
 

@@ -33,13 +33,13 @@ def test_a_changed_chunk_does_not_cost_the_whole_shard(mount, disk, index_locati
     write_file(f"{store}/a/c/0", shard_bytes(chunks, index_location))
     mounted = mount(store, "rw,flush_after=3600")
     with open(f"{store}/a/c/0", "rb") as old:  # a reader outside keeps the old blocks in use
-        os.sync()
+        disk.sync()
         before = os.statvfs(disk.path)
         for number in (3, 40):
             chunks[number] = rng.randbytes(CHUNK)
             write(mounted / f"a/{number}", chunks[number])
         sync(mounted)
-        os.sync()
+        disk.sync()
         # XFS gives back the blocks of removed files a little later.
         within(60, lambda: (before.f_bfree - os.statvfs(disk.path).f_bfree) * before.f_frsize < CHUNKS * CHUNK // 4)
         assert os.stat(f"{store}/a/c/0").st_ino != os.fstat(old.fileno()).st_ino

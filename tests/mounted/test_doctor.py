@@ -1,4 +1,5 @@
 """zarrfs doctor on the real machine: a mount that lives is good, one whose daemon was killed is found."""
+import contextlib
 import json
 import os
 import re
@@ -9,11 +10,24 @@ import time
 from conftest import DAEMON, kill, within
 
 
+def devices_mounted():
+    """In any mount namespace: other tests' mounts, and those of others who test on this machine, come and go meanwhile."""
+    devices, namespaces = set(), set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            namespace = os.readlink(f"/proc/{process}/ns/mnt")
+            if namespace not in namespaces:
+                with open(f"/proc/{process}/mountinfo") as text:
+                    devices |= {line.split()[2].split(":")[1] for line in text}
+                namespaces.add(namespace)
+        except OSError:  # it has ended
+            pass
+    return devices
+
+
 def connections():
-    """Those of FUSE that no mount seen from here stands for: the other tests' mounts come and go meanwhile."""
-    with open("/proc/self/mountinfo") as text:
-        mounted = {line.split()[2].split(":")[1] for line in text}
-    return set(os.listdir("/sys/fs/fuse/connections")) - mounted
+    """Those of FUSE that no mount stands for."""
+    return set(os.listdir("/sys/fs/fuse/connections")) - devices_mounted()
 
 
 def checks():
@@ -42,7 +56,10 @@ def test_a_dead_mount_is_found_and_umount_removes_it(mount, golden):
 
 def test_reading_is_measured_by_each_transport_that_the_kernel_offers():
     before = connections()
-    found = checks()["speed"]
+    for _ in range(10):  # a machine that is busy now may not be fast enough each time, which is said then
+        found = checks()["speed"]
+        if "could not be read in time" not in found["found"]:
+            break
     assert found["verdict"] == "good", found
     try:
         with open("/sys/module/fuse/parameters/enable_uring") as text:
@@ -61,15 +78,15 @@ def test_mounts_that_do_not_answer_are_given_up():
     before = connections()
     doctor = subprocess.Popen([DAEMON, "doctor", "--json"], stdout=subprocess.PIPE, text=True)
     stopped = set()
-    end = time.monotonic() + 100
-    while doctor.poll() is None and time.monotonic() < end:
+    while doctor.poll() is None:
         with open(f"/proc/{doctor.pid}/task/{doctor.pid}/children") as text:
             new = set(map(int, text.read().split())) - stopped
         for child in new:
-            os.kill(child, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(child, signal.SIGSTOP)
         stopped |= new
         time.sleep(0.002)
-    found = {check["name"]: check for check in json.loads(doctor.communicate(timeout=10)[0])["checks"]}
+    found = {check["name"]: check for check in json.loads(doctor.communicate(timeout=60)[0])["checks"]}
     assert found["speed"]["verdict"] == "limited", found["speed"]
     assert "could not be read in time" in found["speed"]["found"]
     assert stopped

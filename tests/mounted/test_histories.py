@@ -24,15 +24,17 @@ from stores import write_json
 SECONDS = float(os.environ.get("ZARRFS_HISTORY_SECONDS", "3"))
 WRITERS, READERS, CHUNKS = 3, 2, 6
 # What a program that does not know the store is killed and mounted anew may meet.
-ALWAYS_EXPECTED = ("ENOTCONN", "ECONNABORTED", "ENOENT", "EIO")
+ALWAYS_EXPECTED = ("ENOTCONN", "ECONNABORTED", "ECANCELED", "ENOENT", "EIO")
 
 # Tells in a line of its own what it does: before ("try KEY VALUE") and after it was acknowledged ("done KEY VALUE").
 CLIENT = r"""
 import errno, fcntl, os, random, sys, time
-directory, locks, seed, until, first, writes, keys = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]), sys.argv[6] == "w", sys.argv[7].split(",")
+directory, locks, seed, seconds, first, writes, keys = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]), sys.argv[6] == "w", sys.argv[7].split(",")
 expected = [getattr(errno, name) for name in sys.argv[8].split(",")]
 rng = random.Random(seed)
-value = first
+value, changes = first, 0
+LEAST = 10  # changes of each writer, however slow the machine is
+until = time.monotonic() + seconds
 
 def tell(*words):
     os.write(1, (" ".join(map(str, (time.monotonic_ns(),) + words)) + "\n").encode())
@@ -101,7 +103,7 @@ def change(path, number):
         finally:
             os.close(descriptor)
 
-while time.monotonic() < until:
+while time.monotonic() < until or writes and changes < LEAST:
     key = rng.choice(keys)
     path = os.path.join(directory, key)
     if not writes:
@@ -124,6 +126,7 @@ while time.monotonic() < until:
             else:
                 change(path, number)
             tell("done", key, number)
+            changes += 1
         except OSError as error:
             tell("failed", key, number, error.errno)
             if error.errno not in expected:
@@ -197,11 +200,10 @@ class Run:
         os.makedirs(self.locks)
         self.keys = [str(number) for number in range(CHUNKS)]
         self.outputs = []
-        until = time.monotonic() + SECONDS
         self.clients = []
         for number in range(WRITERS + READERS):
             output = open(os.path.join(str(folder), f"client{number}"), "w+")  # noqa: SIM115
-            words = [directory, self.locks, seed * 100 + number, until, (number + 1) * 10**9, "w" if number < WRITERS else "r", ",".join(self.keys), expected]
+            words = [directory, self.locks, seed * 100 + number, SECONDS, (number + 1) * 10**9, "w" if number < WRITERS else "r", ",".join(self.keys), expected]
             self.outputs.append(output)
             self.clients.append(subprocess.Popen([sys.executable, "-c", CLIENT, *map(str, words)], stdout=output, stderr=subprocess.PIPE, text=True))
 
@@ -210,7 +212,7 @@ class Run:
 
     def wait(self):
         for client in self.clients:
-            error = client.communicate(timeout=120 + SECONDS)[1]
+            error = client.communicate(timeout=600 + SECONDS)[1]
             assert client.returncode == 0, error[-2000:]
 
     def check(self, directory):

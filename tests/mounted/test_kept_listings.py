@@ -56,7 +56,7 @@ def test_a_second_listing_is_the_kernels_own(mount, store, name, separator, opti
         return answers(mounted, lambda: os.listdir(mounted / name))[0]
 
     for after in (0, MORE_THAN_TIMEOUT):  # longer than a status
-        assert any(told_again(after) == 0 for _ in range(3)), after  # the kernel drops pages when others want memory
+        assert any(told_again(after) == 0 for _ in range(10)), after  # the kernel drops pages when others want memory
         assert os.listdir(mounted / name) == first
 
 
@@ -113,7 +113,7 @@ def file_beside(store):
 @pytest.mark.parametrize("change", [other_chunks, in_place, shard_removed, shard_added, directory_removed, directory_moved, file_beside])
 def test_what_another_program_has_changed_is_listed_at_once(mount, store, change, options):
     mounted = mount(store.path, options)
-    assert is_kept(mounted, mounted / "a")
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     after = change(store)
     assert chunks(mounted / "a") == after
     assert chunks(mounted / "a") == after
@@ -122,7 +122,7 @@ def test_what_another_program_has_changed_is_listed_at_once(mount, store, change
 def test_what_was_absent_and_is_made_bit_by_bit_is_listed_at_once(mount, store):
     mounted = mount(store.path)
     shutil.rmtree(store.file("a/c"))
-    within(SOON, lambda: is_kept(mounted, mounted / "a"))
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     for row in range(2):
         os.makedirs(store.file(f"a/c/{row}"))
         is_kept(mounted, mounted / "a")
@@ -132,35 +132,35 @@ def test_what_was_absent_and_is_made_bit_by_bit_is_listed_at_once(mount, store):
 
 def test_an_array_of_another_shape_or_another_array(mount, store):
     mounted = mount(store.path)
-    assert is_kept(mounted, mounted / "a")
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     write_json(store.file("a/zarr.json"), document((4, 8), (4, 4), (2, 2), fill=7))
     smaller = [name for name in store.present() if name[0] in "01"]
-    within(1 + SOON, lambda: chunks(mounted / "a") == smaller)
-    within(5, lambda: is_kept(mounted, mounted / "a"))  # once all that was told of the change is over
+    within(SOON, lambda: chunks(mounted / "a") == smaller)
+    within(60, lambda: is_kept(mounted, mounted / "a"))  # once all that was told of the change is over
     other = SmallStore(os.path.dirname(store.path) + "/other")
     os.unlink(other.file("a/c/0/0"))
     shutil.move(other.file("a"), store.file("b"))
     exchange(store.file("a"), store.file("b"))
     others = [name for name in store.present() if name not in ("0.0", "1.0", "1.1")]
-    within(1 + SOON, lambda: chunks(mounted / "a") == others)
+    within(SOON, lambda: chunks(mounted / "a") == others)
 
 
 def test_an_array_that_is_removed_and_made_again(mount, store):
     mounted = mount(store.path)
     for missing in ((0, 0), (0, 1), (1, 0)):
-        within(5, lambda: is_kept(mounted, mounted / "a"))
+        within(60, lambda: is_kept(mounted, mounted / "a"))
         shutil.rmtree(store.file("a"))
         shown = SmallStore(os.path.dirname(store.path))
         os.unlink(shown.file("a/c/{}/{}".format(*missing)))
         left = [name for name in shown.present() if (int(name[0]) // 2, int(name[2]) // 2) != missing]
-        within(1 + SOON, lambda: os.path.isdir(mounted / "a") and chunks(mounted / "a") == left)
+        within(SOON, lambda: os.path.isdir(mounted / "a") and chunks(mounted / "a") == left)
         assert chunks(mounted / "a") == left
 
 
 def test_what_programs_write_through_the_mount_is_listed_at_once(mount, store):
     mounted = mount(store.path, "rw")
     present = store.present()
-    assert is_kept(mounted, mounted / "a")
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     with open(mounted / "a/0.1", "wb") as chunk:
         chunk.write(store.chunk(0, 1))
     present = sorted([*present, "0.1"])
@@ -176,7 +176,7 @@ def test_what_programs_write_through_the_mount_is_listed_at_once(mount, store):
     assert chunks(mounted / "a") == present
     assert not is_kept(mounted, mounted / "a"), "it is not in its shard yet"
     os.setxattr(mounted.path, "user.zarrfs.publish", b"")
-    within(10, lambda: is_kept(mounted, mounted / "a"))
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     assert chunks(mounted / "a") == present
     os.unlink(mounted / "a/0.1")
     assert "0.1" not in os.listdir(mounted / "a")
@@ -184,20 +184,20 @@ def test_what_programs_write_through_the_mount_is_listed_at_once(mount, store):
 
 def test_what_programs_write_into_directories_of_chunks_is_listed_at_once(mount, store):
     mounted = mount(store.path, "rw,separator=/")
-    assert is_kept(mounted, mounted / "a/0")
+    within(60, lambda: is_kept(mounted, mounted / "a/0"))
     os.unlink(mounted / "a/0/0")
     assert os.listdir(mounted / "a/0") == ["2", "3"]
     with open(mounted / "a/0/1", "wb") as chunk:
         chunk.write(store.chunk(0, 1))
     assert os.listdir(mounted / "a/0") == ["1", "2", "3"]
     os.setxattr(mounted.path, "user.zarrfs.publish", b"")
-    within(10, lambda: is_kept(mounted, mounted / "a/0"))
+    within(60, lambda: is_kept(mounted, mounted / "a/0"))
     assert os.listdir(mounted / "a/0") == ["1", "2", "3"]
 
 
 def test_a_listing_that_overlaps_a_change_leaves_nothing_old(mount, store):
     mounted = mount(store.path)
-    assert is_kept(mounted, mounted / "a")
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     early = os.open(mounted / "a", os.O_RDONLY)
     try:
         for change in (shard_removed, shard_added):
@@ -210,12 +210,12 @@ def test_a_listing_that_overlaps_a_change_leaves_nothing_old(mount, store):
                 os.lseek(early, 0, os.SEEK_SET)
                 return sorted(set(os.listdir(early)) - set(DOCUMENTS))
 
-            within(1 + SOON, lambda again=again, after=after: again() == after)
+            within(SOON, lambda again=again, after=after: again() == after)
             assert chunks(mounted / "a") == after
     finally:
         os.close(early)
     assert chunks(mounted / "a") == after
-    within(SOON, lambda: is_kept(mounted, mounted / "a"))
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     assert chunks(mounted / "a") == after
 
 
@@ -223,7 +223,7 @@ def test_a_listing_that_overlaps_a_change_leaves_nothing_old(mount, store):
 def test_a_directory_that_stays_open_is_read_again_from_its_start(mount, store, options):
     """Nobody opens it meanwhile."""
     mounted = mount(store.path, options)
-    assert is_kept(mounted, mounted / "a")
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     early = os.open(mounted / "a", os.O_RDONLY)
 
     def again():
@@ -237,7 +237,7 @@ def test_a_directory_that_stays_open_is_read_again_from_its_start(mount, store, 
         assert os.stat(mounted / "a").st_mtime_ns == before, "nothing has changed"
         for change in (shard_removed, lambda store: store.write_shard(0, 0), directory_removed):
             after = change(store) or store.present()
-            within(1 + SOON, lambda after=after: again() == after)
+            within(SOON, lambda after=after: again() == after)
     finally:
         os.close(early)
 
@@ -318,7 +318,7 @@ def stop(process):
         with open(f"/proc/{process}/task/{thread}/stat", encoding="ascii") as status:
             return status.read().rpartition(") ")[2][0] != "T"
     os.kill(process, signal.SIGSTOP)
-    within(20, lambda: not any(goes_on(thread) for thread in os.listdir(f"/proc/{process}/task")))
+    within(60, lambda: not any(goes_on(thread) for thread in os.listdir(f"/proc/{process}/task")))
 
 
 def test_more_than_the_watch_can_tell_goes_back_to_a_second(mount, store):
@@ -339,13 +339,13 @@ def test_more_than_the_watch_can_tell_goes_back_to_a_second(mount, store):
     resumed = time.monotonic()
     after = sorted(set(store.present()) - {"0.0", "1.0", "1.1", "0.3", "1.2", "1.3"})
     assert chunks(mounted / "a") == after
-    within(SOON + 1, lambda: not os.path.exists(mounted / "a/1.0") and os.stat(mounted / "a/0.2").st_size == 20)
+    within(SOON, lambda: not os.path.exists(mounted / "a/1.0") and os.stat(mounted / "a/0.2").st_size == 20)
     given = lent(mounted, "a/0.2") or is_kept(mounted, mounted / "a")
     assert not given or time.monotonic() - resumed > 4.5  # on a busy machine it may have taken so long
     store.write_shard(0, 0)
-    within(1 + SOON, lambda: os.path.exists(mounted / "a/1.0"))
+    within(SOON, lambda: os.path.exists(mounted / "a/1.0"))
     assert chunks(mounted / "a") == sorted([*after, "0.0", "1.0", "1.1"])
-    within(20, lambda: is_kept(mounted, mounted / "a"))
+    within(60, lambda: is_kept(mounted, mounted / "a"))
     assert lent(mounted, "a/1.0")
 
 
@@ -394,7 +394,7 @@ def test_listings_follow_a_store_that_others_change_all_the_time(mount, store):
         thread.join()
     assert not wrong, wrong[:5]
     assert os.listdir(mounted / "a/0") == names(state["done"])
-    within(20, lambda: is_kept(mounted, mounted / "a/0"))
+    within(60, lambda: is_kept(mounted, mounted / "a/0"))
     assert os.listdir(mounted / "a/0") == names(state["done"])
 
 
@@ -408,7 +408,7 @@ def test_a_listing_is_kept_again_after_one_that_was_closed_before_its_end(mount,
     mounted = mount(store.path, "separator=/")
     row = mounted / "a/0"
     for there in ((None, store.chunk(0, 3)), (store.chunk(0, 2), None), (store.chunk(0, 2), store.chunk(0, 3))) * 2:
-        within(5, lambda: is_kept(mounted, row))
+        within(60, lambda: is_kept(mounted, row))
         last = [column for column in range(2) if there[column]]
         write_file(store.file("a/c/0/1"), shard_bytes([store.chunk(0, 2), None, None, None]))
         closed_early(row)
@@ -416,14 +416,14 @@ def test_a_listing_is_kept_again_after_one_that_was_closed_before_its_end(mount,
         assert os.listdir(row) == ["0"] + [str(2 + column) for column in last]
         closed_early(row)
         assert os.listdir(row) == ["0"] + [str(2 + column) for column in last]
-    within(5, lambda: is_kept(mounted, row))
+    within(60, lambda: is_kept(mounted, row))
 
 
 def test_who_opens_a_directory_and_does_not_list_it_keeps_no_listing_from_being_kept(mount, store):
     mounted = mount(store.path)
     opened = os.open(mounted / "a", os.O_RDONLY)
     try:
-        within(5, lambda: is_kept(mounted, mounted / "a"))
+        within(60, lambda: is_kept(mounted, mounted / "a"))
         assert sorted(set(os.listdir(opened)) - set(DOCUMENTS)) == store.present()
     finally:
         os.close(opened)
@@ -457,4 +457,4 @@ def test_a_listing_is_kept_again_after_many_programs_listed_it_beside_changes(mo
             time.sleep((0.001, 0.003, 0.01)[burst % 3])
         over.touch()
         assert [program.wait() for program in programs] == [0] * len(programs)
-        within(2, lambda: is_kept(mounted, mounted / "a/0"))
+        within(60, lambda: is_kept(mounted, mounted / "a/0"))

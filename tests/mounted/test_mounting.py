@@ -1,5 +1,6 @@
 """Mounting and unmounting: what is refused and with which words, signals, and how a mount ends."""
 import errno
+import fcntl
 import json
 import os
 import re
@@ -18,6 +19,10 @@ from test_files import error_of, read
 @pytest.fixture
 def store(tmp_path):
     return SmallStore(tmp_path)
+
+
+LOOP_CLR_FD = 0x4C01
+CLOCK_NANOSLEEP = ("230", "115")  # on x86_64; on aarch64
 
 
 def running(process):
@@ -132,6 +137,40 @@ def test_a_busy_umount_names_who_holds_it(mount, store):
         sleeper.kill()
 
 
+@pytest.fixture
+def loop(mount, store):
+    """A mount that a loop device keeps, for which no process stands; and how it lets go."""
+    with open(store.file("notes"), "wb") as notes:
+        notes.truncate(1 << 20)
+    mounted = mount(store.path)
+    made = subprocess.run(["losetup", "--find", "--show", "--read-only", mounted / "notes"], capture_output=True, text=True)
+    need(made.returncode == 0, f"no loop device can be made here: {made.stderr}")
+    device = os.open(made.stdout.strip(), os.O_RDONLY)
+    kept = [device]
+
+    def let_go():
+        while kept:
+            fcntl.ioctl(device, LOOP_CLR_FD)
+            os.close(kept.pop())
+
+    yield mounted, let_go
+    let_go()
+
+
+def test_who_lets_go_in_a_moment_keeps_no_mount(loop):
+    mounted, let_go = loop
+    with subprocess.Popen([DAEMON, "umount", mounted.path], stderr=subprocess.PIPE, text=True) as umount:
+        within(60, lambda: umount.poll() is not None or trying(umount.pid))
+        let_go()
+        assert umount.wait(60) == 0, umount.stderr.read()
+
+
+def trying(process):
+    """Whether the program sleeps between two tries, rather than to wait for an answer."""
+    with open(f"/proc/{process}/syscall") as call:
+        return call.read().split()[0] in CLOCK_NANOSLEEP
+
+
 def test_mounts_are_listed(mount, store):
     mounted = mount(store.path)
     listed = json.loads(subprocess.run([DAEMON, "mounts", "--json"], capture_output=True, check=True).stdout)["mounts"]
@@ -187,10 +226,10 @@ def test_a_place_that_was_made_is_removed_if_the_mount_fails(tmp_path):
 
 
 def test_an_idle_mount_unmounts_itself_but_not_while_it_is_in_use(mount, store):
-    mounted = mount(store.path, "idle=0.3")
-    process = mounted.statistics_process()
+    mounted = mount(store.path, "idle=2")
     with open(mounted / "a/0.0", "rb"):
-        for _ in range(10):
+        process = mounted.statistics_process()
+        for _ in range(30):
             time.sleep(0.1)  # together longer than `idle`
             os.statvfs(mounted.path)  # monitors ask, too
         assert os.path.ismount(mounted.path), "a file is open"

@@ -174,7 +174,7 @@ def test_a_daemon_that_is_killed_in_the_middle_leaves_no_upload(big, at):
     process = mounted.statistics_process()
     big.proxy.fault = hold
     publishing = subprocess.Popen([DAEMON, "sync", mounted.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    within(30, lambda: state["stage"] is not None)
+    within(60, lambda: state["stage"] is not None)
     time.sleep(3 if at == "sent" else 0.2)  # the server copies meanwhile; what it has in hand when an upload is aborted may stay
     kill(process)
     publishing.wait(60)

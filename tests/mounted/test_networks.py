@@ -12,44 +12,13 @@ import time
 import pytest
 import versitygw
 from conftest import DAEMON, within
+from networks import Network
 from object_server import ObjectServer
 from stores import SmallStore
 from test_remote_writing import SEED, Bucket, count_from, credentials, data, own_files, put  # noqa: F401, one is a fixture
 
 CUTS = int(os.environ.get("ZARRFS_CUTS", "6"))
 MINE = {"one": ["0.0", "1.0", "2.0", "2.2"], "two": ["0.1", "1.1", "2.1", "3.3"]}
-
-
-def ip(*words, check=True):
-    return subprocess.run(["ip", *words], check=check, capture_output=True, text=True)
-
-
-class Network:
-    """A network namespace with one link to this one."""
-
-    def __init__(self, number):
-        self.name, self.link = f"zarrfs-{os.getpid()}-{number}", f"zfs{os.getpid() % 100000}x{number}"
-        self.subnet = f"10.{200 + number}.{os.getpid() // 250 % 250}"
-        ip("netns", "add", self.name)
-        try:
-            ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", self.name)
-            ip("addr", "add", f"{self.subnet}.1/24", "dev", self.link)
-            ip("-n", self.name, "addr", "add", f"{self.subnet}.2/24", "dev", "eth0")
-            ip("-n", self.name, "link", "set", "eth0", "up")
-            self.set("up")
-        except BaseException:
-            self.remove()
-            raise
-
-    def set(self, state):
-        ip("link", "set", self.link, state)
-
-    def prefix(self):
-        return ("nsenter", f"--net=/run/netns/{self.name}")
-
-    def remove(self):
-        ip("netns", "del", self.name, check=False)
-        ip("link", "del", self.link, check=False)
 
 
 @pytest.fixture
@@ -83,7 +52,7 @@ class Networks(Bucket):
 
     def open_in(self, name, more):
         network = self.networks[name]
-        options = (f"rw,endpoint=http://{network.subnet}.1:{self.port},region={self.server.region},spool={self.folder}/{name},"
+        options = (f"rw,endpoint=http://{network.here}:{self.port},region={self.server.region},spool={self.folder}/{name},"
                    f"deadline=2,{more}")
         self.mounts.append(self.mount("s3://bucket/store", options, damaged=True, prefix=network.prefix()))
         return self.mounts[-1]

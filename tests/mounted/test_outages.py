@@ -234,17 +234,18 @@ def cut_under_a_writer_and_a_reader(bucket, networks):
     while time.monotonic() < until or not cut_for_good():
         for chunk in seen:
             value += 1
+            known = {mounted: remote(mounted)["away"] for mounted in (writer, reader)}  # before: what fails may be how it is noticed
             try:
                 put(writer, chunk, value)
                 sure[chunk] = value
                 counts["written"] += 1
             except OSError as error:
-                wrong += [error] if remote(writer)["away"] else []
+                wrong += [error] if known[writer] else []
             try:
                 assert read(reader, f"a/{chunk}") == bucket.store.chunk(*map(int, chunk.split(".")))
                 counts["read"] += 1
             except OSError as error:
-                wrong += [error] if remote(reader)["away"] else []
+                wrong += [error] if known[reader] else []
         counts["absent"] += answers(lambda: read(reader, "a/2.2")) == errno.EIO
         assert not answers(lambda: os.listdir(reader / "a"))
     print(f"{CUT} s cut: {counts}")

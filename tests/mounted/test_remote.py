@@ -125,6 +125,7 @@ def test_chunks_that_are_read_again_are_not_asked_for_again(serve, mount, array)
     name = "c/" + chunk.replace(".", "/")
     with open(mounted / f"{path}/{name}", "rb") as file:
         first = file.read()
+    server.rest()
     server.forget()
     with open(mounted / f"{path}/{name}", "rb") as file:
         assert file.read() == first

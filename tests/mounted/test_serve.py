@@ -1,62 +1,22 @@
 """`zarrfs serve`: what a mount shows, over HTTP; HTTP's rules; who may ask; clients that mean it ill."""
 import gzip
-import http.client
 import json
 import os
+import random
 import re
-import signal
+import resource
 import socket
 import subprocess
-import time
 import urllib.parse
 
 import pytest
 from conftest import DAEMON, GOLDEN, HERE, Mount, within
+from networks import Network
 from object_server import KEY, SECRET, ObjectServer
+from serving import Served
 from stores import SmallStore, document, shard_bytes, write_file, write_json
 
 STORES = os.path.join(GOLDEN, "stores")
-
-
-class Served:
-    def __init__(self, source, log, *more, environment=None, options="profile=generic"):
-        self.log = str(log)
-        command = [DAEMON, "serve", str(source), "--listen", "127.0.0.1:0", "-o", ",".join(filter(None, [f"log={self.log}", options])), *more]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
-        line = self.process.stdout.readline()
-        found = re.search(r"on (http://127\.0\.0\.1:(\d+)/)", line)
-        assert found, (line, self.process.stderr.read())
-        self.url, self.port = found[1], int(found[2])
-
-    def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-
-    def get(self, path, method="GET", body=None, **fields):
-        connection = self.connect()
-        connection.request(method, path, body=body, headers={name.replace("_", "-"): value for name, value in fields.items()})
-        answer = connection.getresponse()
-        answer.text = answer.read()
-        connection.close()
-        return answer
-
-    def raw(self, request, keep_open=False):
-        """What comes back for these bytes until the server closes the connection."""
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        client.sendall(request)
-        if keep_open:
-            return client
-        client.shutdown(socket.SHUT_WR)
-        got = b""
-        while piece := client.recv(65536):
-            got += piece
-        client.close()
-        return got
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=60) == 0, self.process.stderr.read()
-        self.process.stdout.close()
-        self.process.stderr.close()
 
 
 @pytest.fixture
@@ -85,6 +45,18 @@ def names_below(folder):
 
 def quoted(path):
     return "/" + urllib.parse.quote(path)
+
+
+def test_documents_of_zarr_v2_pass_through(serve, tmp_path):
+    documents = {".zgroup": {"zarr_format": 2}, ".zattrs": {"long": "x" * 300000}, "a/.zattrs": {}, "a/.zarray": {
+        "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|u1", "fill_value": 0, "order": "C", "filters": None, "compressor": None}}
+    for name, content in documents.items():
+        write_json(str(tmp_path / "v2" / name), content)
+    served = serve(tmp_path / "v2")
+    for name, content in documents.items():
+        answer = served.get("/" + name)
+        assert (answer.status, json.loads(answer.text)) == (200, content), name
+    assert served.get("/.zattrs", Range="bytes=0-7").text == (tmp_path / "v2" / ".zattrs").read_bytes()[:8]
 
 
 @pytest.mark.parametrize("view", ["v2", "v3"])
@@ -340,8 +312,11 @@ def test_clients_that_mean_it_ill(serve, small):
 
 def json_of_turned_away(served):
     """Whether somebody was told to come again."""
-    answer = served.raw(b"GET /a/1.1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    return answer if b" 503 " in answer.splitlines()[0] else None
+    try:
+        answer = served.raw(b"GET /a/1.1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    except ConnectionError:  # closed before all of the question was there
+        return None
+    return answer if answer.startswith(b"HTTP/1.1 503 ") else None
 
 
 def test_a_reader_that_takes_nothing_holds_nobody_up(serve, tmp_path):
@@ -354,6 +329,62 @@ def test_a_reader_that_takes_nothing_holds_nobody_up(serve, tmp_path):
     assert len(served.get("/0.0").text) == 64 << 20
     for client in stuck:
         client.close()
+
+
+def test_a_thousand_readers_stay_within_the_memory(serve, tmp_path, monkeypatch):
+    """None of them takes anything at first, so that as many answers are held as there are."""
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    side, edge = 4, 512
+    chunks = [os.urandom(4 * edge * edge) for _ in range(side * side)]
+    write_json(str(tmp_path / "data/store/zarr.json"), document((side * edge,) * 2, (side * edge,) * 2, (edge, edge)))
+    write_file(str(tmp_path / "data/store/c/0/0"), shard_bytes(chunks))
+    server, clients = ObjectServer(str(tmp_path / "data"), "bucket"), []
+    try:
+        served = serve("s3://bucket/store", options=f"profile=generic,memory=96M,threads=8,endpoint={server.url},region={server.region}")
+        for i in range(1000):
+            client = socket.socket()
+            client.settimeout(300)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", served.port))
+            client.sendall(f"GET /{i // side % side}.{i % side} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            clients.append(client)
+        for client in clients:
+            assert client.recv(12) == b"HTTP/1.1 200"
+        assert served.most_memory() < (96 + 32) << 20
+        for i in random.sample(range(1000), 20):
+            got = b""
+            while piece := clients[i].recv(1 << 20):
+                got += piece
+            assert got.endswith(chunks[i % (side * side)])
+        assert served.most_memory() < (96 + 32) << 20
+    finally:
+        for client in clients:
+            client.close()
+        server.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_another_machine_needs_no_fuse(tmp_path, small):
+    """It has a network of its own and no devices, and finds there what the store has here."""
+    try:
+        network = Network(1)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"this user may make no networks (ip netns add): {getattr(error, 'stderr', error)}")
+    try:
+        served = Served(small.path, tmp_path / "serve.log", host=network.here)
+        try:
+            script = 'mount -t tmpfs none /dev && ! test -e /dev/fuse && exec "$0" diff "$1" "$2"'
+            done = subprocess.run([*network.prefix(), "unshare", "--mount", "sh", "-c", script, DAEMON, small.path, served.url],
+                                  capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, done.stdout + done.stderr
+        finally:
+            served.stop()
+    finally:
+        network.remove()
 
 
 def test_a_bucket_that_goes_away_is_503(serve, tmp_path, monkeypatch):
@@ -378,10 +409,8 @@ def test_a_bucket_that_goes_away_is_503(serve, tmp_path, monkeypatch):
 def test_it_ends_while_clients_wait(serve, small):
     served = serve(small.path)
     idle = [served.raw(b"", keep_open=True) for _ in range(5)] + [served.raw(b"GET / HT", keep_open=True)]
-    begin = time.monotonic()
-    served.stop()
+    served.stop()  # sooner than the 75 s that an idle client has
     served.stop = lambda: None
-    assert time.monotonic() - begin < 30
     for client in idle:
         client.close()
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from conftest import CORPUS, DAEMON, GOLDEN, VENVS
-from test_serve import Served
+from serving import Served
 
 READ = r"""
 import hashlib, json, sys, warnings

@@ -12,6 +12,7 @@ from buckets import MountedBucket
 from conftest import DAEMON, KILLED, ROOT, Mount, kill, within
 from fault_proxy import FaultProxy
 from object_server import KEY, SECRET
+from ports import free_port
 from test_remote_writing import KILLS, SEED, Writer, count_from, data, own_files, publish, put
 
 SERVERS = os.environ.get("ZARRFS_SERVERS", os.path.join(ROOT, "build", "servers"))
@@ -42,12 +43,6 @@ class RealBucket(MountedBucket):
         return len(self.ask("GET", f"/store/{key}"))
 
 
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 @pytest.fixture(params=["versitygw"])
 def server_program(request):
     """The name of a server, and its program."""
@@ -65,7 +60,7 @@ def start_server(name, program, folder, port):
         line = [program, "--port", f"127.0.0.1:{port}", "--quiet", "posix", f"{folder}/disk"]
     environment = {**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET, "MINIO_ROOT_USER": KEY, "MINIO_ROOT_PASSWORD": SECRET}
     server = subprocess.Popen(line, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    within(30, lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+    within(60, lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
     return server
 
 

@@ -393,7 +393,7 @@ def test_a_log_that_is_a_link_or_a_pipe_is_refused(place):
     os.makedirs(os.path.join(place, "mnt"))
     for name, why in (("link", "is a symbolic link"), ("pipe", "is not a regular file"), ("second", "has other names")):
         done = subprocess.run([DAEMON, "mount", store, os.path.join(place, "mnt"), "-o", f"rw,log={place}/{name}"],
-                              capture_output=True, text=True, timeout=20)
+                              capture_output=True, text=True, timeout=60)
         assert done.returncode == 3 and why in done.stderr, done.stderr
         assert not os.path.ismount(os.path.join(place, "mnt"))
     with open(os.path.join(place, "precious")) as precious:

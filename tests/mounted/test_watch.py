@@ -15,7 +15,7 @@ from stores import SmallStore, document, shard_bytes, write_file, write_json
 from test_files import error_of, read
 
 MORE_THAN_TIMEOUT = 1.3
-SOON = 0.5  # a change is told within milliseconds; a machine may be busy
+SOON = 20  # a change is told within milliseconds; a machine may be busy. What is not told is kept for 60 s
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def cost_later(mounted, name, act):
 
 
 def lent(mounted, name):
-    """Whether the kernel knows the name for longer than the usual second."""
+    """Whether the kernel knows the name for longer than the usual second; asked again, since it forgets some when others want memory."""
     os.stat(mounted / name)
-    return cost_later(mounted, name, lambda: os.stat(mounted / name)) == 0
+    return any(cost_later(mounted, name, lambda: os.stat(mounted / name)) == 0 for _ in range(3))
 
 
 @pytest.mark.parametrize("options", ["", "rw"])
@@ -99,7 +99,7 @@ def test_a_change_of_what_was_lent_is_told(mount, store, change):
     assert lent(mounted, "a/1.0")
     assert os.stat(mounted / "a/1.0").st_size == 16
     change(store, 1000)
-    within(SOON + (1 if change is other_directory else 0), lambda: os.stat(mounted / "a/1.0").st_size == 20)
+    within(SOON, lambda: os.stat(mounted / "a/1.0").st_size == 20)
     assert read(mounted / "a/1.0") == store.chunk(1, 0, 1000) + b"more"
 
 
@@ -115,7 +115,7 @@ def test_a_group_above_is_exchanged(mount, tmp_path):
     mounted = mount(outer)
     assert lent(mounted, "g/a/1.0")
     exchange(outer / "g", outer / "h")
-    within(1 + SOON, lambda: os.stat(mounted / "g/a/1.0").st_size == 20)
+    within(SOON, lambda: os.stat(mounted / "g/a/1.0").st_size == 20)
     assert read(mounted / "g/a/1.0") == b"y" * 20
 
 
@@ -134,14 +134,14 @@ def test_opening_asks_whatever_was_told(mount, store):
         at = mapped.find(store.chunk(1, 0))
         mapped[at:at + 16] = store.chunk(1, 0, 1000)
         mapped.flush()
-    within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
+    within(60, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, 1000))
 
 
 def test_a_changed_document_is_told(mount, store):
     mounted = mount(store.path)
     assert lent(mounted, "a/2.0")
     write_json(store.file("a/zarr.json"), document((4, 8), (4, 4), (2, 2), fill=7))
-    within(1 + SOON, lambda: error_of(os.stat, mounted / "a/2.0") == errno.ENOENT)
+    within(SOON, lambda: error_of(os.stat, mounted / "a/2.0") == errno.ENOENT)
 
 
 def test_what_a_program_writes_is_seen_by_the_other_name(mount, store):
@@ -203,12 +203,12 @@ def test_a_daemon_that_ends_while_it_recalls_leaves_nobody_hanging(mount, store,
         for reader in readers:
             if end == "umount":
                 reader.kill()
-            assert reader.wait(20) != 0, "the mount is gone"
+            assert reader.wait(120) != 0, "the mount is gone"
         if end == "kill":
             subprocess.run(["umount", "-l", mounted.path], check=True)
         else:
             mounted.unmount()
-        within(10, lambda: not os.path.exists(f"/proc/{process}/fd"))
+        within(60, lambda: not os.path.exists(f"/proc/{process}/fd"))
 
 
 def test_statuses_and_bytes_follow_a_shard_that_is_replaced_again_and_again(mount, store):
@@ -217,9 +217,9 @@ def test_statuses_and_bytes_follow_a_shard_that_is_replaced_again_and_again(moun
         size = 16 + 4 * (add % 5)
         more = b"m" * (size - 16)
         write_file(store.file("a/c/0/0"), shard_bytes([store.chunk(0, 0, add) + more, None, store.chunk(1, 0, add) + more, None]))
-        within(10, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add) + more)
-        within(SOON + 1, lambda: os.stat(mounted / "a/1.0").st_size == size)
-        within(SOON + 1, lambda: os.stat(mounted / "a/0.0").st_size == size)
+        within(60, lambda: read(mounted / "a/1.0") == store.chunk(1, 0, add) + more)
+        within(SOON, lambda: os.stat(mounted / "a/1.0").st_size == size)
+        within(SOON, lambda: os.stat(mounted / "a/0.0").st_size == size)
 
 
 def test_what_comes_into_an_empty_directory_of_chunks_is_listed(mount, store):
@@ -232,7 +232,7 @@ def test_what_comes_into_an_empty_directory_of_chunks_is_listed(mount, store):
     write_file(store.file("a/c/1/1"), shard_bytes([store.chunk(2, 2), None, store.chunk(3, 2), None]))
     for _ in range(3):
         assert os.listdir(mounted / "a/2") == ["2"]
-        time.sleep(SOON)  # a listing that was kept meanwhile is asked, too
+        time.sleep(0.5)  # a listing that was kept meanwhile is asked, too
     write_file(store.file("a/c/1/1"), shard_bytes([None, None, store.chunk(3, 2), None]))
     for _ in range(3):
         assert os.listdir(mounted / "a/2") == []
@@ -259,4 +259,4 @@ def test_what_is_unpacked_with_the_times_of_the_archive_is_seen(mount, store, op
     assert {"0.0", "1.0", "3.3"} & set(os.listdir(mounted / "a")) == {"0.0"}
     unpack(os.path.join(folder, "new"))
     assert {"0.0", "1.0", "3.3"} & set(os.listdir(mounted / "a")) == {"1.0", "3.3"}
-    within(MORE_THAN_TIMEOUT + SOON, lambda: read(mounted / "a/1.0") == store.chunk(1, 0) and not os.path.exists(mounted / "a/0.0"))
+    within(SOON, lambda: read(mounted / "a/1.0") == store.chunk(1, 0) and not os.path.exists(mounted / "a/0.0"))

@@ -9,6 +9,7 @@ import urllib.parse
 
 from conftest import ROOT, within
 from object_server import KEY, SECRET, signature
+from ports import free_port
 from stores import objects_of
 
 PROGRAM = os.path.join(os.environ.get("ZARRFS_SERVERS", os.path.join(ROOT, "build", "servers")), "versitygw")
@@ -38,9 +39,7 @@ class Versitygw:
 
     def __init__(self, folder, host="127.0.0.1"):
         self.folder, self.host = str(folder), host
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
@@ -48,7 +47,7 @@ class Versitygw:
         self.process = subprocess.Popen([PROGRAM, "--port", f"{self.host}:{self.port}", "--quiet", "posix", self.folder], cwd=self.folder,
                                         env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        within(20, lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
+        within(60, lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
         return self
 
     def __exit__(self, *problem):

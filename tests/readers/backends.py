@@ -23,6 +23,7 @@ import matrix
 from matrix import DEBIAN, Row
 
 sys.path.insert(0, os.path.join(matrix.HERE, "..", "mounted"))
+os.environ["ZARRFS_DAEMON"] = os.path.realpath(sys.argv[-1])
 import places  # noqa: E402
 from conftest import CORPUS, GOLDEN  # noqa: E402
 
@@ -37,13 +38,15 @@ MATRIX = [
     Row("zarr-python 3.1 of v3", "zarr3", "zarr3", "view=v3,profile=generic", "zarr.json"),
 ]
 # No servers that have to be installed, and few stores.
-SHORT = {"places": "s3,gs,http,zip,zip over http", "readers": "files of v2,zarr-python 2.13,GDAL 3.6,zarr-python 3.1 of v3",
+SHORT = {"places": "s3,gs,http,zip,zip over http,zarrfs serve", "readers": "files of v2,zarr-python 2.13,GDAL 3.6,zarr-python 3.1 of v3",
          "stores": "golden/types.zarr,corpus/zarrita.zarr,corpus/points.zarrvectors,corpus/zarr-java/start,corpus/zarr-java/ome-0.4.zarr,corpus/zarr-java/ome-0.5.zarr,"
                    "volumes/sharded-gzip,volumes/files-labels,volumes/wkw,blosc2"}
 # Documents of Zarr, and the files that mark volumes.
 MARKERS = ("zarr.json", ".zgroup", ".zarray", "info", "datasource-properties.json")
 # Plain servers of files: a group whose names no document tells is not listed, and has no consolidated metadata.
-NAMELESS = ("http", "https nginx")
+NAMELESS = ("http", "https nginx", "zarrfs serve")
+# Shards are not seen behind it: a folder of chunks none of which is stored is not there.
+WITHOUT_EMPTY_FOLDERS = "zarrfs serve"
 WIDTHS = (23, 23)
 
 
@@ -85,7 +88,7 @@ class View:
 
     def __init__(self, made, row, stores):
         self.made, self.row, self.stores, self.top = made, row, stores, os.path.join(made.work, "mnt")
-        self.local, self.hidden = None, {}
+        self.local, self.hidden, self.scalars = None, {}, set()
 
     @contextlib.contextmanager
     def mounts(self, source_of, left_out):
@@ -109,6 +112,8 @@ class View:
         for folder, folders, files in os.walk(self.top):
             folders[:] = sorted(name for name in folders if name != ".zarrfs")
             path = os.path.relpath(folder, self.top)
+            if ".zarray" in files and self.has_no_axes(folder):
+                self.scalars.add(path)
             if self.row.reader == "files":
                 found += [path] + [os.path.join(path, name) for name in sorted(files)]
             elif self.row.extra in files and self.is_array(folder):
@@ -121,6 +126,25 @@ class View:
             return True
         with open(os.path.join(folder, self.row.extra)) as text:
             return json.load(text)["node_type"] == "array"
+
+    def has_no_axes(self, folder):
+        with open(os.path.join(folder, ".zarray")) as text:
+            return json.load(text)["shape"] == []
+
+    def hangs_on_names(self, path):
+        """Whether it says what lies beside it: a scalar is shown as part of a data set where the arrays beside it are."""
+        return isinstance(self.local[path], list) or os.path.basename(path) == ".zmetadata" or os.path.dirname(path) in self.scalars
+
+    def is_empty(self, path):
+        """A folder with nothing but empty folders in it."""
+        names = self.local.get(path)
+        return isinstance(names, list) and all(self.is_empty(os.path.join(path, name)) for name in names)
+
+    def without_empty(self, path):
+        """The names in a folder but those of empty folders, or what reading it gives where it is empty itself."""
+        if self.is_empty(path):
+            return {"error": errno.errorcode[errno.ENOENT]}
+        return [name for name in self.local[path] if not self.is_empty(os.path.join(path, name))]
 
     def read(self, source_of, left_out=()):
         """{path: what came out}; the first time, of the local stores."""
@@ -141,6 +165,11 @@ def is_of(path, stores):
     return path.split("/")[0] in [store.replace("/", "+") for store in stores]
 
 
+def is_alone(got, wanted):
+    """Documents of an array that is not known to lie beside others, which are other ones than it has there."""
+    return isinstance(wanted, dict) and "shape" in wanted and "shape" in got and got != wanted
+
+
 def judge(place, view, found, left_out):
     """Prints the line of one place and reader; how many differences it has."""
     counts, different = collections.Counter(), {}
@@ -149,9 +178,10 @@ def judge(place, view, found, left_out):
             counts["not listed"] += 1
             continue
         got = found[path]
-        needs_names = isinstance(wanted, list) or path.endswith("/.zmetadata")
-        if place in NAMELESS and needs_names and got == {"error": errno.errorcode[errno.EOPNOTSUPP]}:
+        if place in NAMELESS and view.hangs_on_names(path) and (got == {"error": errno.errorcode[errno.EOPNOTSUPP]} or is_alone(got, wanted)):
             counts["not listed"] += 1
+        elif place == WITHOUT_EMPTY_FOLDERS and isinstance(wanted, list) and got == view.without_empty(path):
+            counts["equal"] += 1
         elif got != wanted:
             different[path] = f"{str(got)[:200]} for {str(wanted)[:200]}"
         elif "error" in wanted:

@@ -108,6 +108,9 @@ class FakeView : public View {
   Result<std::vector<std::string>> attribute_names(NodeId) override {
     return std::vector<std::string>{"user.a", "user.b"};
   }
+  Result<void> lend_names(std::shared_ptr<StoreWatch>, std::function<void(NodeId)>) override {
+    return {};
+  }
   Result<std::string> attribute(NodeId, const std::string& name) override {
     if (name == "user.a") return std::string("value");
     return fail(Fault::kNoData, "no attribute " + name);

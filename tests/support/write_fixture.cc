@@ -31,6 +31,11 @@ std::uint64_t per_shard(const ArrayReader& array) {
   return array.layout().sharded() ? kPerShard : 1;
 }
 
+ChunkPlace place_of(const ArrayReader& array, std::uint64_t chunk) {
+  const std::uint64_t coordinates[] = {chunk};
+  return array.place_of(coordinates).value();
+}
+
 }  // namespace
 
 const char* name_of(Sharding sharding) {
@@ -98,8 +103,7 @@ Result<void> Writer::put(std::uint64_t chunk, ByteView bytes, bool quarantined) 
 }
 
 bool Writer::is_logged(std::uint64_t chunk) const {
-  const std::uint64_t n = per_shard(*array_);
-  const auto found = buffer_->find(*array_, {chunk / n}, chunk % n);
+  const auto found = buffer_->find(*array_, place_of(*array_, chunk));
   return found && *found && (*found)->draft.sequence != 0;
 }
 
@@ -119,9 +123,7 @@ Result<void> Writer::commit(std::uint64_t chunk) {
 }
 
 Result<std::optional<Bytes>> Writer::read(std::uint64_t chunk) {
-  const std::uint64_t n = per_shard(*array_);
-  const WriteBuffer::Cell cell = {chunk / n};
-  ZARRFS_TRY(const auto draft, buffer_->find(*array_, cell, chunk % n));
+  ZARRFS_TRY(const auto draft, buffer_->find(*array_, place_of(*array_, chunk)));
   if (draft) {
     if (draft->draft.removed) return std::nullopt;
     return draft->file->read_range(draft->draft.range);

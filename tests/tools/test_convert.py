@@ -386,11 +386,11 @@ def make_many(path, count=40):
 
 
 def kill_after(seconds, *arguments):
-    """Runs `zarrfs ARGUMENTS`, killed after `seconds` by a timer of its own: however long this process waits for its turn, that
-    one goes no further. Whether it had ended by itself."""
+    """Runs `zarrfs ARGUMENTS`, killed once it has worked for `seconds`, by a timer of its own: however busy the machine is, it
+    comes as far. Whether it had ended by itself."""
     done = subprocess.run([ZARRFS, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, seconds))
-    assert done.returncode in (0, -signal.SIGALRM), done.stderr
+                          preexec_fn=lambda: signal.setitimer(signal.ITIMER_PROF, seconds))
+    assert done.returncode in (0, -signal.SIGPROF), done.stderr
     return done.returncode == 0
 
 
@@ -408,7 +408,6 @@ def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
     new = tmp_path / ("work" if in_place else "new")
     arguments = [command, tmp_path / "work"] + (["--in-place"] if in_place else [new, "--check"])
     arguments += ["--shard-chunks", "5"] if command == "shard" else []
-    begin = time.monotonic()
     rng = random.Random(f"{command} {in_place}")
     kills = 0
     pause = 0.02
@@ -418,7 +417,6 @@ def test_a_killed_conversion_goes_on(tmp_path, command, in_place):
             break  # It was complete, and killed before it could say so.
         pause *= 1.2
         run("diff", tmp_path / "truth", tmp_path / "work")  # The original, or the complete new one.
-        assert time.monotonic() - begin < 300
     assert kills > 0
     run("diff", tmp_path / "truth", new)
     run("verify", new, "--decode")

@@ -306,8 +306,7 @@ def test_a_part_ends_where_the_rest_is_finished_or_discarded(large, tmp_path):
     words = ["shard", str(large), str(made), "--shard-chunks", "1x1x1"]
     run(*words, "--begin")
     process = subprocess.Popen([ZARRFS, *words, "-j", "1", "--part", "1/1"], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (made / "a").exists() and process.poll() is None and time.monotonic() < deadline:
+    while not (made / "a").exists() and process.poll() is None:
         time.sleep(0.001)
     (made / ".zarrfs-conversion").rename(tmp_path / "marker")
     _, told = process.communicate(timeout=300)

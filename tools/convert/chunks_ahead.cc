@@ -22,7 +22,7 @@ Result<void> ChunksAhead::finish() {
 // The chunks of one file share a descriptor: of those that follow each other the kernel then sees
 // that they are read in order, and fetches what comes next by itself, in larger pages.
 void ChunksAhead::fetch(ChunkBytes& bytes) {
-  const bool same_file = last_.file && last_.shard == bytes.shard;
+  const bool same_file = last_.file && last_.shard() == bytes.shard();
   if (same_file) bytes.file = last_.file;
   const bool follows = same_file && last_.range.offset + last_.range.length == bytes.range.offset;
   if (!follows) bytes.file->fetch(bytes.range);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include "core/base/lock_order.h"
 #include "core/cli/command.h"
 #include "core/store/open_store.h"
 #include "tools/convert/convert_place.h"
@@ -117,7 +117,7 @@ class PartsConversion {
     ZARRFS_TRY(const Conversions pieces,
                conversions_within(range_of_part(total_, {part, parts}), note));
     ZARRFS_CHECK(put_note(*place_, note));
-    std::mutex mutex;
+    CommandMutex mutex;
     std::uint64_t kept = 0;
     auto noted = std::chrono::steady_clock::now();
     const std::string name = "part " + std::to_string(part) + "/" + std::to_string(parts);
@@ -126,7 +126,7 @@ class PartsConversion {
                                   bool was_there = false;
                                   ZARRFS_TRY(const Made made,
                                              make_piece(conversion, piece, was_there));
-                                  const std::lock_guard lock(mutex);
+                                  const HeldLock lock(mutex);
                                   tally_of(conversion).add(made);
                                   if (was_there) ++kept;
                                   const auto now = std::chrono::steady_clock::now();

@@ -20,7 +20,7 @@ class RangeAppender {
       ZARRFS_CHECK(flush_pending());
       return append_bytes(ByteView(*chunk.memory).subspan(chunk.range.offset, chunk.range.length));
     }
-    const bool follows = pending_file_ && pending_identity_ == chunk.shard &&
+    const bool follows = pending_file_ && pending_identity_ == chunk.shard() &&
                          pending_.offset + pending_.length == chunk.range.offset &&
                          pending_.length < kBuffer;
     if (follows) {
@@ -29,7 +29,7 @@ class RangeAppender {
     }
     ZARRFS_CHECK(flush_pending());
     pending_file_ = chunk.file;
-    pending_identity_ = chunk.shard;
+    pending_identity_ = chunk.shard();
     pending_ = chunk.range;
     return {};
   }

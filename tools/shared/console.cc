@@ -99,7 +99,7 @@ void Progress::add(std::uint64_t amount) {
   const std::int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count();
   std::int64_t due = next_draw_ms_.load();
   if (now < due || !next_draw_ms_.compare_exchange_strong(due, now + 100)) return;
-  const std::lock_guard lock(drawing_);
+  const HeldLock lock(drawing_);
   draw(done);
 }
 

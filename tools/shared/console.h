@@ -5,11 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
 
+#include "core/base/lock_order.h"
 #include "core/base/request.h"
 #include "core/base/result.h"
 #include "core/cli/exit_code.h"
@@ -80,7 +80,7 @@ class Progress {
   std::chrono::steady_clock::time_point begin_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::int64_t> next_draw_ms_{200};
-  std::mutex drawing_;
+  MessageMutex drawing_;
   bool drawn_ = false;
 };
 

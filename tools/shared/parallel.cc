@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "tools/shared/console.h"
 
 namespace zarrfs::tools {
@@ -17,7 +17,7 @@ Result<void> parallel_for(std::uint64_t count, unsigned threads,
                           const std::function<Result<void>(std::uint64_t)>& work) {
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> stop{false};
-  std::mutex mutex;
+  TableMutex mutex;
   std::optional<Error> first_error;
 
   const auto run = [&] {
@@ -28,7 +28,7 @@ Result<void> parallel_for(std::uint64_t count, unsigned threads,
       Result<void> done = work(i);
       if (done) continue;
       stop = true;
-      const std::lock_guard lock(mutex);
+      const HeldLock lock(mutex);
       if (!first_error) first_error = std::move(done.error());
     }
   };

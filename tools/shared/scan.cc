@@ -1,8 +1,8 @@
 #include "tools/shared/scan.h"
 
 #include <algorithm>
-#include <mutex>
 
+#include "core/base/lock_order.h"
 #include "core/metadata/grid.h"
 #include "tools/shared/console.h"
 #include "tools/shared/parallel.h"
@@ -24,7 +24,7 @@ bool ends_all(Fault fault) {
 // Scans one shard after the other; one for each call of parallel_for.
 class ShardScanner {
  public:
-  ShardScanner(ArrayReader& reader, const ScanOptions& options, std::mutex& reporting,
+  ShardScanner(ArrayReader& reader, const ScanOptions& options, CommandMutex& reporting,
                std::vector<std::uint64_t> cell)
       : reader_(reader), options_(options), reporting_(reporting), cell_(std::move(cell)) {}
 
@@ -60,7 +60,7 @@ class ShardScanner {
 
   void tell_cell() {
     if (options_.on_shard) {
-      const std::lock_guard lock(reporting_);
+      const HeldLock lock(reporting_);
       options_.on_shard(ScannedShard{cell_, totals_});
     }
     if (options_.on_progress) options_.on_progress(totals_.object_bytes);
@@ -177,7 +177,7 @@ class ShardScanner {
               .reason = damage});
     }
     if (options_.on_chunk) {
-      const std::lock_guard lock(reporting_);
+      const HeldLock lock(reporting_);
       options_.on_chunk(ScannedChunk{place.chunk, place.range, !damage.empty()});
     }
     return {};
@@ -217,13 +217,13 @@ class ShardScanner {
     if (!options_.on_damage) return;
     damage.array = reader_.path();
     damage.shard = path_;
-    const std::lock_guard lock(reporting_);
+    const HeldLock lock(reporting_);
     options_.on_damage(damage);
   }
 
   ArrayReader& reader_;
   const ScanOptions& options_;
-  std::mutex& reporting_;
+  CommandMutex& reporting_;
   std::vector<std::uint64_t> cell_;
   std::string path_;
   std::shared_ptr<File> file_;
@@ -247,13 +247,13 @@ Totals& Totals::operator+=(const Totals& other) {
 Result<Totals> scan_array(ArrayReader& reader, const std::vector<std::uint64_t>& cells,
                           const ScanOptions& options) {
   const std::vector<std::uint64_t> counts = reader.layout().grid().counts();
-  std::mutex reporting;
-  std::mutex adding;
+  CommandMutex reporting;
+  TableMutex adding;
   Totals totals;
   ZARRFS_CHECK(parallel_for(cells.size(), options.threads, [&](std::uint64_t i) -> Result<void> {
     ShardScanner scanner(reader, options, reporting, coordinates_of(cells[i], counts));
     ZARRFS_TRY(const Totals one, scanner.run());
-    const std::lock_guard lock(adding);
+    const HeldLock lock(adding);
     totals += one;
     return {};
   }));

@@ -28,13 +28,13 @@ Target::Target(std::shared_ptr<UploadStore> uploads) : store_(uploads), uploads_
 Result<void> Target::make_directories(const std::string& path) {
   if (path.empty() || uploads_ != nullptr) return {};
   {
-    const std::lock_guard lock(mutex_);
+    const HeldLock lock(mutex_);
     if (directories_.contains(path)) return {};
   }
   ZARRFS_CHECK(make_directories(parent_path(path)));
   auto made = store_->make_directory(path, kDirectoryMode);
   if (!made && made.error().fault != Fault::kExists) return made;
-  const std::lock_guard lock(mutex_);
+  const HeldLock lock(mutex_);
   directories_.insert(path);
   return {};
 }

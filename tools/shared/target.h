@@ -3,12 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "core/base/fd.h"
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/store/remote/upload_store.h"
 #include "core/store/store.h"
@@ -65,7 +65,7 @@ class Target {
   Fd root_;  // opened before anything is written, so that syncfs(2) tells of all failures since
   int root_errno_ = 0;
   bool shared_ = false;
-  std::mutex mutex_;
+  TableMutex mutex_;
   std::set<std::string> directories_;  // known to be there
 };
 

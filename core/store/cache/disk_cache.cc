@@ -16,6 +16,7 @@
 #include "core/base/fd.h"
 #include "core/base/json.h"
 #include "core/base/lock_order.h"
+#include "core/base/read_exactly.h"
 #include "core/store/http/signer.h"
 
 namespace zarrfs {
@@ -32,17 +33,6 @@ constexpr std::size_t kMostInfo = std::size_t{64} << 10U;
 bool write_all(int fd, ByteView bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const ssize_t done = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-    offset += static_cast<std::uint64_t>(done);
-  }
-  return true;
-}
-
-bool read_exactly(int fd, MutableByteView bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(done));
@@ -85,7 +75,7 @@ std::optional<std::string> read_text(const std::string& path) {
     return std::nullopt;
   }
   Bytes bytes(static_cast<std::size_t>(status.st_size));
-  if (!read_exactly(fd.get(), bytes, 0)) return std::nullopt;
+  if (!read_exactly(fd.get(), 0, bytes)) return std::nullopt;
   return std::string(bytes.begin(), bytes.end());
 }
 
@@ -136,7 +126,7 @@ class DiskCache::Entry {
       const std::uint64_t stop = record->first + record->second.length;
       if (stop <= at) return std::nullopt;
       Bytes bytes(static_cast<std::size_t>(record->second.length));
-      if (!read_exactly(data_.get(), bytes, record->first) ||
+      if (!read_exactly(data_.get(), record->first, bytes) ||
           crc32c(bytes) != record->second.checksum) {
         records_.erase(record);
         return std::nullopt;
@@ -176,7 +166,7 @@ class DiskCache::Entry {
     const std::uint64_t end = static_cast<std::uint64_t>(status.st_size) / kRecord * kRecord;
     for (; index_read_ < end; index_read_ += kRecord) {
       Bytes bytes(kRecord);
-      if (!read_exactly(index_.get(), bytes, index_read_)) return;
+      if (!read_exactly(index_.get(), index_read_, bytes)) return;
       const auto record = decode_cached_range(bytes);
       if (!record) continue;
       Known& known = records_[record->range.offset];

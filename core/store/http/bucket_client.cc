@@ -145,7 +145,7 @@ class BucketClient final : public HttpObjectClient {
   }
 
   [[nodiscard]] std::string query_of(const ObjectQuestion& question) const {
-    const std::string upload = "uploadId=" + percent_encode(question.upload, false);
+    std::string upload = "uploadId=" + percent_encode(question.upload, false);
     switch (question.kind) {
       case Kind::kList: return listing_query(question);
       case Kind::kBeginParts: return "uploads=";

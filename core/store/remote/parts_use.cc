@@ -11,7 +11,7 @@ bool PartsUse::usable(RemoteObjects& objects) {
   const HeldLock lock(mutex_);
   if (usable_) return *usable_;
   if (Clock::now() < try_again_) return false;
-  const auto tried = objects.check_parts();
+  const auto tried = objects.writer().check_parts();
   if (tried) {
     usable_ = true;
   } else if (tried.error().fault == Fault::kUnsupported) {

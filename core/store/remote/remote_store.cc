@@ -34,13 +34,14 @@ class RemoteStore final : public Store {
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
-    if (path.empty() || objects_->listed_as_prefix(path)) return objects_->status_of_prefix(path);
+    if (path.empty() || objects_->listings().listed_as_prefix(path))
+      return objects_->status_of_prefix(path);
     const auto info = objects_->status(path);
-    if (!info && objects_->seen_as_prefix(path)) return objects_->status_of_prefix(path);
+    if (!info && objects_->listings().seen_as_prefix(path)) return objects_->status_of_prefix(path);
     if (!info) return fail(info.error());
     if (*info) return objects_->status_of(path, **info);
     if (!objects_->lists() || is_document(path)) return std::nullopt;
-    ZARRFS_TRY(const bool any, objects_->has_prefix(path));
+    ZARRFS_TRY(const bool any, objects_->listings().has_prefix(path));
     if (!any) return std::nullopt;
     return objects_->status_of_prefix(path);
   }
@@ -67,7 +68,7 @@ class RemoteStore final : public Store {
 
   Result<void> list_below(const std::string& path, const std::string& needed) override {
     ZARRFS_CHECK(check_path(path));
-    return objects_->list_below(path, needed);
+    return objects_->listings().list_below(path, needed);
   }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
@@ -76,7 +77,7 @@ class RemoteStore final : public Store {
       return fail(Fault::kUnsupported,
                   objects_->url_of(path) + ": this server does not tell which names there are");
     }
-    ZARRFS_TRY(const auto listing, objects_->list(path));
+    ZARRFS_TRY(const auto listing, objects_->listings().list(path));
     return *listing;
   }
 
@@ -109,7 +110,7 @@ Result<StorePlace> open_remote_place(const std::string& source, const RemoteOpti
   ZARRFS_TRY(auto objects, RemoteObjects::open(url, options));
   StorePlace place{std::make_shared<RemoteStore>(objects, url.text()), {}};
   if (!options.write || !objects->client().writes()) return place;
-  ZARRFS_CHECK(objects->check_conditions());
+  ZARRFS_CHECK(objects->writer().check_conditions());
   place.with_spool = [objects, options, name = url.text()](
                          std::shared_ptr<Store> shown) -> Result<std::shared_ptr<Store>> {
     ZARRFS_TRY(auto spool, open_spool(options, objects->client().server(), name));

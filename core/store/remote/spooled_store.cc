@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/coordinates.h"
 #include "core/base/path.h"
 #include "core/store/conditional_writer.h"
 #include "core/store/layer_store.h"
@@ -37,14 +38,6 @@ bool is_unfinished(std::string_view path) {
 /// A file that was written before its array was made, and waits to be put where it belongs.
 bool is_parked(std::string_view path) { return path.find(kParked) != std::string_view::npos; }
 
-/// "0", "0.1", "c.0.1": what is called so in a directory without a document may become a chunk.
-bool is_chunk_name(std::string_view name) {
-  if (name == "c") return true;
-  if (name.starts_with("c.")) name.remove_prefix(2);
-  return !name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos &&
-         name.front() != '.' && name.back() != '.';
-}
-
 /// Of the file that rsync writes before it gets its name, ".0.1.x7Yz2A" or ".zattrs.x7Yz2A": what
 /// stands before the last part; empty of other names.
 std::string_view begun_by_rsync(std::string_view name) {
@@ -58,10 +51,10 @@ std::string_view begun_by_rsync(std::string_view name) {
 /// attributes that come before the document of their array.
 bool may_come_early(std::string_view path) {
   const std::string name = last_name(path);
-  if (is_chunk_name(name) || name == ".zattrs" || name == ".zmetadata") return true;
+  if (looks_like_chunk(name) || name == ".zattrs" || name == ".zmetadata") return true;
   const std::string_view begun = begun_by_rsync(name);
   if (begun.empty()) return false;
-  return is_chunk_name(begun.substr(1)) || begun == ".zattrs" || begun == ".zmetadata" ||
+  return looks_like_chunk(begun.substr(1)) || begun == ".zattrs" || begun == ".zmetadata" ||
          begun == ".zarray" || begun == ".zgroup" || begun == ".zarr.json";
 }
 
@@ -157,7 +150,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     for (int round = 0; round < kRemoveRounds; ++round) {
       ZARRFS_TRY(const auto info, status_for_condition(path));
       if (!info) return {};
-      removed = objects_->remove(path, *info);
+      removed = objects_->writer().remove(path, *info);
       if (removed || removed.error().fault != Fault::kStale) return removed;
     }
     return removed;
@@ -205,7 +198,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     parts_.begin(say);
     ZARRFS_TRY(const auto left, noted_uploads(*spool_));
     for (const UploadNote& note : left) {
-      const auto aborted = objects_->abort_upload(note.key, note.id);
+      const auto aborted = objects_->writer().abort_upload(note.key, note.id);
       if (aborted) {
         ZARRFS_CHECK(forget_upload(*spool_, note));
       } else {
@@ -217,7 +210,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
   }
 
   Result<std::optional<Standing>> look(const std::string& path) override {
-    ZARRFS_TRY(const auto standing, objects_->look(path));
+    ZARRFS_TRY(const auto standing, objects_->writer().look(path));
     if (!standing) return std::nullopt;
     return Standing{identity(path, standing->info), standing->info.version.tag, standing->note};
   }
@@ -236,7 +229,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
   Result<void> remove_object(const std::string& path, const FileIdentity& expected) override {
     ZARRFS_CHECK(below().check_changeable(path));
     ZARRFS_TRY(const auto info, expected_object(path, expected));
-    return info ? objects_->remove(path, *info) : Result<void>{};
+    return info ? objects_->writer().remove(path, *info) : Result<void>{};
   }
 
  private:
@@ -270,7 +263,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
   Result<std::optional<ObjectInfo>> status_for_condition(const std::string& path) {
     ZARRFS_TRY(const auto info, objects_->status(path));
     if (!info || objects_->client().tells_apart(*info)) return info;
-    ZARRFS_TRY(const auto standing, objects_->look(path));
+    ZARRFS_TRY(const auto standing, objects_->writer().look(path));
     if (!standing) return std::nullopt;
     return standing->info;
   }
@@ -306,7 +299,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     if (patch) ZARRFS_CHECK(patch->fill(whole));
     ZARRFS_TRY(const std::shared_ptr<File> file, file_of(from));
     ZARRFS_TRY(const auto body, RequestBody::of_file(file, whole));
-    return objects_->put(path, body, expected, note);
+    return objects_->writer().put(path, body, expected, note);
   }
 
   /// Opened when all is written: a file that is written to later is another one.
@@ -333,7 +326,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
       // What stays is a note of an upload that is gone: the next mount finds that.
       if (upload) static_cast<void>(forget_upload(*spool_, *upload));
     };
-    return objects_->put_parts(path, parts, file, expected, note, {begun, ended});
+    return objects_->writer().put_parts(path, parts, file, expected, note, {begun, ended});
   }
 
   /// In the spool, durable: what is written below them may be synced next.

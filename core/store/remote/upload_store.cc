@@ -78,13 +78,13 @@ class Uploads final : public UploadStore {
   Result<void> remove(const std::string& path) override {
     if (take(path)) return {};
     ZARRFS_TRY(const auto info, objects_->status(path));
-    return info ? objects_->remove(path, *info) : Result<void>{};
+    return info ? objects_->writer().remove(path, *info) : Result<void>{};
   }
   /// There are none.
   Result<void> make_directory(const std::string& /*path*/, mode_t /*mode*/) override { return {}; }
 
   void replace_earlier() override { replaces_ = true; }
-  Result<void> check_conditions() override { return objects_->check_conditions(); }
+  Result<void> check_conditions() override { return objects_->writer().check_conditions(); }
 
  private:
   Result<Fd> take(const std::string& path) {
@@ -123,7 +123,7 @@ class Uploads final : public UploadStore {
   Result<bool> put_in_place_of(const std::optional<ObjectInfo>& earlier,
                                const std::shared_ptr<File>& file, const std::string& path) {
     ZARRFS_TRY(const auto body, RequestBody::of_file(file, {0, file->size()}));
-    const auto made = objects_->put(path, body, earlier, random_digits());
+    const auto made = objects_->writer().put(path, body, earlier, random_digits());
     if (made) return true;
     if (made.error().fault != Fault::kStale) return fail(made.error());
     return false;

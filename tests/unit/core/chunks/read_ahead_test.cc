@@ -65,7 +65,7 @@ class ReadAheadTest : public testing::Test {
     ChunkBytes bytes;
     bytes.file = std::make_shared<FileOfSize>(kShardSize, descriptor);
     bytes.range = {offset, length};
-    bytes.shard.inode = inode;
+    bytes.shard_status.st_ino = inode;
     return bytes;
   }
   /// Opens `count` chunks of 100 bytes that lie one behind the other.

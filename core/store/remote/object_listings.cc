@@ -1,4 +1,5 @@
-// What servers list, as directories.
+#include "core/store/remote/object_listings.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -86,9 +87,9 @@ void add_key(const std::string& prefix, const std::string& key, Directories& dir
 
 }  // namespace
 
-RemoteObjects::PageAnswer RemoteObjects::list_page(const std::string& prefix,
-                                                   const std::string& continuation,
-                                                   std::size_t most, ListingDepth depth) {
+ObjectListings::PageAnswer ObjectListings::list_page(const std::string& prefix,
+                                                     const std::string& continuation,
+                                                     std::size_t most, ListingDepth depth) {
   ObjectQuestion question;
   question.kind = ObjectQuestion::Kind::kList;
   question.key = prefix;
@@ -96,15 +97,16 @@ RemoteObjects::PageAnswer RemoteObjects::list_page(const std::string& prefix,
   question.most = most;
   question.depth = depth;
   question.whole_limit = kPageLimit;
-  auto answer = requester_.ask(question);
+  auto answer = objects_.requester_.ask(question);
   if (!answer) return tl::unexpected(answer.error());
   if (answer->kind == ObjectAnswer::Kind::kPresent) return std::move(answer->page);
   return tl::unexpected(RequestError{
-      {Fault::kIo, url_of(prefix) + ": listing it: the server says that it is absent"}, false});
+      {Fault::kIo, objects_.url_of(prefix) + ": listing it: the server says that it is absent"},
+      false});
 }
 
-void RemoteObjects::add_page(const std::string& prefix, const ListingPage& page,
-                             std::vector<Entry>& entries) {
+void ObjectListings::add_page(const std::string& prefix, const ListingPage& page,
+                              std::vector<Entry>& entries) {
   const std::string begin = prefix.empty() ? "" : prefix + "/";
   const auto name_of = [&](const std::string& key) {
     return key.starts_with(begin) ? key.substr(begin.size()) : std::string();
@@ -122,17 +124,18 @@ void RemoteObjects::add_page(const std::string& prefix, const ListingPage& page,
   }
 }
 
-Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
-  const ObjectTable::Turn turn(table_, prefix + "/");
-  if (auto listing = table_.find_listing(prefix)) return listing;
+Result<ObjectTable::Listing> ObjectListings::list(const std::string& prefix) {
+  const ObjectTable::Turn turn(objects_.table_, prefix + "/");
+  if (auto listing = objects_.table_.find_listing(prefix)) return listing;
   std::vector<Entry> entries;
   std::string continuation;
   bool any = false;
-  Pages pages(url_of(prefix) + ": listing it");
+  Pages pages(objects_.url_of(prefix) + ": listing it");
   do {
     auto asked = list_page(prefix, continuation, kPage, ListingDepth::kNext);
     if (!asked) {
-      if (auto seen = asked.error().may_pass ? table_.usable_listing(prefix) : nullptr) return seen;
+      if (auto seen = asked.error().may_pass ? objects_.table_.usable_listing(prefix) : nullptr)
+        return seen;
       return fail(std::move(asked.error()));
     }
     ListingPage page = std::move(*asked);
@@ -145,12 +148,12 @@ Result<ObjectTable::Listing> RemoteObjects::list(const std::string& prefix) {
   std::optional<std::vector<Entry>> found;
   if (any || prefix.empty()) found = std::move(entries);
   auto listing = std::make_shared<const std::optional<std::vector<Entry>>>(std::move(found));
-  table_.keep_listing(prefix, listing);
+  objects_.table_.keep_listing(prefix, listing);
   return listing;
 }
 
-bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
-  const auto listing = table_.find_listing(parent_path(prefix));
+bool ObjectListings::listed_as_prefix(const std::string& prefix) const {
+  const auto listing = objects_.table_.find_listing(parent_path(prefix));
   if (listing == nullptr || !*listing || (*listing)->size() > kMostSearched) return false;
   const std::string name = last_name(prefix);
   bool found = false;
@@ -162,36 +165,38 @@ bool RemoteObjects::listed_as_prefix(const std::string& prefix) const {
   return found;
 }
 
-Result<bool> RemoteObjects::has_prefix(const std::string& prefix) {
-  if (const auto listing = table_.find_listing(prefix)) return listing->has_value();
+Result<bool> ObjectListings::has_prefix(const std::string& prefix) {
+  if (const auto listing = objects_.table_.find_listing(prefix)) return listing->has_value();
   ZARRFS_TRY(const ListingPage page, list_page(prefix, "", 1, ListingDepth::kNext));
   const bool any = !page.objects.empty() || !page.prefixes.empty();
   if (any) {
-    table_.keep_prefix(prefix);
+    objects_.table_.keep_prefix(prefix);
   } else {
-    table_.keep_listing(prefix, std::make_shared<const std::optional<std::vector<Entry>>>());
+    objects_.table_.keep_listing(prefix,
+                                 std::make_shared<const std::optional<std::vector<Entry>>>());
   }
   return any;
 }
 
-bool RemoteObjects::seen_as_prefix(const std::string& prefix) const {
-  return requester_.reachability().away_for() && table_.usable_prefix(prefix);
+bool ObjectListings::seen_as_prefix(const std::string& prefix) const {
+  return objects_.requester_.reachability().away_for() && objects_.table_.usable_prefix(prefix);
 }
 
-Result<void> RemoteObjects::list_below(const std::string& prefix, const std::string& needed) {
+Result<void> ObjectListings::list_below(const std::string& prefix, const std::string& needed) {
   const auto known = [&] {
-    return table_.has_many_below(prefix) ||
-           (table_.find_listing(prefix) != nullptr && table_.find_listing(needed) != nullptr);
+    return objects_.table_.has_many_below(prefix) ||
+           (objects_.table_.find_listing(prefix) != nullptr &&
+            objects_.table_.find_listing(needed) != nullptr);
   };
-  if (!lists() || known()) return {};
-  const ObjectTable::Turn turn(table_, prefix + "//");
+  if (!objects_.lists() || known()) return {};
+  const ObjectTable::Turn turn(objects_.table_, prefix + "//");
   if (known()) return {};
   const auto page = list_page(prefix, "", kPage, ListingDepth::kAll);
   const bool denied = !page && page.error().fault == Fault::kDenied;
   if (!page && page.error().may_pass) return {};  // list() tells, or shows what was seen
   if (!page && !denied) return fail(page.error());
   if (denied || page->truncated || !page->prefixes.empty()) {
-    table_.note_many_below(prefix);
+    objects_.table_.note_many_below(prefix);
     return {};
   }
   Directories directories;
@@ -200,7 +205,7 @@ Result<void> RemoteObjects::list_below(const std::string& prefix, const std::str
   for (const ListedObject& object : page->objects) {
     const std::string& key = object.key;
     if (std::count(key.begin(), key.end(), '/') > kDeepest) {
-      table_.note_many_below(prefix);
+      objects_.table_.note_many_below(prefix);
       return {};
     }
     if (key.starts_with(begin)) add_key(prefix, key, directories);
@@ -208,7 +213,7 @@ Result<void> RemoteObjects::list_below(const std::string& prefix, const std::str
   for (auto& [path, names] : directories) {
     std::vector<Entry> entries;
     for (const auto& [name, kind] : names) entries.push_back({name, kind});
-    table_.keep_listing(
+    objects_.table_.keep_listing(
         path, std::make_shared<const std::optional<std::vector<Entry>>>(std::move(entries)));
   }
   return {};

@@ -1,4 +1,4 @@
-// RemoteObjects: objects that are put in parts: begun, sent or copied part by part, and completed
+// ObjectWriter: objects that are put in parts: begun, sent or copied part by part, and completed
 // on a condition.
 #include <algorithm>
 #include <utility>
@@ -24,15 +24,15 @@ ObjectQuestion about_upload(ObjectQuestion::Kind kind, const std::string& key,
 
 }  // namespace
 
-struct RemoteObjects::Pieces {
+struct ObjectWriter::Pieces {
   std::vector<ObjectPiece> parts;
   std::shared_ptr<const File> file;  ///< Of those that are not copied.
   ObjectInfo source;                 ///< The version that the others are copied from.
 };
 
 /// The tags of the parts, which are at the server then.
-Result<std::vector<std::string>> RemoteObjects::bring_pieces(const ObjectQuestion& upload,
-                                                             const Pieces& pieces) {
+Result<std::vector<std::string>> ObjectWriter::bring_pieces(const ObjectQuestion& upload,
+                                                            const Pieces& pieces) {
   std::vector<std::string> tags;
   while (tags.size() < pieces.parts.size()) {
     const std::size_t end = std::min(pieces.parts.size(), tags.size() + kPartsAtOnce);
@@ -50,10 +50,10 @@ Result<std::vector<std::string>> RemoteObjects::bring_pieces(const ObjectQuestio
       }
       questions.push_back(std::move(one));
     }
-    for (RequestAnswer& asked : requester_.ask_all(std::move(questions))) {
+    for (RequestAnswer& asked : objects_.requester_.ask_all(std::move(questions))) {
       ZARRFS_TRY(ObjectAnswer answer, std::move(asked));
       if (answer.kind != ObjectAnswer::Kind::kPresent) {
-        return fail(Fault::kStale, url_of(upload.key) +
+        return fail(Fault::kStale, objects_.url_of(upload.key) +
                                        ": another version has taken its place "
                                        "while it was copied");
       }
@@ -64,12 +64,12 @@ Result<std::vector<std::string>> RemoteObjects::bring_pieces(const ObjectQuestio
 }
 
 /// What was made; nothing where the server refuses.
-Result<std::optional<ObjectInfo>> RemoteObjects::complete(
+Result<std::optional<ObjectInfo>> ObjectWriter::complete(
     ObjectQuestion question, const Pieces& pieces, const std::optional<ObjectInfo>& expected) {
   question.kind = ObjectQuestion::Kind::kCompleteParts;
   question.condition = expected ? ObjectCondition{ObjectCondition::Kind::kIs, *expected}
                                 : ObjectCondition{ObjectCondition::Kind::kAbsent};
-  ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
+  ZARRFS_TRY(const ObjectAnswer answer, objects_.requester_.ask(question));
   if (answer.kind != ObjectAnswer::Kind::kPresent) return std::nullopt;
   ObjectInfo made;
   for (const ObjectPiece& part : pieces.parts) made.size += part.range.length;
@@ -77,15 +77,16 @@ Result<std::optional<ObjectInfo>> RemoteObjects::complete(
   return made;
 }
 
-Result<ObjectInfo> RemoteObjects::put_pieces(const std::string& key, const Pieces& pieces,
-                                             const std::optional<ObjectInfo>& expected,
-                                             const std::string& note, const UploadWatch& watch) {
+Result<ObjectInfo> ObjectWriter::put_pieces(const std::string& key, const Pieces& pieces,
+                                            const std::optional<ObjectInfo>& expected,
+                                            const std::string& note, const UploadWatch& watch) {
   ZARRFS_CHECK(check_condition(key, expected));
   ObjectQuestion upload = about_upload(ObjectQuestion::Kind::kBeginParts, key, "");
   upload.note = note;
-  ZARRFS_TRY(const ObjectAnswer begun, requester_.ask(upload));
+  ZARRFS_TRY(const ObjectAnswer begun, objects_.requester_.ask(upload));
   if (begun.kind != ObjectAnswer::Kind::kPresent) {
-    return fail(Fault::kUnsupported, url_of(key) + ": the server begins no upload in parts");
+    return fail(Fault::kUnsupported,
+                objects_.url_of(key) + ": the server begins no upload in parts");
   }
   upload = about_upload(ObjectQuestion::Kind::kPutPart, key, begun.upload);
   auto noted = watch.begun(upload.upload);
@@ -101,23 +102,23 @@ Result<ObjectInfo> RemoteObjects::put_pieces(const std::string& key, const Piece
   return end(std::move(done));
 }
 
-Result<ObjectInfo> RemoteObjects::put_parts(const std::string& key,
-                                            const std::vector<ObjectPiece>& parts,
-                                            const std::shared_ptr<const File>& file,
-                                            const std::optional<ObjectInfo>& expected,
-                                            const std::string& note, const UploadWatch& watch) {
+Result<ObjectInfo> ObjectWriter::put_parts(const std::string& key,
+                                           const std::vector<ObjectPiece>& parts,
+                                           const std::shared_ptr<const File>& file,
+                                           const std::optional<ObjectInfo>& expected,
+                                           const std::string& note, const UploadWatch& watch) {
   return put_pieces(key, {parts, file, expected.value_or(ObjectInfo{})}, expected, note, watch);
 }
 
-Result<void> RemoteObjects::abort_upload(const std::string& key, const std::string& id) {
-  ZARRFS_CHECK(requester_.ask(about_upload(ObjectQuestion::Kind::kAbortParts, key, id)));
+Result<void> ObjectWriter::abort_upload(const std::string& key, const std::string& id) {
+  ZARRFS_CHECK(objects_.requester_.ask(about_upload(ObjectQuestion::Kind::kAbortParts, key, id)));
   return {};
 }
 
-Result<void> RemoteObjects::try_parts(const std::string& key) {
+Result<void> ObjectWriter::try_parts(const std::string& key) {
   constexpr ByteRange kCopied{7, 5};
   const auto refuse = [&](const std::string& what) {
-    return fail(Fault::kUnsupported, url_of("") + ": the server " + what);
+    return fail(Fault::kUnsupported, objects_.url_of("") + ": the server " + what);
   };
   const auto text = RequestBody::of_text("zarrfs tries whether this server copies parts");
   ZARRFS_TRY(const ObjectInfo made, put(key, text, std::nullopt, random_digits()));
@@ -138,9 +139,9 @@ Result<void> RemoteObjects::try_parts(const std::string& key) {
   return remove(key, *done);
 }
 
-Result<void> RemoteObjects::check_parts() {
-  if (!client().puts_parts()) {
-    return fail(Fault::kUnsupported, url_of("") + ": objects are put there as a whole");
+Result<void> ObjectWriter::check_parts() {
+  if (!objects_.client().puts_parts()) {
+    return fail(Fault::kUnsupported, objects_.url_of("") + ": objects are put there as a whole");
   }
   return with_probe([this](const std::string& key) { return try_parts(key); });
 }

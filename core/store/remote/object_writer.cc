@@ -1,5 +1,5 @@
-// RemoteObjects: what is put and removed at the server, always on the condition that the version
-// stands there which was seen.
+#include "core/store/remote/object_writer.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -29,43 +29,43 @@ ObjectQuestion written(ObjectQuestion::Kind kind, const std::string& key,
 }  // namespace
 
 /// kUnsupported where nothing tells `expected` from others: nothing is asked then.
-Result<void> RemoteObjects::check_condition(const std::string& key,
-                                            const std::optional<ObjectInfo>& expected) const {
-  if (!expected || client().tells_apart(*expected)) return {};
-  return fail(Fault::kUnsupported, url_of(key) +
+Result<void> ObjectWriter::check_condition(const std::string& key,
+                                           const std::optional<ObjectInfo>& expected) const {
+  if (!expected || objects_.client().tells_apart(*expected)) return {};
+  return fail(Fault::kUnsupported, objects_.url_of(key) +
                                        ": the server gives an object no version by which "
                                        "it can be told from others");
 }
 
 /// The first byte, where a HEAD would do: an answer to HEAD has no body to tell why it refuses.
-Result<std::optional<RemoteObjects::Standing>> RemoteObjects::look(const std::string& key) {
+Result<std::optional<ObjectWriter::Standing>> ObjectWriter::look(const std::string& key) {
   ObjectQuestion question;
   question.key = key;
   question.part = {AskedPart::Kind::kRange, {0, 1}};
   question.whole_limit = kAnswerText;
-  ZARRFS_TRY(ObjectAnswer answer, requester_.ask(question));
+  ZARRFS_TRY(ObjectAnswer answer, objects_.requester_.ask(question));
   if (answer.kind == ObjectAnswer::Kind::kNoSuchRange) {  // it has no first byte
     question.kind = ObjectQuestion::Kind::kHead;
-    ZARRFS_TRY(answer, requester_.ask(question));
+    ZARRFS_TRY(answer, objects_.requester_.ask(question));
   }
   if (answer.kind == ObjectAnswer::Kind::kAbsent) {
-    table_.keep(key, std::nullopt);
+    objects_.table_.keep(key, std::nullopt);
     return std::nullopt;
   }
-  if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(unexpected_answer(key));
-  table_.keep(key, answer.part.info);
+  if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(objects_.unexpected_answer(key));
+  objects_.table_.keep(key, answer.part.info);
   return Standing{answer.part.info, answer.note};
 }
 
-Error RemoteObjects::replaced(const std::string& key) const {
-  return {Fault::kStale, url_of(key) + ": another writer has put another version there"};
+Error ObjectWriter::replaced(const std::string& key) const {
+  return {Fault::kStale, objects_.url_of(key) + ": another writer has put another version there"};
 }
 
 /// Whatever came back: only what stands there tells. An answer may have been lost, and the request
 /// been sent again. `answered`: what was made; nothing where the server refused.
-Result<ObjectInfo> RemoteObjects::settle(const std::string& key, const std::string& note,
-                                         const Result<std::optional<ObjectInfo>>& answered) {
-  table_.changed(key);
+Result<ObjectInfo> ObjectWriter::settle(const std::string& key, const std::string& note,
+                                        const Result<std::optional<ObjectInfo>>& answered) {
+  objects_.table_.changed(key);
   if (!answered && answered.error().fault == Fault::kDenied) return fail(answered.error());
   const auto now = look(key);
   if (now && *now && (*now)->note == note) {
@@ -81,12 +81,12 @@ Result<ObjectInfo> RemoteObjects::settle(const std::string& key, const std::stri
   return fail(replaced(key));
 }
 
-Result<ObjectInfo> RemoteObjects::put(const std::string& key,
-                                      const std::shared_ptr<const RequestBody>& body,
-                                      const std::optional<ObjectInfo>& expected,
-                                      const std::string& note) {
+Result<ObjectInfo> ObjectWriter::put(const std::string& key,
+                                     const std::shared_ptr<const RequestBody>& body,
+                                     const std::optional<ObjectInfo>& expected,
+                                     const std::string& note) {
   if (body->size() > kLargestPut) {
-    return fail(Fault::kTooBig, url_of(key) + ": " + std::to_string(body->size()) +
+    return fail(Fault::kTooBig, objects_.url_of(key) + ": " + std::to_string(body->size()) +
                                     " bytes are more than the 5 GiB that are written as one");
   }
   ZARRFS_CHECK(check_condition(key, expected));
@@ -94,7 +94,7 @@ Result<ObjectInfo> RemoteObjects::put(const std::string& key,
   question.body = body;
   question.note = note;
   const auto answered = [&]() -> Result<std::optional<ObjectInfo>> {
-    ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
+    ZARRFS_TRY(const ObjectAnswer answer, objects_.requester_.ask(question));
     if (answer.kind != ObjectAnswer::Kind::kPresent) return std::nullopt;
     return answer.part.info;
   };
@@ -104,15 +104,15 @@ Result<ObjectInfo> RemoteObjects::put(const std::string& key,
 }
 
 /// What was put is known: it is read without asking for it, and while the server is away.
-void RemoteObjects::keep_put(const std::string& key, const ObjectInfo& info,
-                             const RequestBody& body) {
+void ObjectWriter::keep_put(const std::string& key, const ObjectInfo& info,
+                            const RequestBody& body) {
   if (info.version.tag.empty() || info.size != body.size() || body.size() == 0) return;
   const auto keep = [&](std::uint64_t offset, std::uint64_t length) {
     Bytes bytes(static_cast<std::size_t>(length));
     const auto got = body.read_at(offset, bytes);
-    if (got && *got == length) keep_bytes(key, info, offset, std::move(bytes));
+    if (got && *got == length) objects_.keep_bytes(key, info, offset, std::move(bytes));
   };
-  if (body.size() <= std::min(kLargestKept, segments_.max_bytes() / 16)) {
+  if (body.size() <= std::min(kLargestKept, objects_.segments_.max_bytes() / 16)) {
     return keep(0, body.size());
   }
   const std::uint64_t end = std::min(kKeptEnd, body.size() / 2);  // an index stands at either
@@ -120,18 +120,19 @@ void RemoteObjects::keep_put(const std::string& key, const ObjectInfo& info,
   keep(body.size() - end, end);
 }
 
-Result<void> RemoteObjects::remove(const std::string& key, const ObjectInfo& expected) {
+Result<void> ObjectWriter::remove(const std::string& key, const ObjectInfo& expected) {
   ZARRFS_CHECK(check_condition(key, expected));
-  const auto answer = requester_.ask(written(ObjectQuestion::Kind::kRemove, key, expected));
-  table_.changed(key);
+  const auto answer =
+      objects_.requester_.ask(written(ObjectQuestion::Kind::kRemove, key, expected));
+  objects_.table_.changed(key);
   if (!answer) return fail(answer.error());
   const bool other = answer->kind == ObjectAnswer::Kind::kOtherVersion;
   return other ? fail(replaced(key)) : Result<void>{};
 }
 
-Result<void> RemoteObjects::try_conditions(const std::string& key) {
+Result<void> ObjectWriter::try_conditions(const std::string& key) {
   const auto refuse = [&](const std::string& what) {
-    return fail(Fault::kReadOnly, url_of("") + ": the server " + what +
+    return fail(Fault::kReadOnly, objects_.url_of("") + ": the server " + what +
                                       ", so that writers would lose each other's chunks: it is "
                                       "only read");
   };
@@ -146,14 +147,14 @@ Result<void> RemoteObjects::try_conditions(const std::string& key) {
   const auto stale = put(key, text, other, random_digits());
   if (stale) return refuse("replaces objects though If-Match forbids it");
   if (stale.error().fault != Fault::kStale) return fail(stale.error());
-  const auto removed = remove(key, other);
+  auto removed = remove(key, other);
   if (removed) return refuse("removes objects though If-Match forbids it");
   if (removed.error().fault != Fault::kStale) return removed;
   return remove(key, made);
 }
 
 /// `act` with the key of an object of its own, which is gone afterwards.
-Result<void> RemoteObjects::with_probe(
+Result<void> ObjectWriter::with_probe(
     const std::function<Result<void>(const std::string& key)>& act) {
   const std::string key = ".zarrfs-probe-" + random_digits();
   auto tried = act(key);
@@ -162,11 +163,11 @@ Result<void> RemoteObjects::with_probe(
   question.kind = ObjectQuestion::Kind::kRemove;
   question.key = key;
   question.whole_limit = kAnswerText;
-  static_cast<void>(requester_.ask(question));  // the first error is the one to tell
+  static_cast<void>(objects_.requester_.ask(question));  // the first error is the one to tell
   return tried;
 }
 
-Result<void> RemoteObjects::check_conditions() {
+Result<void> ObjectWriter::check_conditions() {
   return with_probe([this](const std::string& key) { return try_conditions(key); });
 }
 

@@ -249,11 +249,10 @@ TEST(V2Types, MissingValueMarksNothingInADefaultMountWhereItsWriterMarkedNothing
     Json document = sharded("int16", 0, json(kLittle));
     document["attributes"] = json(row.attributes);
     if (const Json names = json(row.names); !names.is_null()) document["dimension_names"] = names;
-    Profile for_all = with_profile("netcdf");
-    for_all.as_noted = true;
-    const Presentation p = present(document, for_all);
+    constexpr bool kForAllReaders = true;
+    const Presentation p = present(document, with_profile("netcdf"), {}, kForAllReaders);
     EXPECT_EQ(p.attributes->contains("_FillValue"), row.marks) << *p.attributes;
-    EXPECT_EQ(p.document["fill_value"] == -9, row.marks) << p.document;
+    EXPECT_EQ(p.document["fill_value"] == -9, row.marks) << *p.document;
     EXPECT_EQ((*p.attributes)["missing_value"], -9);
     EXPECT_TRUE(present(document, with_profile("netcdf")).attributes->contains("_FillValue"));
   }

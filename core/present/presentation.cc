@@ -99,6 +99,22 @@ bool was_written_beside_fill(const ArrayMetadata& array) {
   return written_mark(array) && !mark_repeats_fill(array) && !is_noted_null(array.attributes);
 }
 
+/// Whether programs that follow CF read the array, whose fill value marks missing data to them.
+bool is_cf(const Given& given) {
+  const bool scalar = given.array.shape.empty() && given.circumstances.dimensions != nullptr;
+  const bool named = scalar || has_dimension_names(given.array);
+  return named && !given.circumstances.image_level &&
+         spell_mark(given.array.type, given.array.fill).has_value();
+}
+
+/// A default mount is for all readers, and those of Zarr v2 see no mark that its writer did not
+/// make: none of an array that is none of CF, nor where he said null.
+MissingValue missing_value_of(const Given& given) {
+  const bool unmarked =
+      given.profile.as_noted && (!is_cf(given) || is_noted_null(given.array.attributes));
+  return unmarked ? MissingValue::kMarksNothing : MissingValue::kMarks;
+}
+
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
 /// the profile, and takes it for missing data. The pixels of an image it is none of.
 FillStyle fill_style(const Given& given) {
@@ -106,10 +122,7 @@ FillStyle fill_style(const Given& given) {
   const auto& columns = given.options.columns;
   const bool asked_for = std::any_of(columns.begin(), columns.end(),
                                      [](const auto& column) { return column.first == "fill"; });
-  const bool scalar = given.array.shape.empty() && given.circumstances.dimensions != nullptr;
-  const bool named = scalar || has_dimension_names(given.array);
-  const bool cf = named && !given.circumstances.image_level &&
-                  spell_mark(given.array.type, given.array.fill).has_value();
+  const bool cf = is_cf(given);
   if (asked_for) return style;
   const bool as_missing =
       style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
@@ -131,10 +144,10 @@ bool was_written_as_null(const Given& given) {
 /// `fill_value` of `.zarray`, and with it whether missing chunks are made up.
 Json choose_v2_fill(const Given& given, Presentation& p, const ShownType& shown, bool big_endian) {
   const Bytes element = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
-  const V2Fill fill =
-      was_written_as_null(given)
-          ? V2Fill{nullptr, "its fill value was written as null"}
-          : v2_fill(shown.type, element, big_endian, fill_style(given), given.array.attributes);
+  const V2Fill fill = was_written_as_null(given)
+                          ? V2Fill{nullptr, "its fill value was written as null"}
+                          : v2_fill(shown.type, element, big_endian, fill_style(given),
+                                    given.array.attributes, missing_value_of(given));
   const bool needed = !fill.materialise_because.empty();
   const Materialise wanted =
       given.options.materialise.value_or(needed ? Materialise::kLookup : Materialise::kOff);
@@ -252,7 +265,7 @@ Json v2_attributes(const Given& given, const ShownType& shown) {
   const Bytes fill = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
   Json attributes =
       fill_attributes(array_attributes(given.array, given.profile, given.circumstances), shown.type,
-                      fill, fill_style(given));
+                      fill, fill_style(given), missing_value_of(given));
   if (const auto written = written_mark(given.array)) attributes[kFillAttribute] = *written;
   return attributes;
 }

@@ -125,8 +125,10 @@ V2Fill marked_fill(const DataType& type, ByteView marker, ByteView element, bool
 }
 
 /// The element that stands for missing data: that of `_FillValue`, or else of `missing_value`.
-std::optional<Bytes> missing_marker(const DataType& type, const Json& attributes) {
+std::optional<Bytes> missing_marker(const DataType& type, const Json& attributes,
+                                    MissingValue missing_value) {
   auto marker = fill_attribute(type, attributes);
+  if (missing_value == MissingValue::kMarksNothing) return marker;
   if (marker || !attributes.is_object() || attributes.contains(kFillAttribute)) return marker;
   if (!attributes.contains(kMissingAttribute)) return std::nullopt;
   return fill_attribute(type, Json{{kFillAttribute, attributes[kMissingAttribute]}});
@@ -140,9 +142,9 @@ std::string why_no_scalar(const DataType& type, ByteView value) {
   return {};
 }
 
-V2Fill scalar_fill(const DataType& type, ByteView element, bool big_endian,
-                   const Json& attributes) {
-  const auto marker = missing_marker(type, attributes);
+V2Fill scalar_fill(const DataType& type, ByteView element, bool big_endian, const Json& attributes,
+                   MissingValue missing_value) {
+  const auto marker = missing_marker(type, attributes, missing_value);
   const std::string why = why_no_scalar(type, marker ? ByteView(*marker) : element);
   if (why.empty() && marker) return marked_fill(type, *marker, element, big_endian);
   V2Fill plain = verbatim_fill(type, element, big_endian);
@@ -279,16 +281,17 @@ Json plain_v2_fill(const DataType& type, ByteView element, bool big_endian) {
 }
 
 V2Fill v2_fill(const DataType& type, ByteView element, bool big_endian, FillStyle style,
-               const Json& attributes) {
+               const Json& attributes, MissingValue missing_value) {
   switch (style) {
     case FillStyle::kMask: return mask_fill(type, element, big_endian, attributes);
     case FillStyle::kDeclared: {
-      const auto marker = missing_marker(type, attributes);
+      const auto marker = missing_marker(type, attributes, missing_value);
       return marker ? marked_fill(type, *marker, element, big_endian)
                     : mask_fill(type, element, big_endian, attributes);
     }
     case FillStyle::kNumeric: return numeric_fill(type, element, big_endian);
-    case FillStyle::kScalar: return scalar_fill(type, element, big_endian, attributes);
+    case FillStyle::kScalar:
+      return scalar_fill(type, element, big_endian, attributes, missing_value);
     case FillStyle::kVerbatim:
     case FillStyle::kAsWritten: break;
   }
@@ -311,9 +314,9 @@ namespace {
 
 /// `_FillValue` and `missing_value` as numbers of the array's type, and the types by which netCDF-C
 /// knows that. ncdump and nco look for the former alone.
-Json declared_attributes(Json attributes, const DataType& type) {
+Json declared_attributes(Json attributes, const DataType& type, MissingValue missing_value) {
   Json types = Json::object();
-  if (!attributes.contains(kFillAttribute) && missing_marker(type, attributes)) {
+  if (!attributes.contains(kFillAttribute) && missing_marker(type, attributes, missing_value)) {
     attributes[kFillAttribute] = attributes[kMissingAttribute];
   }
   for (const char* name : {kFillAttribute, kMissingAttribute}) {
@@ -331,9 +334,11 @@ Json declared_attributes(Json attributes, const DataType& type) {
 
 }  // namespace
 
-Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style) {
+Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style,
+                     MissingValue missing_value) {
   if (!attributes.is_object()) return attributes;
-  if (style == FillStyle::kDeclared) return declared_attributes(std::move(attributes), type);
+  if (style == FillStyle::kDeclared)
+    return declared_attributes(std::move(attributes), type, missing_value);
   const auto mark = fill_attribute(type, attributes);
   if (!mark) return attributes;
   // netCDF-C declares nothing where it fills an array with the value that it has for that.

@@ -39,11 +39,14 @@ struct V2Fill {
   std::string materialise_because;
 };
 
+/// Whether the attribute `missing_value` stands for `_FillValue` where there is none.
+enum class MissingValue { kMarks, kMarksNothing };
+
 /// `fill_value` for an array of `type` (of shown_type()) whose fill value is `element`,
 /// little-endian. `attributes` may hold `_FillValue`, which some styles put in the place of the
 /// fill value.
 V2Fill v2_fill(const DataType& type, ByteView element, bool big_endian, FillStyle style,
-               const Json& attributes);
+               const Json& attributes, MissingValue missing_value = MissingValue::kMarks);
 
 /// The fill value whatever the reader makes of it: for where chunks cannot or shall not be
 /// materialised.
@@ -58,7 +61,8 @@ std::optional<Bytes> fill_attribute(const DataType& type, const Json& attributes
 /// repeats `fill`, the fill value of `.zarray` says it, unless a program wrote both
 /// (is_written_mark). Base64 of a float becomes a number. Those
 /// that fit no element of `type` stay.
-Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style);
+Json fill_attributes(Json attributes, const DataType& type, ByteView fill, FillStyle style,
+                     MissingValue missing_value = MissingValue::kMarks);
 
 /// The attribute by which xarray and netCDF mark missing values, and the older one.
 inline constexpr const char* kFillAttribute = "_FillValue";

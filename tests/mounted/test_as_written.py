@@ -1,6 +1,7 @@
 """Documents that Zarr v3 has no words for are shown by the next mount, and by `unshard`, as their program wrote them: the rule of the note in docs/semantics.md."""
 import json
 import os
+import pathlib
 import subprocess
 
 import pytest
@@ -190,6 +191,21 @@ def test_a_scalar_beside_arrays_with_names_has_as_many_as_axes(tmp_path, names):
             assert json.load(file)["fill_value"] == (None if names else 0)
     run("unshard", store, tmp_path / "back", "--format", "v2")
     assert json.loads((tmp_path / "back/crs/.zattrs").read_text()) == wanted
+
+
+@pytest.mark.parametrize("names, fill", [(None, 0), (None, None), (["x"], None)])
+def test_missing_value_is_no_mark_where_its_writer_made_none(tmp_path, names, fill):
+    """Where the axes have names netCDF-C's tools, which know `_FillValue` alone, are told it as that; not where its writer says null, nor of an array that is none of CF."""
+    store = tmp_path / "store"
+    make_store(store, {"": {**GROUP, "attributes": {"Conventions": "CF-1.8"}}, "x": {**stored_array([4], ["x"]), "attributes": {"missing_value": -9}}})
+    wanted = {**({"_ARRAY_DIMENSIONS": names} if names else {}), "missing_value": -9}
+    with DefaultMount(store, tmp_path / "mnt", "rw") as place:
+        write(f"{place}/new", documents(text_of(wanted), fill_value=fill))
+    with DefaultMount(store, tmp_path / "mnt") as place:
+        shown = {name: json.loads(pathlib.Path(place, name).read_text()) for name in ("x/.zattrs", "new/a/.zattrs", "new/a/.zarray")}
+    assert shown["x/.zattrs"]["_FillValue"] == -9
+    assert "_FillValue" not in shown["new/a/.zattrs"] and shown["new/a/.zattrs"]["missing_value"] == -9
+    assert shown["new/a/.zarray"]["fill_value"] != -9
 
 
 @pytest.mark.parametrize("fill", [0, 7, None])

@@ -29,18 +29,21 @@ inline Json sharded(const Json& data_type, const Json& fill, const Json& inner_c
   return document;
 }
 
-/// The presentation of `document`; the test fails, with the message, where it is not an array.
+/// The presentation of `document`, `for_all_readers` as in a default mount; the test fails, with
+/// the message, where it is not an array.
 inline Presentation present(const Json& document, const ViewOptions& options,
-                            const ArrayCircumstances& circumstances = {}) {
+                            const ArrayCircumstances& circumstances = {},
+                            bool for_all_readers = false) {
   auto array = parse_array(document, "a");
   EXPECT_TRUE(array) << array.error().message << "\n" << document.dump();
   if (!array) return {};
   auto layout = Layout::make(*array);
   EXPECT_TRUE(layout) << layout.error().message << "\n" << document.dump();
   if (!layout) return {};
-  const auto profile = choose_profile(options);
+  auto profile = choose_profile(options);
   EXPECT_TRUE(profile) << profile.error().message;
   if (!profile) return {};
+  profile->as_noted = profile->as_noted || for_all_readers;
   return present_array("a", std::make_shared<const ArrayMetadata>(std::move(*array)),
                        std::make_shared<const Layout>(std::move(*layout)), *profile, options,
                        circumstances);

@@ -234,6 +234,30 @@ TEST(V2Types, NetcdfGetsTheFillAttributeAsANumberOfTheArraysType) {
   }
 }
 
+TEST(V2Types, MissingValueMarksNothingInADefaultMountWhereItsWriterMarkedNothing) {
+  struct Row {
+    const char* names;
+    const char* attributes;
+    bool marks;
+  };
+  for (const Row& row : {
+           Row{R"(["y", "x"])", R"({"missing_value": -9})", true},
+           Row{"null", R"({"missing_value": -9})", false},
+           Row{R"(["y", "x"])", R"({"missing_value": -9, "_zarrfs": {"fill_value": null}})", false},
+       }) {
+    SCOPED_TRACE(std::string(row.names) + row.attributes);
+    Json document = sharded("int16", 0, json(kLittle));
+    document["attributes"] = json(row.attributes);
+    if (const Json names = json(row.names); !names.is_null()) document["dimension_names"] = names;
+    constexpr bool kForAllReaders = true;
+    const Presentation p = present(document, with_profile("netcdf"), {}, kForAllReaders);
+    EXPECT_EQ(p.attributes->contains("_FillValue"), row.marks) << *p.attributes;
+    EXPECT_EQ(p.document["fill_value"] == -9, row.marks) << *p.document;
+    EXPECT_EQ((*p.attributes)["missing_value"], -9);
+    EXPECT_TRUE(present(document, with_profile("netcdf")).attributes->contains("_FillValue"));
+  }
+}
+
 TEST(V2Types, HalfFloatsAreShownAsFloatsToReadersThatKnowOnlyThose) {
   // To netCDF-C the fill value is what is missing, and 1.5 is not.
   for (const auto& [profile, fill] :

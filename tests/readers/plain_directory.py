@@ -124,8 +124,8 @@ class Plain:
 
     def is_untold(self, line):
         """Whether a line is of values of which nothing tells some: their chunk is not stored, and the fill value is null. Readers give what lay in memory."""
-        found = re.match(r"/?(.*?)/variables/([^/]+)/data/values: ", line)
-        return bool(found) and spell_out.lacks_values(os.path.join(self.path, found[1].strip("/"), found[2]))
+        found = re.match(r"/*(.*)/data/values: ", line)
+        return bool(found) and spell_out.lacks_values(os.path.join(self.path, found[1].replace("variables/", "")))
 
     def told(self, reader, found, wanted, words):
         if "error" in found:

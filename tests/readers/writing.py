@@ -345,7 +345,7 @@ class Set:
         reason = next((line for line in lines.splitlines() if any(one in line for one in known)), None)
         if reason is None and self.reads_no_words(error):
             counts["refused by the mount"] += 1
-            self.world.apart[IN_WORDS].append(f"{self.writer.label}: writing: {self.repeat("")}: fails on the plain directory in these words, too: {error[:200]}")
+            self.world.apart[IN_WORDS].append(f"{self.writer.label}: writing: {self.repeat('')}: fails on the plain directory in these words, too: {error[:200]}")
         elif reason is None:
             self.failed("writing", "(the writer)", ["refused, though not of a plain directory", error, *lines.splitlines()[-2:]])
         else:

@@ -6,7 +6,7 @@
 What a reader sees through the mount, through the next default mount, in the store itself, and after `shard`, `reshard` and `unshard`, has to be what it
 sees of the plain directory: values, masks, types, dimensions and attributes. What it refuses of the plain directory is not compared.
 Where it differs, the plain directory is read again, in other words and by new processes with other bytes in their memory: what an explicit profile says
-otherwise (docs/readers.md), and what a reader sees of the plain directory otherwise each time, or ends by a signal of, is counted apart and printed.
+otherwise (docs/readers.md; a writer that reads what it wrote may fail on that as well), and what a reader sees of the plain directory otherwise each time, or ends by a signal of, is counted apart and printed.
 Status 1 where something differs. First planted losses are shown to the comparer, which has to find each.
 """
 import argparse
@@ -29,7 +29,7 @@ import plant_losses
 import spell_out
 from compare_sets import without_names
 from matrix import DEBIAN
-from plain_directory import Plain, Worker
+from plain_directory import IN_WORDS, OF_PROFILES, Plain, Worker
 
 # Of a writer: what it is called, where it runs, the program of write_sets.py, kinds of data sets, orders, and what its plan has besides.
 Writer = collections.namedtuple("Writer", "label environment program kinds orders plan", defaults=[{}])
@@ -329,13 +329,24 @@ class Set:
         self.world.written[self.writer.label]["differences"] += 1
         self.find(place, who, detail)
 
+    def reads_no_words(self, error):
+        """Whether the program, which reads what it writes, fails likewise on the plain directory in the words of the profile."""
+        own = [reader for reader in READERS if (reader.program, reader.environment) == (self.writer.program, self.writer.environment)]
+        if self.profile not in OF_PROFILES or not own or own[0].label not in self.plain_as.seen:
+            return False
+        answer = self.plain_as.in_words(self.profile, OF_PROFILES[self.profile], own[0])
+        return answer.get("error", "").split(":")[0] == error.split(":")[0]
+
     def refused(self, counts, error, begins):
         with open(self.world.log) as log:
             log.seek(begins)
             lines = log.read()
         known = NEVER_KEPT + (REFUSALS if self.profile else [])
         reason = next((line for line in lines.splitlines() if any(one in line for one in known)), None)
-        if reason is None:
+        if reason is None and self.reads_no_words(error):
+            counts["refused by the mount"] += 1
+            self.world.apart[IN_WORDS].append(f"{self.writer.label}: writing: {self.repeat('')}: fails on the plain directory in these words, too: {error[:200]}")
+        elif reason is None:
             self.failed("writing", "(the writer)", ["refused, though not of a plain directory", error, *lines.splitlines()[-2:]])
         else:
             counts["refused by the mount"] += 1

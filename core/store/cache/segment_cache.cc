@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace zarrfs {
+namespace {
+
+constexpr std::uint64_t kOfTables = 384;  // of a segment, beside its object's name, twice
+
+}  // namespace
 
 /// The first segment that ends behind `offset`.
 SegmentCache::Segments::iterator SegmentCache::first_at(Segments& segments, std::uint64_t offset) {
@@ -34,12 +39,23 @@ std::vector<ByteRange> SegmentCache::begin(const std::string& object, ByteRange 
   return missing;
 }
 
+std::uint64_t SegmentCache::cost(const std::string& object, std::uint64_t length) {
+  return length + kOfTables + 2 * object.size();
+}
+
+/// Of a small part of `buffer` a copy, so that the rest of it does not stay.
 void SegmentCache::keep(const std::string& object, Segments& segments, ByteRange range,
                         const std::shared_ptr<const Bytes>& buffer, std::uint64_t offset) {
   newest_first_.push_front({object, range.offset});
-  segments.emplace(range.offset,
-                   Segment{range.length, buffer, range.offset - offset, newest_first_.begin()});
-  bytes_ += range.length;
+  Segment segment{range.length, buffer, range.offset - offset, newest_first_.begin()};
+  if (range.length < buffer->size() / 2) {
+    const auto first = buffer->begin() + static_cast<std::ptrdiff_t>(segment.at);
+    const auto last = first + static_cast<std::ptrdiff_t>(range.length);
+    segment.buffer = std::make_shared<const Bytes>(first, last);
+    segment.at = 0;
+  }
+  segments.emplace(range.offset, std::move(segment));
+  bytes_ += cost(object, range.length);
 }
 
 void SegmentCache::put(const std::string& object, std::uint64_t offset, Bytes bytes) {
@@ -107,7 +123,7 @@ void SegmentCache::make_room() {
     newest_first_.pop_back();
     const auto object = objects_.find(oldest.object);
     const auto segment = object->second.find(oldest.offset);
-    bytes_ -= segment->second.length;
+    bytes_ -= cost(oldest.object, segment->second.length);
     object->second.erase(segment);
     if (object->second.empty()) objects_.erase(object);
   }

@@ -30,6 +30,7 @@ class SegmentCache {
   /// Waits until nothing of it is on its way, then copies it; false where a part is missing.
   bool read(const std::string& object, std::uint64_t offset, MutableByteView out);
 
+  /// With what the table of them takes.
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] std::uint64_t max_bytes() const { return max_bytes_; }
 
@@ -51,6 +52,7 @@ class SegmentCache {
   std::vector<ByteRange> gaps(Segments& segments, ByteRange range);
   void keep(const std::string& object, Segments& segments, ByteRange range,
             const std::shared_ptr<const Bytes>& buffer, std::uint64_t offset);
+  static std::uint64_t cost(const std::string& object, std::uint64_t length);
   void make_room();
 
   const std::uint64_t max_bytes_;

@@ -1,10 +1,12 @@
 """A small server on loopback that speaks Azure's Blob service over a directory, with checked signatures: what docs and SDKs say of it, and
 what it does otherwise than S3. It knows no ranges from the end, tells a taken name by 409, a lease by 412, and marks directories."""
 import base64
+import email.utils
 import hashlib
 import hmac
 import os
 import re
+import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
@@ -26,6 +28,15 @@ def shared_key(method, path, query, headers):
     lines += [f"{name.lower()}:{','.join(values)}" for name, values in sorted(urllib.parse.parse_qs(query, keep_blank_values=True).items())]
     signed = hmac.new(base64.b64decode(KEY), "\n".join(lines).encode(), hashlib.sha256).digest()
     return f"SharedKey {ACCOUNT}:{base64.b64encode(signed).decode()}"
+
+
+def is_reading_sas(path, query):
+    """Written without looking at zarrfs: "Create a service SAS", of version 2018-11-09 and later, for `path` with the account in front."""
+    asked = {name: values[0] for name, values in urllib.parse.parse_qs(query).items()}
+    lines = [asked.get(name, "") for name in ("sp", "st", "se")] + [f"/blob{path}"]
+    lines += [asked.get(name, "") for name in ("si", "sip", "spr", "sv", "sr", "snapshot", "rscc", "rscd", "rsce", "rscl", "rsct")]
+    signed = base64.b64encode(hmac.new(base64.b64decode(KEY), "\n".join(lines).encode(), hashlib.sha256).digest()).decode()
+    return asked.get("sp") == "r" and asked.get("sig") == signed and asked["se"] > time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class AzureHandler(Handler):
@@ -51,6 +62,8 @@ class AzureHandler(Handler):
             if not server.public:
                 raise Refusal(409, "PublicAccessNotPermitted")
         elif sent != shared_key(self.command, path, query, {name.lower(): value for name, value in self.headers.items()}):
+            raise Refusal(403, "AuthenticationFailed")
+        elif abs(email.utils.parsedate_to_datetime(self.headers["x-ms-date"]).timestamp() - time.time() - server.ahead) > 900:
             raise Refusal(403, "AuthenticationFailed")
         if not self.headers.get("x-ms-version"):
             raise Refusal(400, "MissingRequiredHeader")
@@ -99,7 +112,19 @@ class AzureHandler(Handler):
         return "".join(text).encode()
 
     def change_object(self, path, sent, fault):
-        if self.command == "PUT" and self.headers.get("x-ms-blob-type") != "BlockBlob":
+        asked = {name: values[0] for name, values in urllib.parse.parse_qs(self.path.partition("?")[2]).items()}
+        blocks = self.server.blocks.setdefault(path, {})
+        if asked.get("comp") == "block":
+            blocks[asked["blockid"]] = self.copied() if "x-ms-copy-source" in self.headers else sent
+            if len({len(name) for name in blocks}) > 1:
+                raise Refusal(400, "InvalidBlobOrBlock")
+            return self.answer(201, {}, b"", fault)
+        if asked.get("comp") == "blocklist":
+            wanted = re.findall("<Uncommitted>([^<]+)</Uncommitted>", sent.decode())
+            if any(name not in blocks for name in wanted):
+                raise Refusal(400, "InvalidBlockList")
+            sent = b"".join(blocks[name] for name in wanted)
+        elif self.command == "PUT" and self.headers.get("x-ms-blob-type") != "BlockBlob":
             raise Refusal(400, "InvalidHeaderValue")
         if any("-" in name[len("x-ms-meta-"):] for name in self.headers if name.lower().startswith("x-ms-meta-")):
             raise Refusal(400, "InvalidMetadata")
@@ -107,9 +132,26 @@ class AzureHandler(Handler):
             raise Refusal(412, "LeaseIdMissing")
         try:
             super().change_object(path, sent, fault)
+            self.server.blocks.pop(path, None)  # also those that others have put
         except Refusal as refusal:
             taken = refusal.code == "PreconditionFailed" and self.headers.get("If-None-Match")
             raise Refusal(409, "BlobAlreadyExists") if taken else Refusal(412, "ConditionNotMet")
+
+    def copied(self):
+        """The bytes of Put Block From URL, whose source has to be let read."""
+        source = urllib.parse.urlsplit(self.headers["x-ms-copy-source"])
+        path, query = source.path, source.query
+        if self.server.identity:
+            allowed = self.headers.get("x-ms-copy-source-authorization") == f"Bearer {self.server.identity}"
+        else:
+            allowed = query == SAS if self.server.sas else is_reading_sas(urllib.parse.unquote(path), query)
+        if not allowed:
+            raise Refusal(403, "CannotVerifyCopySource")
+        if tag_of(self.local(path)) != self.headers["x-ms-source-if-match"]:
+            raise Refusal(412, "SourceConditionNotMet")
+        first, last = map(int, re.fullmatch("bytes=([0-9]+)-([0-9]+)", self.headers["x-ms-source-range"]).groups())
+        with open(self.local(path), "rb") as file:
+            return file.read()[first:last + 1]
 
     def send_object(self, path, fault):
         if self.headers.get("Range", "").startswith("bytes=-"):
@@ -125,15 +167,15 @@ class AzureHandler(Handler):
     def answer(self, status, headers, body, fault):
         if self.command in ("PUT", "DELETE") and status < 300:
             status = 201 if self.command == "PUT" else 202
-        super().answer(status, headers, body, fault)
+        super().answer(status, {"Date": email.utils.formatdate(time.time() + self.server.ahead, usegmt=True), **headers}, body, fault)
 
 
 class AzureServer(ObjectServer):
-    """`sas`, `identity` (a token), `anonymous`: what requests have to go with; a key otherwise."""
+    """`sas`, `identity` (a token), `anonymous`: what requests have to go with; a key otherwise. `ahead`: seconds, of its clock."""
     handler = AzureHandler
 
     def __init__(self, root):
         super().__init__(root, CONTAINER)
         self.kind, self.token = "x-ms", "checked elsewhere"
         self.sas, self.identity, self.public, self.expired, self.leased = False, "", True, False, False
-        self.folders, self.asked_for_tokens = set(), []
+        self.folders, self.asked_for_tokens, self.ahead, self.blocks = set(), [], 0, {}

@@ -14,12 +14,13 @@ def chunks_of(mounted):
 
 class MountedBucket:
     """`options(spool, more)` is the subclass's: by it a mount finds the server."""
+    url = "s3://bucket/store"
 
     def __init__(self, folder, mount):
         self.folder, self.mount, self.mounts = folder, mount, []
 
     def open(self, spool="spool", more="flush_after=3600", damaged=False):
-        self.mounts.append(self.mount("s3://bucket/store", self.options(spool, more), damaged=damaged))
+        self.mounts.append(self.mount(self.url, self.options(spool, more), damaged=damaged))
         return self.mounts[-1]
 
     def close(self):

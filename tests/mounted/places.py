@@ -4,6 +4,8 @@ import contextlib
 import os
 import zipfile
 
+import azure_server
+import azurite
 import google_testbench
 import nginx
 import versitygw
@@ -12,7 +14,8 @@ from serving import Served
 from stores import files_of
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true",
-               "GS_ACCESS_KEY_ID": KEY, "GS_SECRET_ACCESS_KEY": SECRET}
+               "GS_ACCESS_KEY_ID": KEY, "GS_SECRET_ACCESS_KEY": SECRET, "AZURE_STORAGE_KEY": azure_server.KEY}
+AZURE = f"az://{azure_server.ACCOUNT}/{azure_server.CONTAINER}"
 
 
 def pack(store, target, compression=zipfile.ZIP_STORED, only_documents=False):
@@ -54,6 +57,23 @@ def google(data, names, folder):
     with small_server(data, "bucket") as server:
         server.speak_google()
         yield lambda name: (f"gs://bucket/{name}", f"endpoint={server.url},region={server.region}")
+
+
+@contextlib.contextmanager
+def azure(data, names, folder):
+    server = azure_server.AzureServer(data)
+    try:
+        yield lambda name: (f"{AZURE}/{name}", f"endpoint={server.url}")
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
+def azure_azurite(data, names, folder):
+    with azurite.Azurite(os.path.join(folder, "azurite")) as server:
+        for name in names:
+            server.put(os.path.join(data, name), name)
+        yield lambda name: (f"{AZURE}/{name}", f"endpoint={server.url}")
 
 
 @contextlib.contextmanager
@@ -113,9 +133,11 @@ def packed(place, ending):
 
 
 PLACES = {
-    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "gs testbench": google_of_testbench, "http": http, "https nginx": https_nginx, "zarrfs serve": served,
+    "s3": s3, "s3 versitygw": s3_versitygw, "gs": google, "gs testbench": google_of_testbench, "az": azure, "az azurite": azure_azurite, "http": http, "https nginx": https_nginx,
+    "zarrfs serve": served,
     "zip": packed(local, ".zip"), "ozx": packed(local, ".ozx"), "zip over http": packed(http, ".zip"), "zip over https nginx": packed(https_nginx, ".zip"),
     "zip in s3": packed(s3, ".zip"), "zip in s3 versitygw": packed(s3_versitygw, ".zip"), "zip in gs": packed(google, ".zip"),
+    "zip in az": packed(azure, ".zip"),
 }
 
 
@@ -123,6 +145,8 @@ def missing(place):
     """What a place needs and this machine has not, or nothing."""
     if "versitygw" in place and not os.path.exists(versitygw.PROGRAM):
         return "packaging/install-test-servers versitygw"
+    if "azurite" in place and not os.path.exists(azurite.PROGRAM):
+        return "packaging/install-test-servers azurite"
     if "testbench" in place and not os.path.exists(google_testbench.PYTHON):
         return "Google's storage-testbench: CONTRIBUTING.md"
     return "apt-get install nginx-light" if "nginx" in place and nginx.program() is None else None

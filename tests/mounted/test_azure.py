@@ -9,13 +9,13 @@ from azure_server import ACCOUNT, CONTAINER, KEY, SAS, AzureServer
 from buckets import MountedBucket
 from conftest import DAEMON, GOLDEN
 from places import pack
-from stores import SmallStore, files_of
+from stores import SmallStore, document, files_of, shard_bytes, write_file, write_json
 from test_remote_writing import (  # noqa: F401
     Bucket, data, own_files, publish, put, puts_of, test_a_document_is_at_the_server_when_its_close_returns,
     test_a_put_whose_answer_never_came_is_known_again, test_a_server_that_is_gone_keeps_nothing_from_being_kept,
     test_chunks_are_put_as_one_object_with_its_index, test_documents_of_two_mounts_lose_nothing,
     test_of_a_chunk_that_both_wrote_the_loser_is_logged, test_the_last_chunk_of_a_shard_takes_the_object_with_it,
-    test_two_mounts_that_write_chunks_of_one_shard_lose_none,
+    test_two_mounts_that_are_killed_lose_nothing_that_was_closed, test_two_mounts_that_write_chunks_of_one_shard_lose_none,
     test_what_goes_wrong_once_is_done_again, test_what_was_closed_survives_the_kill, test_writers_that_put_at_the_same_moment_merge)
 
 URL = f"az://{ACCOUNT}/{CONTAINER}"
@@ -32,6 +32,7 @@ def credentials(monkeypatch):
 
 class AzureBucket(Bucket):
     __test__ = False  # no class of tests
+    url = f"{URL}/store"
 
     def __init__(self, folder, mount):
         MountedBucket.__init__(self, folder, mount)
@@ -42,7 +43,7 @@ class AzureBucket(Bucket):
         return ",".join(part for part in ("rw", f"endpoint={self.server.url}", f"spool={self.folder}/{spool}", "revalidate=0,deadline=2", more) if part)
 
     def open(self, spool="spool", more="flush_after=3600", damaged=False):
-        self.mounts.append(self.mount(f"{URL}/store", self.options(spool, more), damaged=damaged))
+        self.mounts.append(self.mount(self.url, self.options(spool, more), damaged=damaged))
         return self.mounts[-1]
 
 
@@ -134,6 +135,36 @@ def test_refusals_are_told_as_users_need_them(server, monkeypatch):
     assert "the SAS has expired" in refused and "sig=" not in refused
 
 
+def doctor(server, status=0):
+    found = subprocess.run([DAEMON, "doctor", f"{URL}/sharding.zarr", "--remote", f"endpoint={server.url},deadline=2"], capture_output=True, text=True, timeout=60)
+    assert found.returncode == status, found.stdout + found.stderr
+    return found.stdout
+
+
+@pytest.mark.parametrize("seconds, words", [(-7200, "7200 s ahead of the server's"), (7200, "7200 s behind the server's")])
+def test_a_clock_that_is_off(server, monkeypatch, seconds, words):
+    """Requests are signed by the server's time, as soon as it has refused one; the doctor says so."""
+    wanted = arrays_of(info(server))
+    server.ahead = seconds
+    assert arrays_of(info(server)) == wanted
+    assert any(words.replace("7200", str(near)) in doctor(server) for near in (7199, 7200, 7201))
+    monkeypatch.setenv("AZURE_STORAGE_KEY", base64.b64encode(b"the key of another account").decode())
+    assert "or this machine's clock is off (timedatectl set-ntp true)" in info(server, status=3), "also with a wrong key it ends"
+
+
+def test_what_the_doctor_says_of_refusals(server, monkeypatch):
+    monkeypatch.setenv("AZURE_STORAGE_KEY", base64.b64encode(b"the key of another account").decode())
+    assert "the key or SAS is not one of this account" in doctor(server, status=1)
+    monkeypatch.delenv("AZURE_STORAGE_KEY")
+    assert "no credentials: not in AZURE_STORAGE_CONNECTION_STRING" in doctor(server, status=1)
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", SAS)
+    server.sas = True
+    assert "AZURE_STORAGE_SAS_TOKEN" in doctor(server)
+    server.expired = True
+    said = doctor(server, status=1)
+    assert "the SAS has expired" in said and "sig=" not in said
+
+
 def test_urls_that_leave_the_account_out_are_refused_with_both_spellings(server, monkeypatch):
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", ACCOUNT)
     for source in (f"az://{CONTAINER}/sharding.zarr", f"az://{CONTAINER}", f"abfs://{CONTAINER}/sharding.zarr"):
@@ -154,6 +185,92 @@ def test_listings_come_in_pages(server, mount):
     server.page = 3
     there = mount(f"{URL}/sharding.zarr", f"view=v3,endpoint={server.url}")
     assert sorted(os.listdir(there.path)) == sorted(name for name in os.listdir(os.path.join(GOLDEN, "stores", "sharding.zarr")))
+
+
+CHUNK, CHUNKS = 1 << 20, 17  # of a shard from which on what is unchanged is copied
+
+
+def with_credentials(server, monkeypatch, kind):
+    if kind == "key":
+        return
+    monkeypatch.delenv("AZURE_STORAGE_KEY")
+    if kind == "sas":
+        server.sas = True
+        monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", SAS)
+    else:
+        server.identity = "tok"
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", server.url)
+
+
+@pytest.fixture
+def large(bucket):
+    """With the array `big` of one shard, whose chunk N has bytes N."""
+    shard = shard_bytes([bytes([n]) * CHUNK for n in range(CHUNKS)])
+    write_json(bucket.store.file("big/zarr.json"), document((CHUNK * CHUNKS,), (CHUNK * CHUNKS,), (CHUNK,), data_type="uint8", codecs=[{"name": "bytes"}]))
+    write_file(bucket.store.file("big/c/0"), shard)
+    return bucket
+
+
+def write_large(mounted, number, value):
+    with open(mounted / f"big/{number}", "wb") as file:
+        file.write(bytes([value]) * CHUNK)
+
+
+def check_large(large, changed):
+    there = large.mount(large.store.path, "separator=.")
+    for number in range(CHUNKS):
+        with open(there / f"big/{number}", "rb") as file:
+            assert file.read() == bytes([changed.get(number, number)]) * CHUNK, number
+    there.close()
+
+
+def sent_to(server):
+    return sum(int(seen["headers"].get("Content-Length", "0")) for seen in server.seen)
+
+
+@pytest.mark.parametrize("kind", ["key", "sas", "identity"])
+def test_what_is_unchanged_in_a_large_shard_is_copied_by_the_server(large, monkeypatch, kind):
+    with_credentials(large.server, monkeypatch, kind)
+    mounted = large.open()
+    large.server.forget()
+    write_large(mounted, 3, 100)
+    publish(mounted)
+    assert sent_to(large.server) < 2 * CHUNK
+    lists = [seen for seen in large.server.seen if seen["query"].startswith("comp=blocklist") and seen["path"].endswith("big/c/0")]
+    assert [seen["headers"]["If-Match"] for seen in lists] and len(lists) == 1
+    check_large(large, {3: 100})
+
+
+def test_blocks_that_another_writer_takes_away_are_put_again(large):
+    """Whoever puts a blob takes away the blocks that wait for another list."""
+    one, two = large.open("one"), large.open("two")
+    write_large(one, 1, 101)
+    publish(one)  # the server has been tried
+    write_large(one, 3, 103)
+    write_large(two, 4, 104)
+    met = []
+
+    def meanwhile(seen):
+        if seen["query"].startswith("comp=blocklist") and not met:
+            met.append(seen)
+            publish(two)
+        return None
+
+    large.server.fault = meanwhile
+    publish(one)
+    assert met
+    check_large(large, {1: 101, 3: 103, 4: 104})
+
+
+@pytest.mark.parametrize("code", ["CannotVerifyCopySource", "NotImplemented"])
+def test_where_nothing_is_copied_the_whole_is_sent(large, code):
+    """Behind a firewall, and by an Azurite before 3.37."""
+    status = 403 if code == "CannotVerifyCopySource" else 501
+    large.server.fault = lambda seen: {"status": status, "code": code} if "x-ms-copy-source" in seen["headers"] else None
+    mounted = large.open(damaged=status == 501)
+    write_large(mounted, 3, 100)
+    publish(mounted)
+    check_large(large, {3: 100})
 
 
 def test_a_lease_is_no_other_version(bucket):

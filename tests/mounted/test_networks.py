@@ -1,14 +1,17 @@
 """Two mounts of one bucket, each in a network of its own with a spool of its own, whose links are cut while they write: nothing that was closed is lost.
 
-`ZARRFS_CUTS=200` for the long form. Skipped where this user may make no networks, and for versitygw where it is missing (packaging/install-test-servers).
+`ZARRFS_CUTS=200` for the long form. Skipped where this user may make no networks, and for versitygw and Azurite where they are missing (packaging/install-test-servers).
 """
 import errno
 import os
 import random
 import subprocess
+import sys
 import threading
 import time
 
+import azure_server
+import azurite
 import pytest
 import versitygw
 from conftest import DAEMON, within
@@ -37,6 +40,7 @@ def networks():
 
 class Networks(Bucket):
     """The small server of the tests."""
+    region = ",region=us-east-1"
 
     def __init__(self, folder, mount, networks):
         self.folder, self.mount, self.mounts, self.networks = folder, mount, [], networks
@@ -45,6 +49,7 @@ class Networks(Bucket):
 
     def start(self):
         self.server = ObjectServer(os.path.dirname(self.store.path), "bucket", host="0.0.0.0")
+        self.region = f",region={self.server.region}"
         self.port = self.server.server_address[1]
 
     def stop(self):
@@ -52,17 +57,18 @@ class Networks(Bucket):
 
     def open_in(self, name, more):
         network = self.networks[name]
-        options = (f"rw,endpoint=http://{network.here}:{self.port},region={self.server.region},spool={self.folder}/{name},"
+        options = (f"rw,endpoint=http://{network.here}:{self.port}{self.region},spool={self.folder}/{name},"
                    f"deadline=2,{more}")
-        self.mounts.append(self.mount("s3://bucket/store", options, damaged=True, prefix=network.prefix()))
+        self.mounts.append(self.mount(self.url, options, damaged=True, prefix=network.prefix()))
         return self.mounts[-1]
 
 
 class RealNetworks(Networks):
     """versitygw."""
+    program = versitygw.Versitygw
 
     def start(self):
-        self.server = versitygw.Versitygw(os.path.join(self.folder, "disk"), "0.0.0.0").__enter__()
+        self.server = self.program(os.path.join(self.folder, "disk"), "0.0.0.0").__enter__()
         self.port = self.server.port
         self.server.put(self.store.path, "store")
 
@@ -70,14 +76,24 @@ class RealNetworks(Networks):
         self.server.__exit__()
 
     def stored(self):
-        return self.chunks_through(self.mount("s3://bucket/store", f"endpoint={self.server.url},region={self.server.region}"))
+        return self.chunks_through(self.mount(self.url, f"endpoint={self.server.url}{self.region}"))
 
 
-@pytest.fixture(params=["small", "versitygw"])
-def bucket(request, tmp_path, mount, networks):
-    if request.param == "versitygw" and not os.path.exists(versitygw.PROGRAM):  # takes long to install: not part of the usual tests
-        pytest.skip("versitygw is missing: packaging/install-test-servers")
-    made = (RealNetworks if request.param == "versitygw" else Networks)(tmp_path, mount, networks)
+class AzureNetworks(RealNetworks):
+    """Azurite."""
+    program, url, region = azurite.Azurite, f"az://{azure_server.ACCOUNT}/{azure_server.CONTAINER}/store", ""
+
+
+PLACES = {"small": Networks, "versitygw": RealNetworks, "azurite": AzureNetworks}
+
+
+@pytest.fixture(params=PLACES)
+def bucket(request, tmp_path, mount, networks, monkeypatch):
+    program = getattr(PLACES[request.param], "program", None)
+    if program and not os.path.exists(sys.modules[program.__module__].PROGRAM):  # takes long to install: not part of the usual tests
+        pytest.skip(f"{request.param} is missing: packaging/install-test-servers")
+    monkeypatch.setenv("AZURE_STORAGE_KEY", azure_server.KEY)
+    made = PLACES[request.param](tmp_path, mount, networks)
     yield made
     try:
         for network in networks.values():

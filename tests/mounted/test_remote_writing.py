@@ -410,7 +410,7 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(bucket, tmp_pat
         mounts = {}
         for spool in mine:
             options = bucket.options(spool, f"flush_after={rng.choice(['0.01', '0.05', '3600'])}")
-            mounts[spool] = Mount("s3://bucket/store", tmp_path / f"kill_{spool}", tmp_path / f"kill_{spool}.log", options, damaged=True)
+            mounts[spool] = Mount(bucket.url, tmp_path / f"kill_{spool}", tmp_path / f"kill_{spool}.log", options, damaged=True)
         bucket.server.fault = trouble
         for spool, mounted in mounts.items():
             for chunk in mine[spool]:

@@ -1,11 +1,15 @@
 """Writing to a real server (packaging/install-test-servers), behind a proxy that makes faults: run by hand, skipped where it is missing."""
+import base64
 import os
 import random
 import re
 import socket
 import subprocess
 import time
+import urllib.parse
 
+import azure_server
+import azurite
 import pytest
 import versitygw
 from buckets import MountedBucket
@@ -16,72 +20,115 @@ from ports import free_port
 from test_remote_writing import KILLS, SEED, Writer, count_from, data, own_files, publish, put
 
 SERVERS = os.environ.get("ZARRFS_SERVERS", os.path.join(ROOT, "build", "servers"))
+S3 = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": ""}
 
 
 class RealBucket(MountedBucket):
-    def __init__(self, folder, mount, proxy):
+    """Of a server that speaks S3."""
+
+    def __init__(self, folder, mount, proxy, server):
         super().__init__(folder, mount)
-        self.proxy = proxy
+        self.proxy, self.server = proxy, server
+
+    def place(self):
+        return f"endpoint={self.proxy.url},region=us-east-1"
 
     def options(self, spool, more="flush_after=3600"):
-        return f"rw,endpoint={self.proxy.url},region=us-east-1,spool={self.folder}/{spool},revalidate=0,deadline=5,{more}"
+        return f"rw,{self.place()},spool={self.folder}/{spool},revalidate=0,deadline={self.deadline},{more}"
 
     def reader(self):
-        return self.mount("s3://bucket/store", f"endpoint={self.proxy.url},region=us-east-1,revalidate=0")
+        return self.mount(self.url, f"{self.place()},revalidate=0")
 
     def stored(self):
         return self.chunks_through(self.reader())
 
     def ask(self, method, path, body=b""):
         """The server's own answer, past the proxy."""
-        return versitygw.ask(self.proxy.behind, method, path, body)
+        return self.server.ask(method, path, body)
 
     def uploads(self):
+        """What was begun in parts and is neither complete nor aborted."""
         return re.findall(r"<UploadId>([^<]+)</UploadId>", self.ask("GET", "?uploads=").decode())
 
     def stored_size(self, key):
         return len(self.ask("GET", f"/store/{key}"))
 
 
-@pytest.fixture(params=["versitygw"])
+    deadline = 5
+    # Of what is put in parts: the requests that change something, in order.
+    steps = ("begun", "copied", "sent", "complete")
+
+    @staticmethod
+    def step(method, path):
+        """Which of the steps of an upload of two parts a request is; nothing where it is none."""
+        return ("begun" if path.endswith("uploads=") else "sent" if "partNumber=2" in path else "copied" if "partNumber=1&" in path
+                else "complete" if method == "POST" else None)
+
+
+class RealContainer(RealBucket):
+    """Of Azure: blocks that are in no list count for nothing, and nobody can take them away."""
+    url = f"az://{azure_server.ACCOUNT}/{azure_server.CONTAINER}/store"
+    deadline = 60  # Azurite copies 20 MB/s
+    steps = ("copied", "sent", "complete")
+
+    @staticmethod
+    def step(method, path):
+        if method == "PUT" and path.endswith("comp=blocklist"):
+            return "complete"
+        block = re.search("comp=block&blockid=(.+)", path)
+        number = block and base64.b64decode(urllib.parse.unquote(block[1])).decode()[-7:]
+        return {"0000001": "copied", "0000002": "sent"}.get(number)
+
+    def place(self):
+        return f"endpoint={self.proxy.url}"
+
+    def uploads(self):
+        return []
+
+
+class Minio:
+    def __init__(self, folder):
+        self.folder, self.port = str(folder), free_port()
+
+    def __enter__(self):
+        os.makedirs(os.path.join(self.folder, "bucket"))
+        line = [os.path.join(SERVERS, "minio"), "server", "--quiet", "--address", f"127.0.0.1:{self.port}", self.folder]
+        self.process = subprocess.Popen(line, env={**os.environ, "MINIO_ROOT_USER": KEY, "MINIO_ROOT_PASSWORD": SECRET}, cwd=self.folder,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        within(60, lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
+        return self
+
+    def __exit__(self, *problem):
+        self.process.kill()
+        self.process.wait()
+
+
+# The server, what a bucket there is to tests, and what mounts find in the environment.
+KINDS = {"versitygw": (versitygw.Versitygw, RealBucket, S3), "minio": (Minio, RealBucket, S3),
+         "azurite": (azurite.Azurite, RealContainer, {"AZURE_STORAGE_KEY": azure_server.KEY})}
+
+
+@pytest.fixture(params=["versitygw", "azurite"])
 def server_program(request):
-    """The name of a server, and its program."""
-    program = os.path.join(SERVERS, request.param)
-    if not os.path.exists(program):
+    """The name of a server that is here."""
+    if not os.path.exists(os.path.join(SERVERS, request.param)):
         pytest.skip(f"{request.param} is missing: packaging/install-test-servers")
-    return request.param, program
-
-
-def start_server(name, program, folder, port):
-    """A server of the bucket `bucket` below `folder`."""
-    if name == "minio":
-        line = [program, "server", "--quiet", "--address", f"127.0.0.1:{port}", f"{folder}/disk"]
-    else:
-        line = [program, "--port", f"127.0.0.1:{port}", "--quiet", "posix", f"{folder}/disk"]
-    environment = {**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET, "MINIO_ROOT_USER": KEY, "MINIO_ROOT_PASSWORD": SECRET}
-    server = subprocess.Popen(line, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    within(60, lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
-    return server
+    return request.param
 
 
 @pytest.fixture
 def bucket(tmp_path, mount, monkeypatch, server_program):
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    port = free_port()
-    os.makedirs(tmp_path / "disk/bucket")
-    server = start_server(*server_program, tmp_path, port)
-    proxy = FaultProxy(port)
-    made = RealBucket(tmp_path, mount, proxy)
-    yield made
-    try:
-        made.close()
-    finally:
-        proxy.close()
-        server.kill()
-        server.wait()
+    program, kind, environment = KINDS[server_program]
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with program(tmp_path / "disk") as server:
+        proxy = FaultProxy(server.port)
+        made = kind(tmp_path, mount, proxy, server)
+        yield made
+        try:
+            made.close()
+        finally:
+            proxy.close()
 
 
 @pytest.fixture
@@ -141,7 +188,7 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(small, tmp_path
         mounts = {}
         for spool in mine:
             options = small.options(spool, f"flush_after={rng.choice(['0.01', '0.05', '3600'])}")
-            mounts[spool] = Mount("s3://bucket/store", tmp_path / f"kill_{spool}", tmp_path / f"kill_{spool}.log", options, damaged=True)
+            mounts[spool] = Mount(small.url, tmp_path / f"kill_{spool}", tmp_path / f"kill_{spool}.log", options, damaged=True)
         small.proxy.fault = trouble
         writers = [Writer(mounted, mine[spool], rng, sure, counter) for spool, mounted in mounts.items()]
         processes = [int(os.getxattr(mounted.path, "user.zarrfs.process")) for mounted in mounts.values()]
@@ -169,5 +216,5 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(small, tmp_path
 def test_minio_is_refused_by_name(bucket):
     """It removes objects whatever If-Match says."""
     os.mkdir(bucket.folder / "mnt")
-    done = subprocess.run([DAEMON, "mount", "s3://bucket/store", bucket.folder / "mnt", "-o", bucket.options("one")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", bucket.url, bucket.folder / "mnt", "-o", bucket.options("one")], capture_output=True, text=True, timeout=60)
     assert done.returncode == 3 and "removes objects though If-Match forbids it" in done.stderr, done.stderr

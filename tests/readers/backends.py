@@ -38,7 +38,7 @@ MATRIX = [
     Row("zarr-python 3.1 of v3", "zarr3", "zarr3", "view=v3,profile=generic", "zarr.json"),
 ]
 # No servers that have to be installed, and few stores.
-SHORT = {"places": "s3,gs,http,zip,zip over http,zarrfs serve", "readers": "files of v2,zarr-python 2.13,GDAL 3.6,zarr-python 3.1 of v3",
+SHORT = {"places": "s3,gs,az,http,zip,zip over http,zarrfs serve", "readers": "files of v2,zarr-python 2.13,GDAL 3.6,zarr-python 3.1 of v3",
          "stores": "golden/types.zarr,corpus/zarrita.zarr,corpus/points.zarrvectors,corpus/zarr-java/start,corpus/zarr-java/ome-0.4.zarr,corpus/zarr-java/ome-0.5.zarr,"
                    "volumes/sharded-gzip,volumes/files-labels,volumes/wkw,blosc2"}
 # Documents of Zarr, and the files that mark volumes.

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/base64.h"
+#include "core/base/random_name.h"
 #include "core/store/http/azure_keys.h"
 #include "core/store/http/clients.h"
 #include "core/store/http/renewed_credentials.h"
@@ -21,6 +23,7 @@ constexpr const char* kHosts = ".blob.core.windows.net";
 // Names of metadata are identifiers there.
 constexpr const char* kNote = "x-ms-meta-zarrfs_writes";
 constexpr std::int64_t kClockTolerance = 300;  // seconds
+constexpr std::size_t kDigitsOfBlock = 7;      // with those of an upload 39 bytes, a multiple of 3
 constexpr const char* kSpellings =
     "write az://ACCOUNT/CONTAINER/PATH or abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH "
     "(adlfs and obstore leave the account out of az://CONTAINER/PATH)";
@@ -38,6 +41,24 @@ struct AzurePlace {
   bool lists = true;
 };
 
+bool is_of_blocks(Kind kind) {
+  return kind == Kind::kPutPart || kind == Kind::kCopyPart || kind == Kind::kCompleteParts;
+}
+
+/// Nobody else's, and as long as the others of its blob.
+std::string block_id(const ObjectQuestion& question) {
+  std::string number = std::to_string(question.number);
+  number.insert(0, kDigitsOfBlock - std::min(kDigitsOfBlock, number.size()), '0');
+  const std::string name = question.upload + number;
+  return to_base64({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()});
+}
+
+std::string block_list(const std::vector<std::string>& ids) {
+  std::string text = "<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>";
+  for (const std::string& id : ids) text += "<Uncommitted>" + id + "</Uncommitted>";
+  return text + "</BlockList>";
+}
+
 class AzureClient final : public HttpObjectClient {
  public:
   AzureClient(AzurePlace place, std::unique_ptr<RenewedCredentials> tokens)
@@ -46,18 +67,10 @@ class AzureClient final : public HttpObjectClient {
   Result<HttpRequest> write(const ObjectQuestion& question, Clock::time_point until) override {
     HttpRequest request = begin_request(question);
     request.headers.emplace_back("x-ms-version", kVersion);
-    request.headers.emplace_back("x-ms-date",
-                                 http_date(static_cast<std::int64_t>(::time(nullptr)) + skew_));
-    if (question.kind == Kind::kPut) {
-      request.headers.emplace_back("x-ms-blob-type", "BlockBlob");
-      request.headers.emplace_back(kNote, question.note);
-    }
-    const bool known =
-        reads(question) || question.kind == Kind::kPut || question.kind == Kind::kRemove;
-    if (!known) return fail(Fault::kUnsupported, url_of(question.key) + ": is put as a whole");
-    if (!reads(question)) ZARRFS_CHECK(add_condition(request, question));
+    request.headers.emplace_back("x-ms-date", http_date(now()));
     const std::string path = path_of(question);
-    const std::string query = question.kind == Kind::kList ? listing_query(question) : "";
+    ZARRFS_CHECK(add_change(request, question, path, until));
+    const std::string query = query_of(question);
     ZARRFS_CHECK(authorize(request, path, query, question.bare, until));
     std::string whole = query;
     if (!place_.sas.empty() && !question.bare) whole += (whole.empty() ? "" : "&") + place_.sas;
@@ -72,6 +85,16 @@ class AzureClient final : public HttpObjectClient {
     auto read = HttpObjectClient::read(question, std::move(answer), asked);
     if (read && folder) read->kind = ObjectAnswer::Kind::kAbsent;  // a marker, and no file
     return read;
+  }
+
+  /// Blocks are put without a beginning, and those that are in no list go by themselves.
+  std::optional<ObjectAnswer> answer_alone(const ObjectQuestion& question) override {
+    if (question.kind != Kind::kBeginParts && question.kind != Kind::kAbortParts) {
+      return std::nullopt;
+    }
+    ObjectAnswer answer;
+    answer.upload = random_digits();
+    return answer;
   }
 
   bool learn(const HttpResponse& response, Clock::time_point written) override {
@@ -91,6 +114,7 @@ class AzureClient final : public HttpObjectClient {
   [[nodiscard]] bool lists() const override { return place_.lists; }
   [[nodiscard]] bool writes() const override { return true; }
   [[nodiscard]] bool counts_from_end() const override { return false; }
+  [[nodiscard]] bool puts_parts() const override { return true; }
   [[nodiscard]] bool tells_apart(const ObjectInfo& version) const override {
     return !version.version.weak && version.version.tag.starts_with("\"");
   }
@@ -113,15 +137,60 @@ class AzureClient final : public HttpObjectClient {
   }
   [[nodiscard]] bool says_absent(const ObjectQuestion& question,
                                  const HttpResponse& response) const override {
+    const std::string code = error_in(response).code;
+    const bool of_source = question.kind == Kind::kCopyPart && code == "CannotVerifyCopySource";
     return HttpObjectClient::says_absent(question, response) &&
-           error_in(response).code == "BlobNotFound";
+           (code == "BlobNotFound" || of_source);
   }
-  /// Leases are refused by the same numbers.
-  [[nodiscard]] bool is_other_version(const ObjectQuestion& /*question*/,
+  [[nodiscard]] Fault fault_of_refusal(const ObjectQuestion& question) const override {
+    return is_of_blocks(question.kind) ? Fault::kUnsupported : Fault::kIo;
+  }
+  /// Leases are refused by the same numbers. Whoever puts a blob takes away the blocks that others
+  /// have put there for it.
+  [[nodiscard]] bool is_other_version(const ObjectQuestion& question,
                                       const HttpResponse& response) const override {
     const std::string code = error_in(response).code;
     return (response.status == 412 && !code.starts_with("Lease")) ||
-           (response.status == 409 && code == "BlobAlreadyExists");
+           (response.status == 409 && code == "BlobAlreadyExists") ||
+           (question.kind == Kind::kCompleteParts && code == "InvalidBlockList");
+  }
+
+  /// What a question that changes something is sent with.
+  Result<void> add_change(HttpRequest& request, const ObjectQuestion& question,
+                          const std::string& path, Clock::time_point until) {
+    switch (question.kind) {
+      case Kind::kPut: request.headers.emplace_back("x-ms-blob-type", "BlockBlob"); break;
+      case Kind::kRemove: break;
+      case Kind::kCopyPart: return add_source(request, question, path, until);
+      case Kind::kCompleteParts:
+        request.method = "PUT";
+        request.body = RequestBody::of_text(block_list(question.tags));
+        break;
+      default: return {};
+    }
+    if (question.kind != Kind::kRemove) request.headers.emplace_back(kNote, question.note);
+    return add_condition(request, question);
+  }
+
+  /// Azure copies from a URL, which it has to be let read: also from the blob itself.
+  Result<void> add_source(HttpRequest& request, const ObjectQuestion& question,
+                          const std::string& path, Clock::time_point until) {
+    std::string source = place_.server.scheme + "://" + place_.server.authority + path;
+    if (tokens_ != nullptr) {
+      ZARRFS_TRY(const Credentials found, tokens_->get(until));
+      request.headers.emplace_back("x-ms-copy-source-authorization", "Bearer " + found.token);
+    } else if (!place_.sas.empty()) {
+      source += "?" + place_.sas;
+    } else if (!place_.key.empty()) {
+      const std::string blob =
+          "/blob/" + place_.account + "/" + place_.container + "/" + full_key(question.key);
+      source += "?" + reading_sas(blob, place_.key, now());
+    }
+    request.body = RequestBody::of_text("");
+    request.headers.emplace_back("x-ms-copy-source", source);
+    request.headers.emplace_back("x-ms-source-range", range_header(question.part).value_or(""));
+    request.headers.emplace_back("x-ms-source-if-match", question.condition.version.version.tag);
+    return {};
   }
 
   Result<void> add_condition(HttpRequest& request, const ObjectQuestion& question) const {
@@ -155,6 +224,10 @@ class AzureClient final : public HttpObjectClient {
     return {};
   }
 
+  /// By the server's clock, as far as it is known.
+  [[nodiscard]] std::int64_t now() const {
+    return static_cast<std::int64_t>(::time(nullptr)) + skew_;
+  }
   /// Below the container.
   [[nodiscard]] std::string full_key(const std::string& key) const {
     return key_below(place_.prefix, key);
@@ -163,6 +236,16 @@ class AzureClient final : public HttpObjectClient {
     std::string path = place_.server.path + "/" + percent_encode(place_.container, false);
     if (question.kind != Kind::kList) path += "/" + percent_encode(full_key(question.key), true);
     return path;
+  }
+  [[nodiscard]] std::string query_of(const ObjectQuestion& question) const {
+    switch (question.kind) {
+      case Kind::kList: return listing_query(question);
+      case Kind::kPutPart:
+      case Kind::kCopyPart:
+        return "comp=block&blockid=" + percent_encode(block_id(question), false);
+      case Kind::kCompleteParts: return "comp=blocklist";
+      default: return {};
+    }
   }
   [[nodiscard]] std::string listing_query(const ObjectQuestion& question) const {
     std::string full = full_key(question.key);
@@ -178,14 +261,18 @@ class AzureClient final : public HttpObjectClient {
   tl::expected<ObjectAnswer, NoAnswer> read_done(const ObjectQuestion& question,
                                                  HttpResponse response) override {
     ObjectAnswer answer;
+    const bool puts = question.kind == Kind::kPut || is_of_blocks(question.kind);
+    if (puts && response.status != 201) {
+      return refused(Fault::kIo, question,
+                     "it was put, says status " + std::to_string(response.status));
+    }
     if (question.kind == Kind::kPut) {
-      if (response.status != 201) {
-        return refused(Fault::kIo, question,
-                       "it was put, says status " + std::to_string(response.status));
-      }
       answer.part.info.size = question.body->size();
       answer.part.info.version = version_of(response.headers);
-      return answer;
+    }
+    if (question.kind == Kind::kCompleteParts) answer.tag = version_of(response.headers).tag;
+    if (question.kind == Kind::kPutPart || question.kind == Kind::kCopyPart) {
+      answer.tag = block_id(question);
     }
     if (question.kind != Kind::kList) return answer;
     return page_answer(question, parse_blob_listing(response.text()), place_.prefix);

@@ -33,6 +33,10 @@ bool is_sas(const std::string& query);
 std::string shared_key(const Signable& request, std::uint64_t body, const std::string& account,
                        const std::string& key);
 
+/// A SAS by which one blob can be read for an hour: Azure copies with that. `path`: "/blob/ACCOUNT/
+/// CONTAINER/KEY", not encoded. Source: "Create a service SAS", of the version it names.
+std::string reading_sas(const std::string& path, const std::string& key, std::int64_t now);
+
 /// A token for storage, of the identity that Azure gave this machine (AZURE_CLIENT_ID chooses one).
 Result<Credentials> find_azure_token(HttpClient& http, const Environment& environment);
 

@@ -60,7 +60,9 @@ class BucketClient final : public HttpObjectClient {
       request.body = RequestBody::of_text(completes ? completion(question.tags) : "");
       if (completes) request.headers.emplace_back("Content-Type", "application/xml");
     }
-    if (!question.note.empty()) request.headers.emplace_back(note_header(), question.note);
+    if (question.kind == Kind::kPut || question.kind == Kind::kBeginParts) {
+      request.headers.emplace_back(note_header(), question.note);
+    }
     ZARRFS_CHECK(add_writing_condition(request, question));
     return authorized(std::move(request), question, until);
   }

@@ -53,7 +53,7 @@ struct ObjectQuestion {
   ObjectCondition condition{};
   std::size_t whole_limit = 0;  ///< More bytes are refused where a server sends the whole object.
   std::shared_ptr<const RequestBody> body{};
-  std::string note{};  ///< Left with an object that is put.
+  std::string note{};  ///< Left with an object that is put; of parts, said first and last.
   std::string upload{};
   std::size_t number = 0;  ///< Of a part, from 1 on.
   std::vector<std::string> tags{};
@@ -108,6 +108,10 @@ class ObjectClient {
   /// Nothing in an answer is believed.
   virtual tl::expected<ObjectAnswer, NoAnswer> read(const ObjectQuestion& question,
                                                     HttpAnswer answer, const Asked& asked) = 0;
+  /// The answer to a question that is no request at this server; nothing where it is one.
+  virtual std::optional<ObjectAnswer> answer_alone(const ObjectQuestion& /*question*/) {
+    return std::nullopt;
+  }
   /// Learns from a refusal (another region, a clock that is wrong, keys that have expired) of a
   /// request that was written at the time `written`; true where the question is worth asking anew.
   virtual bool learn(const HttpResponse& /*response*/, Clock::time_point /*written*/) {

@@ -147,6 +147,7 @@ std::vector<RequestAnswer> Requester::ask_all(std::vector<ObjectQuestion> questi
 }
 
 RequestAnswer Requester::ask(const ObjectQuestion& question) {
+  if (auto alone = client_->answer_alone(question)) return std::move(*alone);
   return std::move(ask_all({question}).front());
 }
 

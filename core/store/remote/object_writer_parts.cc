@@ -89,6 +89,7 @@ Result<ObjectInfo> ObjectWriter::put_pieces(const std::string& key, const Pieces
                 objects_.url_of(key) + ": the server begins no upload in parts");
   }
   upload = about_upload(ObjectQuestion::Kind::kPutPart, key, begun.upload);
+  upload.note = note;
   auto noted = watch.begun(upload.upload);
   auto brought = noted ? bring_pieces(upload, pieces) : fail(std::move(noted.error()));
   const auto end = [&](Result<ObjectInfo> result) {

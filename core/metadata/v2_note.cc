@@ -132,6 +132,10 @@ Json note_in(const Json& attributes) {
   return found != attributes.end() && found->is_object() ? *found : Json::object();
 }
 
+bool is_fixed_text(const Json& dtype) {
+  return dtype.is_string() && dtype.get_ref<const std::string&>().starts_with("|S");
+}
+
 void set_note(Json note, Json& attributes) {
   if (!attributes.is_object()) attributes = Json::object();
   if (note.empty()) {
@@ -172,10 +176,11 @@ void copy_note(const Json& from, Json& attributes) {
 
 void note_fill(const Json& zarray, Json& attributes) {
   Json changed = note_in(attributes);
-  const bool null =
-      zarray.is_object() && zarray.contains(kNotedFill) && zarray[kNotedFill].is_null();
-  if (null) {
+  const bool said = zarray.is_object() && zarray.contains(kNotedFill);
+  if (said && zarray[kNotedFill].is_null()) {
     changed[kNotedFill] = nullptr;
+  } else if (said && is_fixed_text(zarray.value("dtype", Json()))) {
+    changed[kNotedFill] = true;
   } else {
     changed.erase(kNotedFill);
   }
@@ -202,6 +207,8 @@ bool is_noted_null(const Json& attributes) {
   const auto fill = noted(attributes, kNotedFill);
   return fill && fill->is_null();
 }
+
+bool is_noted_text(const Json& attributes) { return noted(attributes, kNotedFill) == Json(true); }
 
 Json without_note(Json attributes) {
   if (attributes.is_object()) attributes.erase(kNoteAttribute);

@@ -99,12 +99,19 @@ bool was_written_beside_fill(const ArrayMetadata& array) {
   return written_mark(array) && !mark_repeats_fill(array) && !is_noted_null(array.attributes);
 }
 
+/// Whether the axes have names, by which programs that follow CF read the array.
+bool is_named(const Given& given) {
+  const bool scalar = given.array.shape.empty() && given.circumstances.dimensions != nullptr;
+  return (scalar || has_dimension_names(given.array)) && !given.circumstances.image_level;
+}
+
 /// Whether programs that follow CF read the array, whose fill value marks missing data to them.
 bool is_cf(const Given& given) {
-  const bool scalar = given.array.shape.empty() && given.circumstances.dimensions != nullptr;
-  const bool named = scalar || has_dimension_names(given.array);
-  return named && !given.circumstances.image_level &&
-         spell_mark(given.array.type, given.array.fill).has_value();
+  return is_named(given) && spell_mark(given.array.type, given.array.fill).has_value();
+}
+
+bool is_zero(ByteView bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
 /// A default mount is for all readers, and those of Zarr v2 see no mark that its writer did not
@@ -115,6 +122,12 @@ MissingValue missing_value_of(const Given& given) {
   return unmarked ? MissingValue::kMarksNothing : MissingValue::kMarks;
 }
 
+/// Text of fixed length, for which Zarr v3 has no mark. What its writer of Zarr v2 gave it marks
+/// missing data, and so may what is not the usual fill value.
+bool marks_text(const ArrayMetadata& array) {
+  return is_noted_text(array.attributes) || !is_zero(array.fill);
+}
+
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
 /// the profile, and takes it for missing data. The pixels of an image it is none of.
 FillStyle fill_style(const Given& given) {
@@ -122,12 +135,14 @@ FillStyle fill_style(const Given& given) {
   const auto& columns = given.options.columns;
   const bool asked_for = std::any_of(columns.begin(), columns.end(),
                                      [](const auto& column) { return column.first == "fill"; });
-  const bool cf = is_cf(given);
   if (asked_for) return style;
+  const bool text = given.profile.as_noted && given.array.type.kind == TypeKind::kFixedBytes;
+  if (text && is_named(given))
+    return marks_text(given.array) ? FillStyle::kVerbatim : FillStyle::kMask;
   const bool as_missing =
       style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
   if (as_missing && was_written_beside_fill(given.array)) return FillStyle::kVerbatim;
-  if (!cf) return style;
+  if (!is_cf(given)) return style;
   const bool masked = style == FillStyle::kVerbatim ||
                       (style == FillStyle::kNumeric && !given.circumstances.in_ome_image);
   return masked && !was_written_beside_fill(given.array) ? FillStyle::kMask : style;
@@ -136,9 +151,8 @@ FillStyle fill_style(const Given& given) {
 /// Whether a program of Zarr v2 wrote null as the fill value. What absent chunks hold is zeros
 /// then.
 bool was_written_as_null(const Given& given) {
-  const bool zeros = std::all_of(given.array.fill.begin(), given.array.fill.end(),
-                                 [](std::uint8_t byte) { return byte == 0; });
-  return given.profile.as_noted && zeros && is_noted_null(given.array.attributes);
+  return given.profile.as_noted && is_zero(given.array.fill) &&
+         is_noted_null(given.array.attributes);
 }
 
 /// `fill_value` of `.zarray`, and with it whether missing chunks are made up.

@@ -45,6 +45,10 @@ CASES = {
     "a mark without a fill value": documents('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}', fill_value=None),
     "a mark beside the fill value": documents('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}', fill_value=7),
     "a mark as a list": documents('{"_FillValue": [-9]}', fill_value=0),
+    "text, with a fill value and names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S2", fill_value="eHg="),
+    "text, with the usual fill value and names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S2", fill_value="AAA="),
+    "text, without a fill value, with names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S2", fill_value=None),
+    "text, without names": documents(dtype="|S2", fill_value="AAA="),
     "the level of an image": documents('{}', text_of(IMAGE)),
     "the level of an image, with names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', text_of(IMAGE)),
     "netCDF": documents(text_of(of_netcdf({"_FillValue": [-9]}, _nczarr_array=NETCDF_ARRAY)), text_of(NETCDF_ROOT), fill_value=-9),
@@ -268,6 +272,17 @@ def test_text_beside_an_image_is_shown(tmp_path):
             assert json.load(file)["profile"] == "ome"
     with DefaultMount(store, tmp_path / "mnt", "ro") as place, open(f"{place}/data/words/0", "rb") as file:
         assert file.read().decode("utf-32-le") == "grün"
+
+
+# What xarray wrote into Zarr v3 without a mark: the usual fill value marks nothing, and another one may.
+@pytest.mark.parametrize("beside", [{}, {"image": {**GROUP, "attributes": IMAGE}, "image/a": stored_array([4])}], ids=["alone", "beside an image"])
+@pytest.mark.parametrize("fill, shown", [("", None), ("eHg=", "eHg=")])
+def test_the_usual_fill_value_of_text_marks_nothing(tmp_path, beside, fill, shown):
+    text = {**stored_array([2], ["x"]), "data_type": {"name": "null_terminated_bytes", "configuration": {"length_bytes": 2}}, "fill_value": fill,
+            "codecs": [{"name": "bytes"}]}
+    make_store(tmp_path / "store", {"": GROUP, "words": text, **beside})
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "ro") as place, open(f"{place}/words/.zarray") as file:
+        assert json.load(file)["fill_value"] == shown
 
 
 # GDAL 3.6 ends by a signal where an array without dimensions has a slash as its separator.

@@ -1,6 +1,8 @@
 #include "core/files/staged_bytes.h"
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 #include "core/log/whole_file.h"
 
@@ -12,6 +14,30 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46U;
 constexpr std::uint64_t kRoom = std::uint64_t{4} << 10U;
 constexpr mode_t kMode = 0600;
 }  // namespace
+
+WholeBytes::WholeBytes(std::shared_ptr<StagedBudget> budget, std::uint64_t size)
+    : budget_(std::move(budget)) {
+  {
+    std::unique_lock lock(budget_->mutex);
+    budget_->left.wait(
+        lock, [&] { return budget_->wholes == 0 || budget_->used + size <= budget_->limit; });
+    ++budget_->wholes;
+    budget_->used += size;
+  }
+  memory_.resize(size);
+  view_ = memory_;
+}
+
+WholeBytes::~WholeBytes() {
+  if (budget_ == nullptr) return;
+  const std::uint64_t size = std::exchange(memory_, Bytes()).size();
+  {
+    const std::lock_guard lock(budget_->mutex);
+    --budget_->wholes;
+    budget_->used -= size;
+  }
+  budget_->left.notify_all();
+}
 
 StagedBytes::~StagedBytes() { budget_->used -= accounted_; }
 
@@ -91,15 +117,21 @@ Result<Bytes> StagedBytes::read(std::uint64_t offset, std::uint64_t length) cons
     std::copy(from, from + static_cast<std::ptrdiff_t>(out.size()), out.begin());
     return out;
   }
-  ZARRFS_TRY(const std::size_t got, file_->read_at(offset, out));
-  if (got != out.size()) return fail(Fault::kIo, "a file being written became shorter");
+  ZARRFS_CHECK(read_file(offset, out));
   return out;
 }
 
-Result<ByteView> StagedBytes::whole(Bytes& memory) const {
-  if (file_ == nullptr) return ByteView(memory_);
-  ZARRFS_TRY(memory, read(0, size_));
-  return ByteView(memory);
+Result<void> StagedBytes::read_file(std::uint64_t offset, MutableByteView out) const {
+  ZARRFS_TRY(const std::size_t got, file_->read_at(offset, out));
+  if (got != out.size()) return fail(Fault::kIo, "a file being written became shorter");
+  return {};
+}
+
+Result<WholeBytes> StagedBytes::whole() const {
+  if (file_ == nullptr) return WholeBytes(memory_);
+  WholeBytes copy(budget_, size_);
+  ZARRFS_CHECK(read_file(0, copy.memory()));
+  return copy;
 }
 
 }  // namespace zarrfs

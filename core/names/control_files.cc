@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/memory.h"
 #include "core/codecs/decoding_room.h"
+#include "core/store/conditional_writer.h"
 #include "core/store/store.h"
 
 namespace zarrfs {
@@ -101,6 +102,11 @@ std::vector<Unpublished> ControlFiles::unpublished() {
   const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
   for (const LeftDraft& draft : parts_.shared.writes->left()) {
     list.push_back({"/" + draft.array_path + " chunk " + dotted.key(draft.chunk), draft.reason});
+  }
+  ConditionalWriter* const server = conditional_writer_of(*parts_.shared.store);
+  if (server == nullptr) return list;
+  for (const std::string& path : server->waiting()) {
+    list.push_back({"/" + path, "no document makes it a chunk of an array"});
   }
   return list;
 }

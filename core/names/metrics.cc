@@ -63,6 +63,7 @@ constexpr std::array kMetrics = {
     counter("remote.reads", "Reads of objects"),
     counter("remote.memory_hits", "Reads of objects that were in memory"),
     gauge("remote.memory_bytes", "Memory of the bytes of objects"),
+    gauge("remote.bodies_bytes", "Memory of answers that are on their way"),
     counter("remote.disk_hits", "Reads of objects that were in the cache on disk"),
     counter("http.requests", "Requests to zarrfs serve"),
     counter("http.refused", "Requests that were refused before the store was asked"),

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/store/store.h"
 
@@ -34,6 +35,9 @@ class ConditionalWriter {
   /// Whether the storage does not answer, so that nothing can be put now. Looks again, for a
   /// moment.
   virtual bool away() = 0;
+  /// Files that were written before the document of their array, and lie on this machine until it
+  /// comes; not more than 1,000 of them.
+  virtual std::vector<std::string> waiting() = 0;
 
   /// Puts the bytes of the new file `from`, with `note`, in place of the object `expected` (zeros:
   /// there is none). kStale where another one stands there. After any other error it is not known

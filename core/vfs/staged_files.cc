@@ -258,8 +258,8 @@ Result<void> StagedFiles::submit(StagedFile& file, ExclusiveCreation alone) {
   if (!file.dirty() || file.kind() == StagedFile::Kind::kTemporary) return {};
   const RequestScope as_opened(file.caller);  // whoever closes it last may be anybody
   const WithUmask as_made(mask_of(file));
-  Bytes memory;
-  ZARRFS_TRY(const ByteView bytes, file.bytes.whole(memory));
+  ZARRFS_TRY(const WholeBytes whole, file.bytes.whole());
+  const ByteView bytes = whole.view();
   if (file.kind() == StagedFile::Kind::kDocument) {
     ZARRFS_CHECK(disown_early_files(parts_, file.directory, last_name(file.path)));
     ZARRFS_CHECK(

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "core/base/fd.h"
 #include "core/base/result.h"
@@ -38,10 +39,8 @@ std::optional<struct stat> status_of(const std::string& path) {
   return status;
 }
 
-Finding look_at_kernel(const Machine&) {
-  utsname system{};
-  ::uname(&system);
-  const std::string name = std::string(system.sysname) + " " + system.release;
+Finding look_at_kernel(const Machine& machine) {
+  const std::string name = "Linux " + machine.kernel;
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH;
@@ -65,6 +64,22 @@ Finding look_at_libfuse(const Machine&) {
   // 3.13 is the first that hands a connection over; see CMakeLists.txt.
   if (::fuse_version() < FUSE_MAKE_VERSION(3, 13)) return wrong(name + " is older than 3.13");
   return good(name);
+}
+
+/// Without FUSE_NOTIFY_PRUNE the kernel can only be asked in a way that waits for its locks.
+Finding look_at_names(const Machine& machine) {
+  constexpr int kMajor = 6;
+  constexpr int kMinor = 18;
+  int major = 0;
+  int minor = 0;
+  char dot = 0;
+  std::istringstream(machine.kernel) >> major >> dot >> minor;
+  if (std::make_pair(major, minor) >= std::make_pair(kMajor, kMinor)) {
+    return good("the kernel forgets names when it is asked to");
+  }
+  return limited("Linux " + machine.kernel +
+                 " forgets names only when it needs memory itself: of a mount with millions of "
+                 "files in use the daemon may hold more than memory=");
 }
 
 /// Mounting works without it, and slower.
@@ -153,6 +168,9 @@ Finding look_at_helper(const Machine& machine) {
 
 Machine this_machine() {
   Machine machine;
+  utsname system{};
+  ::uname(&system);
+  machine.kernel = system.release;
   const char* path = std::getenv("PATH");
   machine.search_path = path == nullptr ? "/usr/bin:/bin" : path;
   machine.privileged = ::geteuid() == 0;
@@ -166,6 +184,9 @@ const std::vector<Check>& doctor_checks() {
       {"kernel", look_at_kernel,
        "zarrfs needs Linux 5.6 or newer; in a container or a systemd unit, let it call openat2 "
        "(RestrictSUIDSGID= takes it away)"},
+      {"names", look_at_names,
+       "Linux 6.18 or newer; else, where a daemon has become large, as root: echo 2 > "
+       "/proc/sys/vm/drop_caches (docs/performance.md, Memory)"},
       {"device", look_at_device,
        "as root: modprobe fuse; a container must be given the device, e.g. --device /dev/fuse; "
        "where only its mode is in the way: chmod 666 /dev/fuse"},

@@ -22,6 +22,7 @@ struct Finding {
 /// What the checks look at. Tests put a folder of their own in place of the root.
 struct Machine {
   std::string root;                ///< Put before each absolute path; empty: the real ones.
+  std::string kernel;              ///< Its release: "6.18.44".
   std::string search_path;         ///< As in PATH.
   bool privileged = false;         ///< Whether mounting needs no fusermount3.
   std::string temporary = "/tmp";  ///< Where `trial` and `speed` mount.

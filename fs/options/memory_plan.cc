@@ -21,6 +21,7 @@ constexpr std::uint64_t kMostNames = 256 * kMiB;
 constexpr std::uint64_t kMostNodes = 128 * kMiB;
 constexpr std::uint64_t kMostIndexes = 64 * kMiB;
 constexpr std::uint64_t kMostRemote = 256 * kMiB;
+constexpr std::uint64_t kMostBodies = 256 * kMiB;
 constexpr std::uint64_t kMostWritten = 256 * kMiB;
 constexpr std::uint64_t kMostRing = 256 * kMiB;
 
@@ -101,11 +102,12 @@ Result<MemoryPlan> plan_memory(const MemoryWishes& wishes, std::uint64_t machine
                                      ": a daemon with threads=" + std::to_string(wishes.threads) +
                                      " takes " + spell(least) + " at least");
   }
-  const std::array<Part, 7> parts = {
+  const std::array<Part, 8> parts = {
       {{"", std::nullopt, kMostNames, &MemoryPlan::names},
        {"", std::nullopt, kMostNodes, &MemoryPlan::nodes},
        {"index_cache", wishes.index_cache, kMostIndexes, &MemoryPlan::indexes},
        {"memory_cache", wishes.memory_cache, wishes.far ? kMostRemote : 0, &MemoryPlan::remote},
+       {"", std::nullopt, wishes.far ? kMostBodies : 0, &MemoryPlan::bodies},
        {"write_buffer", wishes.write_buffer, wishes.writes ? kMostWritten : 0,
         &MemoryPlan::written},
        {"", std::nullopt, wishes.ring ? kMostRing : 0, &MemoryPlan::ring},

@@ -32,6 +32,7 @@ struct MemoryPlan {
   std::uint64_t indexes = 0;   ///< Of shards.
   std::uint64_t decoding = 0;  ///< Chunks that are decoded, and those that were last.
   std::uint64_t remote = 0;    ///< What came from a server.
+  std::uint64_t bodies = 0;    ///< What comes from it.
   std::uint64_t written = 0;   ///< What is being written.
   std::uint64_t ring = 0;      ///< Of io_uring.
 };

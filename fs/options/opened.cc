@@ -8,6 +8,7 @@ namespace {
 
 constexpr unsigned kThreads = 8;
 constexpr unsigned kThreadsFar = 64;         // a thread that waits for a network serves nobody else
+constexpr std::uint64_t kPartForTable = 4;   // of what is kept of a server's objects
 constexpr std::size_t kShardsKeptOpen = 64;  // where they do not change
 
 LogLevel log_level(ViewOptions::Level level) {
@@ -38,10 +39,11 @@ ViewOptions view_options(const MountSettings& settings, const MemoryPlan& memory
   options.name_memory = memory.names;
   options.decoded_kept = memory.decoding / 4;
   set_decoding_memory(memory.decoding - options.decoded_kept);
-  options.memory_bounds = {
-      {"all", memory.bound},     {"base", memory.base},       {"names", memory.names},
-      {"nodes", memory.nodes},   {"indexes", memory.indexes}, {"decoding", memory.decoding},
-      {"remote", memory.remote}, {"written", memory.written}, {"ring", memory.ring}};
+  options.memory_bounds = {{"all", memory.bound},       {"base", memory.base},
+                           {"names", memory.names},     {"nodes", memory.nodes},
+                           {"indexes", memory.indexes}, {"decoding", memory.decoding},
+                           {"remote", memory.remote},   {"bodies", memory.bodies},
+                           {"written", memory.written}, {"ring", memory.ring}};
   options.log = [log](ViewOptions::Level level, const std::string& message) {
     log->write(log_level(level), message);
   };
@@ -54,7 +56,11 @@ StoreOptions store_options(const MountSettings& settings, const MemoryPlan& memo
   StoreOptions options{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
                        settings.remote};
   options.remote.immutable = settings.view.immutable;
-  if (memory.remote != 0) options.remote.memory_cache = memory.remote;
+  if (memory.remote != 0) {
+    options.remote.table_memory = memory.remote / kPartForTable;
+    options.remote.memory_cache = memory.remote - options.remote.table_memory;
+    options.remote.bodies = memory.bodies;
+  }
   options.remote.write = settings.access == MountSettings::Access::kReadWrite;
   options.remote.tell = [log](const std::string& line) { log->write(LogLevel::kWarning, line); };
   return options;

@@ -1,11 +1,16 @@
 """The bound on the daemon's memory: how it is divided and told, and that the daemon keeps it."""
 import os
+import random
 import re
 import subprocess
 import sys
 
 import pytest
 from conftest import DAEMON, ROOT, need, within
+from object_server import ObjectServer
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
+from data import crc32c, write_document  # pylint: disable=wrong-import-position
 
 MIB = 1 << 20
 GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
@@ -76,10 +81,29 @@ def test_names_for_which_there_is_no_room_are_given_back_to_the_kernel(store, mo
 def test_a_daemon_stays_within_its_bound_in_a_control_group(tmp_path):
     """The short form of tests/bench/memory, which ends with an error where the daemon was killed."""
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "bench", "memory"), DAEMON, "--short", "--parts", "lookups", "rewrites",
-                           "week", "--scratch", str(tmp_path), "--draw", str(tmp_path / "memory.svg")],
+                           "week", "server", "--scratch", str(tmp_path), "--draw", str(tmp_path / "memory.svg")],
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if re.match(r"\| [\d,]+ +\|", line)]
-    assert len(rows) == 9
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if re.match(r"\| .* MiB +\|$", line)]
+    assert len(rows) == 9 + 5
     assert all(int(peak.split()[0]) <= 96 + 32 for _, _, peak in rows), rows
-    assert (tmp_path / "memory.svg").read_text().count("<polyline") == 3
+    assert (tmp_path / "memory.svg").read_text().count("<polyline") == 4
+
+
+@pytest.mark.parametrize("options", ["", "memory_cache=1M", "memory=256M,threads=2"])
+def test_a_chunk_that_is_larger_than_a_request_and_the_cache_is_read(tmp_path, mount, options):
+    """Its parts come by several requests, and the cache has room for some of them only."""
+    whole = random.Random(3).randbytes(20 * MIB + 5)
+    array = tmp_path / "store" / "a"
+    write_document(array, [2 * len(whole)], [2 * len(whole)], [len(whole)])
+    index = b"".join(number.to_bytes(8, "little") for number in (0, len(whole), len(whole), len(whole)))
+    (array / "c").mkdir()
+    (array / "c" / "0").write_bytes(whole + whole[::-1] + index + crc32c(index).to_bytes(4, "little"))
+    server = ObjectServer(tmp_path)
+    try:
+        mounted = mount(f"{server.url}/store/a", ",".join(part for part in ("ro", options) if part))
+        for chunk, wanted in (("0", whole), ("1", whole[::-1])):
+            with open(mounted / chunk, "rb") as file:
+                assert file.read() == wanted
+    finally:
+        server.close()

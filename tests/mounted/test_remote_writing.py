@@ -436,3 +436,19 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(bucket, tmp_pat
     wrong = {chunk: value for chunk, value in sure.items() if value is not None and stored.get(chunk) != data(value)}
     assert not wrong, f"seed {SEED}: {wrong}, {stored}"
     assert not own_files(tmp_path / "one") + own_files(tmp_path / "two"), f"seed {SEED}"
+
+
+def test_chunks_that_no_array_came_for_are_named_at_the_end(bucket):
+    mounted = bucket.open()
+    mounted.damaged = True  # its log names the file as an error
+    os.mkdir(mounted / "new")
+    with open(mounted / "new/0", "wb") as file:
+        file.write(b"kept")
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=120)
+    assert "new/0: no document makes it a chunk of an array" in done.stderr
+    mounted = bucket.open()
+    with open(mounted / "new/0", "rb") as file:
+        assert file.read() == b"kept"
+    os.unlink(mounted / "new/0")
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=120, check=True)
+    assert not done.stderr

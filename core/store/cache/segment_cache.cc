@@ -31,10 +31,16 @@ std::vector<ByteRange> SegmentCache::gaps(Segments& segments, ByteRange range) {
   return found;
 }
 
-std::vector<ByteRange> SegmentCache::begin(const std::string& object, ByteRange range) {
+std::vector<ByteRange> SegmentCache::begin(const std::string& object, ByteRange range,
+                                           std::uint64_t most) {
   const std::lock_guard lock(mutex_);
   Segments& segments = objects_[object];
-  std::vector<ByteRange> missing = gaps(segments, range);
+  std::vector<ByteRange> missing;
+  for (const ByteRange& gap : gaps(segments, range)) {
+    for (std::uint64_t at = 0; at < gap.length; at += most) {
+      missing.push_back({gap.offset + at, std::min(most, gap.length - at)});
+    }
+  }
   for (const ByteRange& one : missing) segments.emplace(one.offset, Segment{one.length, {}, 0, {}});
   return missing;
 }
@@ -71,7 +77,7 @@ void SegmentCache::put(const std::string& object, std::uint64_t offset, Bytes by
       at = within && at->second.buffer == nullptr ? segments.erase(at) : std::next(at);
     }
     for (const ByteRange& one : gaps(segments, range)) keep(object, segments, one, buffer, offset);
-    make_room();
+    make_room(1);
   }
   changed_.notify_all();
 }
@@ -117,8 +123,15 @@ bool SegmentCache::read(const std::string& object, std::uint64_t offset, Mutable
   return true;
 }
 
-void SegmentCache::make_room() {
-  while (bytes_ > max_bytes_ && newest_first_.size() > 1) {
+void SegmentCache::lend(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  lent_ = std::min(bytes, max_bytes_);
+  make_room(0);
+}
+
+/// `left`: so many of the newest stay, whatever they take. The caller holds the lock.
+void SegmentCache::make_room(std::size_t left) {
+  while (bytes_ > max_bytes_ - lent_ && newest_first_.size() > left) {
     const Used oldest = std::move(newest_first_.back());
     newest_first_.pop_back();
     const auto object = objects_.find(oldest.object);

@@ -20,15 +20,19 @@ class SegmentCache {
  public:
   explicit SegmentCache(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// The parts of `range` that are neither kept nor on their way. From now on they are on their
-  /// way: the caller must put() or give_up() each of them. `range` lies within the object.
-  std::vector<ByteRange> begin(const std::string& object, ByteRange range);
+  /// The parts of `range` that are neither kept nor on their way, each of at most `most` bytes.
+  /// From now on they are on their way: the caller must put() or give_up() each of them. `range`
+  /// lies within the object.
+  std::vector<ByteRange> begin(const std::string& object, ByteRange range, std::uint64_t most);
   /// Keeps the bytes at `offset` and ends the waiting for them.
   void put(const std::string& object, std::uint64_t offset, Bytes bytes);
   /// `range` does not come.
   void give_up(const std::string& object, ByteRange range);
   /// Waits until nothing of it is on its way, then copies it; false where a part is missing.
   bool read(const std::string& object, std::uint64_t offset, MutableByteView out);
+
+  /// So much of the room is something else's, until the next call.
+  void lend(std::uint64_t bytes);
 
   /// With what the table of them takes.
   [[nodiscard]] std::uint64_t bytes() const;
@@ -53,12 +57,13 @@ class SegmentCache {
   void keep(const std::string& object, Segments& segments, ByteRange range,
             const std::shared_ptr<const Bytes>& buffer, std::uint64_t offset);
   static std::uint64_t cost(const std::string& object, std::uint64_t length);
-  void make_room();
+  void make_room(std::size_t left);
 
   const std::uint64_t max_bytes_;
   mutable TableMutex mutex_;
   RankedCondition changed_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t lent_ = 0;
   Order newest_first_;
   std::unordered_map<std::string, Segments> objects_;
 };

@@ -6,8 +6,10 @@
 #include <array>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -35,6 +37,10 @@ constexpr std::uint64_t kFreshSeconds = 3;
 constexpr std::uint64_t kSlowestSending = 100'000;  // bytes a second
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 20U;
 constexpr std::chrono::milliseconds kBetweenLooks{100};
+constexpr std::uint64_t kSmallBody = std::uint64_t{64} << 10U;  // takes no room
+constexpr std::uint64_t kUsualBodies = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kLargestBuffer = std::uint64_t{256} << 10U;
+constexpr std::uint64_t kLeastBuffer = std::uint64_t{16} << 10U;
 
 /// One request on its way.
 struct Transfer {
@@ -43,6 +49,8 @@ struct Transfer {
   HttpResponse response;
   CURL* handle = nullptr;
   curl_slist* headers = nullptr;
+  BodyRoom* bodies = nullptr;
+  bool paused = false;  ///< Until there is room for more.
   bool too_long = false;
   std::size_t header_bytes = 0;
   std::uint64_t sent = 0;  ///< Of the request's body.
@@ -66,6 +74,22 @@ std::size_t on_header(const char* line, std::size_t /*one*/, std::size_t size, v
   return size;
 }
 
+/// Room for a body of `bytes`; false where there is none now. Of a body whose length is not told
+/// two copies are there while it grows.
+bool take_room(Transfer& transfer, std::uint64_t bytes) {
+  curl_off_t told = -1;
+  ::curl_easy_getinfo(transfer.handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
+  const std::uint64_t limit = transfer.request.whole_limit;
+  const bool known = told > 0 && static_cast<std::uint64_t>(told) <= limit;
+  const std::uint64_t all = known ? static_cast<std::uint64_t>(told) : 2 * bytes;
+  if (all <= kSmallBody) return true;
+  BodyRoom::Held& room = transfer.response.room;
+  if (room == nullptr) room = transfer.bodies->try_take(0);
+  if (!transfer.bodies->grow(room, all)) return false;
+  if (known) transfer.response.body.reserve(all);
+  return true;
+}
+
 std::size_t on_body(const char* bytes, std::size_t /*one*/, std::size_t size, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   long status = 0;
@@ -76,6 +100,10 @@ std::size_t on_body(const char* bytes, std::size_t /*one*/, std::size_t size, vo
   transfer.too_long = size > limit || body.size() > limit - size;
   if (transfer.too_long) return 0;
   try {
+    if (status != kPartialContent && !take_room(transfer, body.size() + size)) {
+      transfer.paused = true;
+      return CURL_WRITEFUNC_PAUSE;
+    }
     if (body.empty() && status == kPartialContent) body.reserve(limit);
     body.insert(body.end(), bytes, bytes + size);
   } catch (const std::bad_alloc&) {
@@ -138,13 +166,30 @@ class Waiting {
     const std::lock_guard lock(mutex_);
     if (answers_.empty()) return;
     answers_[number] = std::move(answer);
-    if (--missing_ == 0) all_here_.notify_one();
+    come_.push_back(number);
+    --missing_;
+    changed_.notify_one();
   }
-  /// As soon as all are there, or nobody waits for them any more.
-  std::vector<HttpAnswer> answers() {
+  /// The place of the next one that has come; nothing once all were told, or nobody waits for them
+  /// any more.
+  std::optional<std::size_t> next() {
     std::unique_lock lock(mutex_);
-    while (missing_ > 0 && !request_ended()) all_here_.wait_for(lock, kBetweenLooks);
-    return std::exchange(answers_, {});
+    while (come_.empty() && missing_ > 0 && !request_ended())
+      changed_.wait_for(lock, kBetweenLooks);
+    if (come_.empty()) return std::nullopt;
+    const std::size_t place = come_.front();
+    come_.pop_front();
+    return place;
+  }
+  HttpAnswer answer(std::size_t place) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(answers_[place], given_up());
+  }
+  /// What comes from now on is let go.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    answers_.clear();
+    come_.clear();
   }
 
  private:
@@ -152,8 +197,9 @@ class Waiting {
     return tl::unexpected(HttpFailure{HttpFailure::Kind::kGivenUp, "nobody waits for the answer"});
   }
   TableMutex mutex_;
-  RankedCondition all_here_;
-  std::vector<HttpAnswer> answers_;  ///< Empty once they are taken.
+  RankedCondition changed_;
+  std::vector<HttpAnswer> answers_;  ///< Empty once nobody waits for them.
+  std::deque<std::size_t> come_;     ///< And not told yet.
   std::size_t missing_;
 };
 
@@ -198,18 +244,21 @@ struct HttpClient::State {
   TableMutex mutex;
   std::deque<std::unique_ptr<Transfer>> waiting;  // guarded by mutex
   bool ends = false;                              // guarded by mutex
+  // Of the client's thread.
+  std::deque<std::unique_ptr<Transfer>> queue;  // those for whose bodies there is no room yet
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> running;
+  std::atomic<bool> freed{false};  // room, since the paused ones were gone on with
   std::thread thread;
 
   void work() {
     for (;;) {
-      std::deque<std::unique_ptr<Transfer>> fresh;
       {
         const std::lock_guard lock(mutex);
         if (ends) break;
-        fresh.swap(waiting);
+        std::move(waiting.begin(), waiting.end(), std::back_inserter(queue));
+        waiting.clear();
       }
-      for (auto& transfer : fresh) start(std::move(transfer));
+      start_those_with_room();
       int under_way = 0;
       ::curl_multi_perform(multi, &under_way);
       finish_those_done();
@@ -220,6 +269,8 @@ struct HttpClient::State {
       give_up(*transfer);
     }
     running.clear();
+    for (auto& transfer : queue) give_up(*transfer);
+    queue.clear();
     const std::lock_guard lock(mutex);
     for (auto& transfer : waiting) give_up(*transfer);
     waiting.clear();
@@ -229,7 +280,35 @@ struct HttpClient::State {
     transfer.done(tl::unexpected(HttpFailure{HttpFailure::Kind::kOther, "the store is closed"}));
   }
 
+  /// In their order; small ones do not wait for large ones.
+  void start_those_with_room() {
+    if (freed.exchange(false)) {
+      for (auto& [handle, transfer] : running) {
+        if (std::exchange(transfer->paused, false)) ::curl_easy_pause(handle, CURLPAUSE_CONT);
+      }
+    }
+    bool full = false;
+    for (auto& transfer : queue) {
+      const std::uint64_t needed = transfer->request.part_limit;
+      if (needed > kSmallBody) {
+        if (!full) transfer->response.room = settings.bodies->try_take(needed);
+        full = transfer->response.room == nullptr;
+        if (full) continue;
+      }
+      start(std::move(transfer));
+    }
+    std::erase(queue, nullptr);
+  }
+
+  /// Of one connection.
+  [[nodiscard]] long buffer_size() const {
+    const std::uint64_t share =
+        settings.bodies->most() / 4 / std::max<std::size_t>(settings.connections, 1);
+    return static_cast<long>(std::clamp(share, kLeastBuffer, kLargestBuffer));
+  }
+
   void start(std::unique_ptr<Transfer> transfer) {
+    transfer->bodies = settings.bodies.get();
     transfer->handle = ::curl_easy_init();
     if (transfer->handle == nullptr || !set_up(*transfer) ||
         ::curl_multi_add_handle(multi, transfer->handle) != CURLM_OK) {
@@ -259,7 +338,7 @@ struct HttpClient::State {
     set(CURLOPT_USERAGENT, (std::string("zarrfs/") + kProgramVersion).c_str());
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
-    set(CURLOPT_BUFFERSIZE, 256L << 10U);
+    set(CURLOPT_BUFFERSIZE, buffer_size());
     set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(settings.connect_seconds));
     set(CURLOPT_TIMEOUT, static_cast<long>(settings.seconds));
     if (request.fresh) {
@@ -341,12 +420,19 @@ Result<std::unique_ptr<HttpClient>> HttpClient::make(const HttpSettings& setting
   if (!start_curl()) return fail(Fault::kNoMemory, "libcurl does not start");
   auto state = std::make_unique<State>();
   state->settings = settings;
+  if (state->settings.bodies == nullptr) {
+    state->settings.bodies = std::make_shared<BodyRoom>(kUsualBodies);
+  }
   state->multi = ::curl_multi_init();
   if (state->multi == nullptr) return fail(Fault::kNoMemory, "libcurl does not start");
   ::curl_multi_setopt(state->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
                       static_cast<long>(settings.connections));
   ::curl_multi_setopt(state->multi, CURLMOPT_MAXCONNECTS, static_cast<long>(settings.connections));
   ::curl_multi_setopt(state->multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  state->settings.bodies->when_freed([state = state.get()] {
+    state->freed = true;
+    ::curl_multi_wakeup(state->multi);
+  });
   state->thread = std::thread([state = state.get()] { state->work(); });
   return std::unique_ptr<HttpClient>(new HttpClient(std::move(state)));
 }
@@ -355,6 +441,7 @@ HttpClient::HttpClient(std::unique_ptr<State> state) : state_(std::move(state)) 
 
 HttpClient::~HttpClient() {
   close();
+  state_->settings.bodies->when_freed(nullptr);
   ::curl_multi_cleanup(state_->multi);
 }
 
@@ -379,13 +466,29 @@ void HttpClient::submit(HttpRequest request, Done done) {
   ::curl_multi_wakeup(state_->multi);
 }
 
-std::vector<HttpAnswer> HttpClient::perform(std::vector<HttpRequest> requests) {
-  const auto waiting = std::make_shared<Waiting>(requests.size());
+void HttpClient::perform_each(std::vector<HttpRequest> requests, const Take& take) {
+  const std::size_t count = requests.size();
+  const auto waiting = std::make_shared<Waiting>(count);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     submit(std::move(requests[i]),
            [waiting, i](HttpAnswer answer) { waiting->take(i, std::move(answer)); });
   }
-  return waiting->answers();
+  std::vector<bool> taken(count, false);
+  while (const auto place = waiting->next()) {
+    taken[*place] = true;
+    take(*place, waiting->answer(*place));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!taken[i]) take(i, waiting->answer(i));
+  }
+  waiting->end();
+}
+
+std::vector<HttpAnswer> HttpClient::perform(std::vector<HttpRequest> requests) {
+  std::vector<HttpAnswer> answers(requests.size());
+  perform_each(std::move(requests),
+               [&](std::size_t place, HttpAnswer answer) { answers[place] = std::move(answer); });
+  return answers;
 }
 
 const HttpCounters& HttpClient::counters() const { return state_->counters; }

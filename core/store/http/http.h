@@ -11,6 +11,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/store/http/body_room.h"
 #include "core/store/http/headers.h"
 #include "core/store/http/request_body.h"
 #include "core/store/http/signer.h"
@@ -23,6 +24,7 @@ struct HttpSettings {
   std::uint64_t connect_seconds = 10;
   std::uint64_t quiet_seconds = 20;  ///< Without a byte: the request has failed.
   std::uint64_t seconds = 60;        ///< Of one request.
+  std::shared_ptr<BodyRoom> bodies;  ///< Null: one of its own.
 };
 
 struct HttpRequest {
@@ -50,6 +52,7 @@ struct HttpResponse {
   bool elsewhere = false;
   Headers headers;
   Bytes body;
+  BodyRoom::Held room;  ///< What the body takes, as long as this is there; null: little.
   [[nodiscard]] std::string_view text() const {
     return {reinterpret_cast<const char*>(body.data()), body.size()};
   }
@@ -91,8 +94,12 @@ class HttpClient {
   using Done = std::function<void(HttpAnswer)>;
   /// `done` is called once, by the client's thread, and must not wait.
   void submit(HttpRequest request, Done done);
-  /// Waits for the answers, in the order of `requests`. What is missing when nobody waits for the
-  /// work any more (core/base/request.h) is a failure.
+  /// Waits for the answers and hands each to `take`, with the place of its request, as it comes:
+  /// bodies that are held wait for nothing. What is missing when nobody waits for the work any more
+  /// (core/base/request.h) is a failure.
+  using Take = std::function<void(std::size_t place, HttpAnswer answer)>;
+  void perform_each(std::vector<HttpRequest> requests, const Take& take);
+  /// The same, in the order of `requests`; of small answers.
   std::vector<HttpAnswer> perform(std::vector<HttpRequest> requests);
   [[nodiscard]] const HttpCounters& counters() const;
 

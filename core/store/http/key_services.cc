@@ -17,6 +17,8 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{1} << 20U;
+// Takes no room of bodies, which those who wait for keys may hold.
+constexpr std::size_t kMostAnswer = std::size_t{64} << 10U;
 constexpr std::uint64_t kUntoldLife = 600;  // seconds
 constexpr std::uint64_t kLongestLife = std::uint64_t{1} << 30U;
 
@@ -68,8 +70,8 @@ std::string member_text(const Json& json, const char* name) {
 HttpRequest service_request(std::string url) {
   HttpRequest request;
   request.url = std::move(url);
-  request.part_limit = kMostText;
-  request.whole_limit = kMostText;
+  request.part_limit = kMostAnswer;
+  request.whole_limit = kMostAnswer;
   return request;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/store/http/body_room.h"
 
 namespace zarrfs {
 
@@ -24,6 +25,7 @@ struct ListingPage {
   std::vector<std::string> prefixes;
   bool truncated = false;
   std::string continuation;  ///< Not empty where truncated.
+  BodyRoom::Held room;       ///< What it takes, where it came from a server.
 };
 
 /// kDamaged where it is no page of a listing: no XML, another document, a size that is none, keys

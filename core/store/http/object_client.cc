@@ -137,8 +137,11 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(const ObjectQuestion
     default: return read_refusal(question, response, asked);
   }
   const bool of_object = question.kind == Kind::kHead || question.kind == Kind::kGet;
-  return of_object ? read_object(question, std::move(response))
-                   : read_done(question, std::move(response));
+  BodyRoom::Held room = std::move(response.room);
+  auto done = of_object ? read_object(question, std::move(response))
+                        : read_done(question, std::move(response));
+  if (done) done->room = std::move(room);
+  return done;
 }
 
 tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::page_answer(

@@ -77,7 +77,8 @@ struct ObjectAnswer {
   std::string note{};
   ListingPage page{};  ///< Keys below the store's root.
   std::string upload{};
-  std::string tag{};  ///< Of a part, or of what was completed.
+  std::string tag{};      ///< Of a part, or of what was completed.
+  BodyRoom::Held room{};  ///< See HttpResponse.
 };
 
 /// Why there is no answer.

@@ -30,8 +30,10 @@ struct RemoteOptions {
   /// Seconds for which it is shown after that, while the server does not answer.
   double stale_if_error = 3600;
   // Not in the table: mounts have them.
-  bool immutable = false;        ///< Nothing in the store changes.
-  bool write = false;            ///< Buckets are written to.
+  std::uint64_t bodies = std::uint64_t{256} << 20U;  ///< Bytes of answers that are on their way.
+  std::uint64_t table_memory = std::uint64_t{256} << 20U;  ///< What is known of objects.
+  bool immutable = false;                                  ///< Nothing in the store changes.
+  bool write = false;                                      ///< Buckets are written to.
   std::string spool;             ///< Directory for what is not at the server yet; empty: the usual.
   bool spool_in_memory = false;  ///< It may lie in memory.
   std::function<void(const std::string& line)> tell;  ///< What a user should know; may be empty.

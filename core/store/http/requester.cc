@@ -70,7 +70,7 @@ void Requester::probe(Reachability::Answered answered) {
 /// Requests that are asked together, and what has become of them so far.
 struct Requester::Batch {
   std::vector<ObjectQuestion> questions;
-  std::vector<RequestAnswer> answers;
+  const Take& take;
   std::vector<int> lessons;
   std::vector<std::size_t> open;     // those without an answer
   std::optional<std::string> ended;  // why one got none until the deadline
@@ -85,7 +85,7 @@ void Requester::ask_once(Batch& batch, Clock::time_point again, Clock::time_poin
   for (const std::size_t i : batch.open) {
     auto request = client_->write(batch.questions[i], until);
     if (!request) {
-      batch.answers[i] = tl::unexpected(RequestError{std::move(request.error()), false});
+      batch.take(i, tl::unexpected(RequestError{std::move(request.error()), false}));
       continue;
     }
     wanted.push_back(i);
@@ -94,39 +94,32 @@ void Requester::ask_once(Batch& batch, Clock::time_point again, Clock::time_poin
   }
   batch.open.clear();
   batch.waits = false;
-  auto answers = http_.perform(std::move(written));
-  for (std::size_t k = 0; k < answers.size(); ++k) {
+  http_.perform_each(std::move(written), [&](std::size_t k, HttpAnswer answer) {
     const std::size_t i = wanted[k];
     const bool may_learn = batch.lessons[i] < kLessons;
-    auto read =
-        client_->read(batch.questions[i], std::move(answers[k]), {times[k], until, may_learn});
-    if (read) {
-      batch.answers[i] = std::move(*read);
-      continue;
-    }
+    auto read = client_->read(batch.questions[i], std::move(answer), {times[k], until, may_learn});
+    if (read) return batch.take(i, std::move(*read));
     const bool later = read.error().kind == NoAnswer::Kind::kLater;
     const bool anew = read.error().kind == NoAnswer::Kind::kAnew;
-    batch.answers[i] = tl::unexpected(error_of(std::move(read.error())));
     if (anew) ++batch.lessons[i];
     if (anew || (later && Clock::now() < again)) {
       batch.waits = batch.waits || later;
       batch.open.push_back(i);
       ++retries_;
-    } else if (later) {
-      batch.ended = batch.answers[i].error().message;
+      return;
     }
-  }
+    if (later) batch.ended = read.error().error.message;
+    batch.take(i, tl::unexpected(error_of(std::move(read.error()))));
+  });
 }
 
-std::vector<RequestAnswer> Requester::ask_all(std::vector<ObjectQuestion> questions) {
-  Batch batch;
-  batch.answers.resize(questions.size());
-  batch.lessons.resize(questions.size(), 0);
-  batch.questions = std::move(questions);
+void Requester::ask_all(std::vector<ObjectQuestion> questions, const Take& take) {
+  Batch batch{std::move(questions), take, {}, {}, {}, false};
+  batch.lessons.resize(batch.questions.size(), 0);
   const bool away = !batch.questions.empty() && reachability_.away();
   for (std::size_t i = 0; i < batch.questions.size(); ++i) {
     if (away) {
-      batch.answers[i] = tl::unexpected(away_error(batch.questions[i]));
+      take(i, tl::unexpected(away_error(batch.questions[i])));
     } else {
       batch.open.push_back(i);
     }
@@ -139,16 +132,17 @@ std::vector<RequestAnswer> Requester::ask_all(std::vector<ObjectQuestion> questi
     if (!away_now && !request_ended()) continue;
     for (const std::size_t i : batch.open) {
       const ObjectQuestion& question = batch.questions[i];
-      batch.answers[i] = tl::unexpected(away_now ? away_error(question) : given_up(question));
+      take(i, tl::unexpected(away_now ? away_error(question) : given_up(question)));
     }
     break;
   }
-  return std::move(batch.answers);
 }
 
 RequestAnswer Requester::ask(const ObjectQuestion& question) {
   if (auto alone = client_->answer_alone(question)) return std::move(*alone);
-  return std::move(ask_all({question}).front());
+  RequestAnswer answered;
+  ask_all({question}, [&](std::size_t, RequestAnswer answer) { answered = std::move(answer); });
+  return answered;
 }
 
 void Requester::ask_later(const ObjectQuestion& question, std::function<void(RequestAnswer)> done) {

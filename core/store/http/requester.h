@@ -30,8 +30,9 @@ class Requester {
   /// What the server says, or an Error that names the URL: kDenied where the server refuses, kIo
   /// otherwise.
   RequestAnswer ask(const ObjectQuestion& question);
-  /// Many at once.
-  std::vector<RequestAnswer> ask_all(std::vector<ObjectQuestion> questions);
+  /// Many at once. Each answer is handed to `take` as it comes, with the place of its question.
+  using Take = std::function<void(std::size_t place, RequestAnswer answer)>;
+  void ask_all(std::vector<ObjectQuestion> questions, const Take& take);
   /// Once, without waiting; `done` gets nothing where there is no answer that counts.
   void ask_later(const ObjectQuestion& question, std::function<void(RequestAnswer)> done);
   /// Before the client ends: probes no more.

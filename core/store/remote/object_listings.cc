@@ -99,7 +99,10 @@ ObjectListings::PageAnswer ObjectListings::list_page(const std::string& prefix,
   question.whole_limit = kPageLimit;
   auto answer = objects_.requester_.ask(question);
   if (!answer) return tl::unexpected(answer.error());
-  if (answer->kind == ObjectAnswer::Kind::kPresent) return std::move(answer->page);
+  if (answer->kind == ObjectAnswer::Kind::kPresent) {
+    answer->page.room = std::move(answer->room);
+    return std::move(answer->page);
+  }
   return tl::unexpected(RequestError{
       {Fault::kIo, objects_.url_of(prefix) + ": listing it: the server says that it is absent"},
       false});

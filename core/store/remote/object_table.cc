@@ -8,11 +8,25 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMostObjects = std::size_t{1} << 18U;
-constexpr std::size_t kMostListed = std::size_t{1} << 20U;
+constexpr std::uint64_t kMostObjects = std::uint64_t{1} << 18U;
+constexpr std::uint64_t kMostListed = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kLeast = 1000;
+constexpr std::uint64_t kOfObject = 1024;  // bytes, with the prefixes and listings beside it
+constexpr std::uint64_t kOfListed = 128;
 constexpr std::size_t kMostChanges = 1000;  // of a listing
 
+/// Half of `memory` is for one kind of entries, which take `each`.
+std::size_t most_of(std::uint64_t memory, std::uint64_t each, std::uint64_t most) {
+  return static_cast<std::size_t>(std::clamp(memory / 2 / each, kLeast, most));
+}
+
 }  // namespace
+
+ObjectTable::ObjectTable(Clock::duration validity, Clock::duration grace, std::uint64_t memory)
+    : validity_(validity),
+      grace_(grace),
+      most_objects_(most_of(memory, kOfObject, kMostObjects)),
+      most_listed_(most_of(memory, kOfListed, kMostListed)) {}
 
 std::optional<ObjectTable::Known> ObjectTable::find(const std::string& key) const {
   const std::lock_guard lock(mutex_);
@@ -24,14 +38,14 @@ std::optional<ObjectTable::Known> ObjectTable::find(const std::string& key) cons
 
 void ObjectTable::keep(const std::string& key, std::optional<ObjectInfo> info) {
   const std::lock_guard lock(mutex_);
-  if (objects_.size() >= kMostObjects) objects_.clear();
+  if (objects_.size() >= most_objects_) objects_.clear();
   if (info) keep_prefixes_of(key);
   objects_[key] = {std::move(info), Clock::now()};
 }
 
 /// The caller holds the lock.
 void ObjectTable::keep_prefixes_of(const std::string& key) {
-  if (prefixes_.size() >= kMostObjects) prefixes_.clear();
+  if (prefixes_.size() >= most_objects_) prefixes_.clear();
   const auto now = Clock::now();
   for (std::string at = parent_path(key); !at.empty(); at = parent_path(at)) prefixes_[at] = now;
 }
@@ -83,7 +97,7 @@ ObjectTable::Listing ObjectTable::find_listing(const std::string& prefix) const 
 void ObjectTable::keep_listing(const std::string& prefix, Listing listing) {
   const std::size_t count = *listing ? (*listing)->size() : 0;
   const std::lock_guard lock(mutex_);
-  if (listed_ + count > kMostListed || listings_.size() >= kMostObjects) {
+  if (listed_ + count > most_listed_ || listings_.size() >= most_objects_) {
     listings_.clear();
     listed_ = 0;
   }
@@ -136,7 +150,7 @@ bool ObjectTable::has_many_below(const std::string& prefix) const {
 
 void ObjectTable::note_many_below(const std::string& prefix) {
   const std::lock_guard lock(mutex_);
-  if (many_below_.size() >= kMostObjects) many_below_.clear();
+  if (many_below_.size() >= most_objects_) many_below_.clear();
   many_below_.insert(prefix);
 }
 

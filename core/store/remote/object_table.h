@@ -23,8 +23,8 @@ class ObjectTable {
 
   /// What is older than `validity` has to be asked again; where it cannot be, it is of use for
   /// `grace` more.
-  ObjectTable(Clock::duration validity, Clock::duration grace)
-      : validity_(validity), grace_(grace) {}
+  /// `memory`: bytes for all of it, about.
+  ObjectTable(Clock::duration validity, Clock::duration grace, std::uint64_t memory);
 
   struct Known {
     std::optional<ObjectInfo> info;  ///< Nothing: there is no such object.
@@ -93,6 +93,8 @@ class ObjectTable {
 
   const Clock::duration validity_;
   const Clock::duration grace_;
+  const std::size_t most_objects_;  ///< And prefixes, and listings.
+  const std::size_t most_listed_;
   mutable TableMutex mutex_;
   std::unordered_map<std::string, Stamped> objects_;
   std::unordered_map<std::string, StampedListing> listings_;

@@ -108,6 +108,7 @@ void ObjectWriter::keep_put(const std::string& key, const ObjectInfo& info,
                             const RequestBody& body) {
   if (info.version.tag.empty() || info.size != body.size() || body.size() == 0) return;
   const auto keep = [&](std::uint64_t offset, std::uint64_t length) {
+    const BodyRoom::Held room = objects_.bodies_->take(length);
     Bytes bytes(static_cast<std::size_t>(length));
     const auto got = body.read_at(offset, bytes);
     if (got && *got == length) objects_.keep_bytes(key, info, offset, std::move(bytes));

@@ -50,7 +50,11 @@ Result<std::vector<std::string>> ObjectWriter::bring_pieces(const ObjectQuestion
       }
       questions.push_back(std::move(one));
     }
-    for (RequestAnswer& asked : objects_.requester_.ask_all(std::move(questions))) {
+    std::vector<RequestAnswer> answers(questions.size());
+    objects_.requester_.ask_all(std::move(questions), [&](std::size_t place, RequestAnswer answer) {
+      answers[place] = std::move(answer);
+    });
+    for (RequestAnswer& asked : answers) {
       ZARRFS_TRY(ObjectAnswer answer, std::move(asked));
       if (answer.kind != ObjectAnswer::Kind::kPresent) {
         return fail(Fault::kStale, objects_.url_of(upload.key) +

@@ -13,7 +13,11 @@ namespace {
 constexpr std::uint64_t kLargestRequest = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kUnknownStart = std::uint64_t{64} << 10U;
 constexpr std::uint64_t kLargestHint = std::uint64_t{16} << 20U;
-constexpr std::uint64_t kLeastMemory = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kLeastWhole = std::uint64_t{16} << 20U;  // of an object without ranges
+constexpr std::uint64_t kLeastRequest = std::uint64_t{256} << 10U;
+constexpr std::uint64_t kRequestsAtOnce = 4;  // of the largest, that bodies have room for
+constexpr std::uint64_t kWindows = 4;         // of a large read, that the cache has room for
 constexpr std::size_t kErrorText = std::size_t{64} << 10U;
 constexpr std::int64_t kMostFetches = 256;
 // Bytes that are brought once more rather than asked around: less than a request takes.
@@ -30,14 +34,12 @@ ObjectTable::Clock::duration validity_of(const RemoteOptions& options) {
                            : ObjectTable::Clock::duration(milliseconds(options.revalidate));
 }
 
-AskedPart part_of(const OpenHint& hint) {
+AskedPart part_of(const OpenHint& hint, std::uint64_t most) {
+  const std::uint64_t length = std::clamp<std::uint64_t>(hint.bytes, 1, most);
   switch (hint.part) {
     case OpenHint::Part::kWhole: return {AskedPart::Kind::kWhole, {}};
-    case OpenHint::Part::kStart:
-      return {AskedPart::Kind::kRange, {0, std::clamp<std::uint64_t>(hint.bytes, 1, kLargestHint)}};
-    case OpenHint::Part::kEnd:
-      return {AskedPart::Kind::kSuffix,
-              {0, std::clamp<std::uint64_t>(hint.bytes, 1, kLargestHint)}};
+    case OpenHint::Part::kStart: return {AskedPart::Kind::kRange, {0, length}};
+    case OpenHint::Part::kEnd: return {AskedPart::Kind::kSuffix, {0, length}};
     case OpenHint::Part::kUnknown: break;
   }
   return {AskedPart::Kind::kRange, {0, kUnknownStart}};
@@ -47,17 +49,9 @@ std::uint64_t gap_between(const ByteRange& one, const ByteRange& next) {
   return next.offset - (one.offset + one.length);
 }
 
-/// Ranges of at most kLargestRequest.
-std::vector<ByteRange> in_requests(const std::vector<ByteRange>& ranges) {
-  std::vector<ByteRange> parts;
-  for (ByteRange range : ranges) {
-    while (range.length > 0) {
-      const std::uint64_t length = std::min(range.length, kLargestRequest);
-      parts.push_back({range.offset, length});
-      range = {range.offset + length, range.length - length};
-    }
-  }
-  return parts;
+/// Several of them on their way at once leave room for others.
+std::uint64_t largest_request(const RemoteOptions& options) {
+  return std::clamp(options.bodies / kRequestsAtOnce, kLeastRequest, kLargestRequest);
 }
 
 }  // namespace
@@ -79,26 +73,33 @@ Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
   settings.seconds = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(options.deadline));
   settings.connect_seconds = std::min(settings.connect_seconds, settings.seconds);
   settings.quiet_seconds = std::min(settings.quiet_seconds, settings.seconds);
+  settings.bodies = std::make_shared<BodyRoom>(options.bodies);
   ZARRFS_TRY(auto http, HttpClient::make(settings));
   ZARRFS_TRY(auto client, scheme->client(url, options, *http, process_environment()));
   std::unique_ptr<DiskCache> disk;
   if (!options.cache.empty()) {
     ZARRFS_TRY(disk, DiskCache::open(options.cache, options.cache_size));
   }
-  return std::shared_ptr<RemoteObjects>(
-      new RemoteObjects(std::move(http), std::move(client), std::move(disk), options));
+  return std::shared_ptr<RemoteObjects>(new RemoteObjects(
+      std::move(http), settings.bodies, std::move(client), std::move(disk), options));
 }
 
-RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<ObjectClient> client,
-                             std::unique_ptr<DiskCache> disk, const RemoteOptions& options)
+RemoteObjects::RemoteObjects(std::unique_ptr<HttpClient> http, std::shared_ptr<BodyRoom> bodies,
+                             std::unique_ptr<ObjectClient> client, std::unique_ptr<DiskCache> disk,
+                             const RemoteOptions& options)
     : options_(options),
+      largest_request_(largest_request(options)),
       opened_ns_(static_cast<std::int64_t>(::time(nullptr)) * kPerSecond),
-      table_(validity_of(options), milliseconds(options.stale_if_error)),
+      table_(validity_of(options), milliseconds(options.stale_if_error), options.table_memory),
       segments_(std::max(options.memory_cache, kLeastMemory)),
       disk_(std::move(disk)),
+      bodies_(std::move(bodies)),
       http_(std::move(http)),
       requester_(*http_, std::move(client), milliseconds(options.deadline),
-                 [this](bool away, const std::string& text) { tell(away, text); }) {}
+                 [this](bool away, const std::string& text) { tell(away, text); }) {
+  // It is kept in the cache afterwards.
+  bodies_->when_beyond([this](std::uint64_t bytes) { segments_.lend(bytes); });
+}
 
 // What is on its way tells the caches that it does not come: they must be there still.
 RemoteObjects::~RemoteObjects() {
@@ -201,8 +202,8 @@ RemoteObjects::Opening RemoteObjects::opening_of(const std::string& key,
   if (!opening.known && disk_ != nullptr) opening.known = disk_->find_info(url_of(key));
   ObjectQuestion& question = opening.question;
   question.key = key;
-  question.part = part_of(hint);
-  question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
+  question.part = part_of(hint, std::min(kLargestHint, 2 * largest_request_));
+  question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastWhole));
   if (opening.known) question.condition = {ObjectCondition::Kind::kIsNot, *opening.known};
   const bool from_end = question.part.kind == AskedPart::Kind::kSuffix;
   if (!from_end || client().counts_from_end()) return opening;
@@ -286,10 +287,9 @@ void RemoteObjects::expect(std::span<const std::string> keys, const OpenHint& hi
     openings.push_back(opening_of(key, hint));
     questions.push_back(openings.back().question);
   }
-  auto answers = requester_.ask_all(std::move(questions));
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    static_cast<void>(take(openings[i], std::move(answers[i])));
-  }
+  requester_.ask_all(std::move(questions), [&](std::size_t place, RequestAnswer answer) {
+    static_cast<void>(take(openings[place], std::move(answer)));
+  });
 }
 
 void RemoteObjects::open_later(const std::string& key, const OpenHint& hint) {
@@ -313,7 +313,7 @@ ObjectQuestion RemoteObjects::range_of(const std::string& key, const ObjectInfo&
   ObjectQuestion question;
   question.key = key;
   question.part = {AskedPart::Kind::kRange, range};
-  question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastMemory));
+  question.whole_limit = static_cast<std::size_t>(std::max(options_.memory_cache, kLeastWhole));
   question.condition = {ObjectCondition::Kind::kIs, info};
   return question;
 }
@@ -335,25 +335,27 @@ Result<void> RemoteObjects::take_range(const std::string& key, const ObjectInfo&
   return {};
 }
 
+/// Whether `range`, of at most largest_request_, was on disk, and is in memory now.
+bool RemoteObjects::find_on_disk(const std::string& name, ByteRange range) {
+  if (disk_ == nullptr) return false;
+  const BodyRoom::Held room = bodies_->take(range.length);
+  auto kept = disk_->find(name, range);
+  if (kept) segments_.put(name, range.offset, std::move(*kept));
+  return kept.has_value();
+}
+
 Result<void> RemoteObjects::bring(const std::string& key, const ObjectInfo& info,
                                   const std::vector<ByteRange>& missing) {
   const std::string name = object_name(key, info);
   std::vector<ObjectQuestion> questions;
-  for (const ByteRange& range : in_requests(missing)) {
-    auto kept = disk_ == nullptr ? std::nullopt : disk_->find(name, range);
-    if (kept) {
-      segments_.put(name, range.offset, std::move(*kept));
-      continue;
-    }
-    questions.push_back(range_of(key, info, range));
+  for (const ByteRange& range : missing) {
+    if (!find_on_disk(name, range)) questions.push_back(range_of(key, info, range));
   }
   Result<void> result;
-  if (!questions.empty()) {
-    for (RequestAnswer& answer : requester_.ask_all(std::move(questions))) {
-      auto taken = take_range(key, info, std::move(answer));
-      if (!taken) result = std::move(taken);
-    }
-  }
+  requester_.ask_all(std::move(questions), [&](std::size_t, RequestAnswer answer) {
+    auto taken = take_range(key, info, std::move(answer));
+    if (!taken) result = std::move(taken);
+  });
   // All that did not come; put() has ended the waiting for the rest.
   for (const ByteRange& range : missing) segments_.give_up(name, range);
   return result;
@@ -361,17 +363,44 @@ Result<void> RemoteObjects::bring(const std::string& key, const ObjectInfo& info
 
 Result<void> RemoteObjects::read(const std::string& key, const ObjectInfo& info,
                                  std::uint64_t offset, MutableByteView out) {
-  if (out.empty()) return {};
+  const std::size_t window = std::max<std::size_t>(segments_.max_bytes() / kWindows, 1);
+  for (std::size_t at = 0; at < out.size(); at += window) {
+    const MutableByteView part = out.subspan(at, std::min(window, out.size() - at));
+    ZARRFS_CHECK(read_window(key, info, offset + at, part));
+  }
+  return {};
+}
+
+Result<void> RemoteObjects::read_window(const std::string& key, const ObjectInfo& info,
+                                        std::uint64_t offset, MutableByteView out) {
   const std::string name = object_name(key, info);
   ++reads_;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::vector<ByteRange> missing = segments_.begin(name, {offset, out.size()});
+    const auto missing = segments_.begin(name, {offset, out.size()}, largest_request_);
     if (missing.empty() && attempt == 0) ++hits_;
     if (!missing.empty()) ZARRFS_CHECK(bring(key, info, missing));
     if (segments_.read(name, offset, out)) return {};
   }
-  return fail(Fault::kNoMemory, url_of(key) + ": memory_cache does not hold " +
-                                    spell_range({offset, out.size()}) + " while it is read");
+  return read_past_cache(key, info, offset, out);
+}
+
+/// Where many read at once, the cache may lose what came before it is copied.
+Result<void> RemoteObjects::read_past_cache(const std::string& key, const ObjectInfo& info,
+                                            std::uint64_t offset, MutableByteView out) {
+  for (std::size_t at = 0; at < out.size(); at += largest_request_) {
+    const ByteRange range{offset + at, std::min<std::uint64_t>(largest_request_, out.size() - at)};
+    ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(range_of(key, info, range)));
+    const ObjectPart& part = answer.part;
+    const bool same = answer.kind == ObjectAnswer::Kind::kPresent && part.info.size == info.size &&
+                      part.info.version == info.version;
+    if (!same) {
+      table_.forget(key);
+      return fail(stale(key));
+    }
+    const auto first = part.bytes.begin() + static_cast<std::ptrdiff_t>(range.offset - part.offset);
+    std::copy_n(first, range.length, out.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return {};
 }
 
 void RemoteObjects::fetch(const std::string& key, const ObjectInfo& info, ByteRange range) {
@@ -379,22 +408,21 @@ void RemoteObjects::fetch(const std::string& key, const ObjectInfo& info, ByteRa
   if (range.length > segments_.max_bytes() / 4 || fetching_ > kMostFetches) return;
   const std::string name = object_name(key, info);
   std::vector<ByteRange> wanted;
-  for (const ByteRange& missing : segments_.begin(name, range)) {
-    auto kept = disk_ == nullptr ? std::nullopt : disk_->find(name, missing);
-    if (kept) {
-      segments_.put(name, missing.offset, std::move(*kept));
-    } else {
-      wanted.push_back(missing);
-    }
+  for (const ByteRange& missing : segments_.begin(name, range, largest_request_)) {
+    if (!find_on_disk(name, missing)) wanted.push_back(missing);
   }
   for (auto first = wanted.begin(); first != wanted.end();) {
     auto last = first;
-    while (std::next(last) != wanted.end() && gap_between(*last, *std::next(last)) <= kLargestGap) {
-      ++last;
-    }
+    while (std::next(last) != wanted.end() && go_together(*first, *last, *std::next(last))) ++last;
     fetch_together(key, info, {first, std::next(last)});
     first = std::next(last);
   }
+}
+
+bool RemoteObjects::go_together(const ByteRange& first, const ByteRange& last,
+                                const ByteRange& next) const {
+  return gap_between(last, next) <= kLargestGap &&
+         next.offset + next.length - first.offset <= largest_request_;
 }
 
 /// What lies between them comes once more.
@@ -425,7 +453,8 @@ std::string RemoteObjects::statistics() const {
                {"shown_stale", shown_stale_.load()},
                {"reads", reads_.load()},
                {"memory_hits", hits_.load()},
-               {"memory_bytes", segments_.bytes()}};
+               {"memory_bytes", segments_.bytes()},
+               {"bodies_bytes", bodies_->bytes()}};
   if (disk_ != nullptr) json["disk_hits"] = disk_->hits();
   return dump_json(json);
 }

@@ -80,8 +80,9 @@ class RemoteObjects {
  private:
   friend class ObjectListings;
   friend class ObjectWriter;
-  RemoteObjects(std::unique_ptr<HttpClient> http, std::unique_ptr<ObjectClient> client,
-                std::unique_ptr<DiskCache> disk, const RemoteOptions& options);
+  RemoteObjects(std::unique_ptr<HttpClient> http, std::shared_ptr<BodyRoom> bodies,
+                std::unique_ptr<ObjectClient> client, std::unique_ptr<DiskCache> disk,
+                const RemoteOptions& options);
 
   struct Opening;
   [[nodiscard]] Opening opening_of(const std::string& key, const OpenHint& hint) const;
@@ -94,8 +95,15 @@ class RemoteObjects {
   [[nodiscard]] ObjectQuestion range_of(const std::string& key, const ObjectInfo& info,
                                         ByteRange range) const;
   Result<void> take_range(const std::string& key, const ObjectInfo& info, RequestAnswer answer);
+  bool find_on_disk(const std::string& name, ByteRange range);
   Result<void> bring(const std::string& key, const ObjectInfo& info,
                      const std::vector<ByteRange>& missing);
+  Result<void> read_window(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
+                           MutableByteView out);
+  Result<void> read_past_cache(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
+                               MutableByteView out);
+  [[nodiscard]] bool go_together(const ByteRange& first, const ByteRange& last,
+                                 const ByteRange& next) const;
   void fetch_together(const std::string& key, const ObjectInfo& info,
                       const std::vector<ByteRange>& parts);
   void keep_bytes(const std::string& key, const ObjectInfo& info, std::uint64_t offset,
@@ -105,10 +113,12 @@ class RemoteObjects {
   [[nodiscard]] std::string object_name(const std::string& key, const ObjectInfo& info) const;
 
   const RemoteOptions options_;
+  const std::uint64_t largest_request_;
   const std::int64_t opened_ns_;
   ObjectTable table_;
   SegmentCache segments_;
   const std::unique_ptr<DiskCache> disk_;  ///< Null where there is none.
+  const std::shared_ptr<BodyRoom> bodies_;
   std::atomic<std::uint64_t> reads_{0};
   std::atomic<std::uint64_t> hits_{0};
   std::atomic<std::uint64_t> shown_stale_{0};

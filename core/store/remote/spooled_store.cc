@@ -232,6 +232,25 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     return info ? objects_->writer().remove(path, *info) : Result<void>{};
   }
 
+  std::vector<std::string> waiting() override {
+    constexpr std::size_t kMost = 1000;
+    std::vector<std::string> found;
+    for (std::vector<std::string> folders = {""}; !folders.empty() && found.size() < kMost;) {
+      const std::string folder = std::move(folders.back());
+      folders.pop_back();
+      const auto listed = spool_->list(folder);
+      if (!listed || !*listed) continue;
+      for (const Entry& entry : **listed) {
+        const std::string path = join_path(folder, entry.name);
+        if (is_own(path)) continue;
+        if (entry.kind == EntryKind::kDirectory) folders.push_back(path);
+        if (entry.kind == EntryKind::kFile && looks_like_chunk(entry.name)) found.push_back(path);
+      }
+    }
+    found.resize(std::min(found.size(), kMost));
+    return found;
+  }
+
  private:
   [[nodiscard]] bool is_kept_here(const std::string& path) {
     if (is_own(path)) return true;

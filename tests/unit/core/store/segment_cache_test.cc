@@ -25,7 +25,7 @@ TEST(SegmentCache, ManySmallPartsTakeNoMoreThanTheBound) {
   SegmentCache cache(kBound);
   for (int i = 0; i < 200000; ++i) {
     const std::string object = version_of(i);
-    ASSERT_EQ(cache.begin(object, {0, 16}).size(), 1U);
+    ASSERT_EQ(cache.begin(object, {0, 16}, 1U << 20U).size(), 1U);
     cache.put(object, 0, Bytes(16, 1));
   }
   EXPECT_LE(cache.bytes(), kBound);

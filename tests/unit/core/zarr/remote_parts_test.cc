@@ -241,8 +241,8 @@ Bytes numbers(std::uint64_t offset, std::uint64_t length) {
 
 TEST(SegmentCache, AsksForNothingTwice) {
   SegmentCache cache(1000);
-  EXPECT_THAT(cache.begin("a", {10, 20}), ElementsAre(ByteRange{10, 20}));
-  EXPECT_THAT(cache.begin("a", {0, 40}), ElementsAre(ByteRange{0, 10}, ByteRange{30, 10}));
+  EXPECT_THAT(cache.begin("a", {10, 20}, 100), ElementsAre(ByteRange{10, 20}));
+  EXPECT_THAT(cache.begin("a", {0, 40}, 100), ElementsAre(ByteRange{0, 10}, ByteRange{30, 10}));
   std::thread other([&] {
     cache.put("a", 10, numbers(10, 20));
     cache.put("a", 0, numbers(0, 10));
@@ -257,9 +257,37 @@ TEST(SegmentCache, AsksForNothingTwice) {
   EXPECT_FALSE(cache.read("b", 0, more));
 }
 
+TEST(SegmentCache, PartsOfALargeRangeAreKeptAsTheyCome) {
+  SegmentCache cache(10'000);
+  EXPECT_THAT(cache.begin("a", {0, 25}, 10),
+              ElementsAre(ByteRange{0, 10}, ByteRange{10, 10}, ByteRange{20, 5}));
+  cache.put("a", 10, numbers(10, 10));
+  cache.put("a", 0, numbers(0, 10));
+  cache.put("a", 20, numbers(20, 5));
+  Bytes bytes(25);
+  EXPECT_TRUE(cache.read("a", 0, bytes));
+  EXPECT_EQ(bytes, numbers(0, 25));
+}
+
+TEST(SegmentCache, WhatIsLentIsNoRoomOfIts) {
+  SegmentCache cache(10'000);
+  cache.put("a", 0, numbers(0, 100));
+  cache.put("b", 0, numbers(0, 100));
+  const std::uint64_t both = cache.bytes();
+  EXPECT_GT(both, 200U) << "its tables take something, too";
+  cache.lend(10'000 - both + 1);
+  EXPECT_EQ(cache.bytes(), both / 2);
+  cache.lend(20'000);
+  EXPECT_EQ(cache.bytes(), 0U);
+  cache.lend(0);
+  cache.put("a", 0, numbers(0, 100));
+  Bytes bytes(100);
+  EXPECT_TRUE(cache.read("a", 0, bytes));
+}
+
 TEST(SegmentCache, AWholeObjectFillsTheGapsAndIsBounded) {
   SegmentCache cache(600);
-  cache.begin("a", {40, 10});
+  cache.begin("a", {40, 10}, 100);
   cache.put("a", 0, numbers(0, 90));
   Bytes bytes(90);
   EXPECT_TRUE(cache.read("a", 0, bytes));

@@ -53,6 +53,18 @@ TEST_F(Doctor, EveryCheckHasANameOfItsOwnAndARemedy) {
   }
 }
 
+TEST_F(Doctor, TellsWhetherTheKernelForgetsNamesWhenAsked) {
+  for (const char* release : {"6.18.44", "6.18-rc1", "7.0.1-generic"}) {
+    machine_.kernel = release;
+    EXPECT_EQ(look("names").verdict, Verdict::kGood) << release;
+  }
+  for (const char* release : {"6.17.9", "5.15.0-91-generic", "6.1.0-18-amd64"}) {
+    machine_.kernel = release;
+    EXPECT_EQ(look("names").verdict, Verdict::kLimited) << release;
+    EXPECT_THAT(look("names").text, HasSubstr(release));
+  }
+}
+
 TEST_F(Doctor, TellsWhetherRequestsCanComeByIoUring) {
   EXPECT_EQ(look("io_uring").verdict, Verdict::kGood) << "most kernels have none";
   put("/sys/module/fuse/parameters/enable_uring", "N\n");

@@ -110,10 +110,6 @@ bool is_cf(const Given& given) {
   return is_named(given) && spell_mark(given.array.type, given.array.fill).has_value();
 }
 
-bool is_zero(ByteView bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
-}
-
 /// A default mount is for all readers, and those of Zarr v2 see no mark that its writer did not
 /// make: none of an array that is none of CF, nor where he said null.
 MissingValue missing_value_of(const Given& given) {

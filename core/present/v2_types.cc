@@ -107,10 +107,6 @@ bool is_bytes(const DataType& type) {
          type.kind == TypeKind::kRaw || type.kind == TypeKind::kStruct;
 }
 
-bool is_zero(ByteView element) {
-  return std::all_of(element.begin(), element.end(), [](std::uint8_t one) { return one == 0; });
-}
-
 bool same_bytes(ByteView a, ByteView b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -218,6 +214,10 @@ std::optional<Json> value_of_attribute(const DataType& type, const Json& value) 
 }
 
 }  // namespace
+
+bool is_zero(ByteView element) {
+  return std::all_of(element.begin(), element.end(), [](std::uint8_t one) { return one == 0; });
+}
 
 std::optional<ShownType> shown_type(const DataType& type, const Profile& profile) {
   ShownType shown{type, false, type};

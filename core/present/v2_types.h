@@ -48,6 +48,9 @@ enum class MissingValue { kMarks, kMarksNothing };
 V2Fill v2_fill(const DataType& type, ByteView element, bool big_endian, FillStyle style,
                const Json& attributes, MissingValue missing_value = MissingValue::kMarks);
 
+/// Whether all bytes of `element` are 0.
+bool is_zero(ByteView element);
+
 /// The fill value whatever the reader makes of it: for where chunks cannot or shall not be
 /// materialised.
 Json plain_v2_fill(const DataType& type, ByteView element, bool big_endian);

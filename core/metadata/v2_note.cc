@@ -133,7 +133,9 @@ Json note_in(const Json& attributes) {
 }
 
 bool is_fixed_text(const Json& dtype) {
-  return dtype.is_string() && dtype.get_ref<const std::string&>().starts_with("|S");
+  if (!dtype.is_string()) return false;
+  const std::string& name = dtype.get_ref<const std::string&>();
+  return name.size() > 1 && name[1] == 'S';  // netCDF-C has an order of bytes in front of it
 }
 
 void set_note(Json note, Json& attributes) {

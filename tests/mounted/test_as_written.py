@@ -274,6 +274,15 @@ def test_text_beside_an_image_is_shown(tmp_path):
         assert file.read().decode("utf-32-le") == "grün"
 
 
+# As netCDF-C spells it.
+def test_the_fill_value_of_text_stays_with_an_order_of_bytes(tmp_path):
+    os.mkdir(tmp_path / "store")
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        write(place, documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype=">S2", fill_value=""))
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "ro") as place, open(f"{place}/a/.zarray") as file:
+        assert json.load(file)["fill_value"] == "AAA="
+
+
 # What xarray wrote into Zarr v3 without a mark: the usual fill value marks nothing, and another one may.
 @pytest.mark.parametrize("beside", [{}, {"image": {**GROUP, "attributes": IMAGE}, "image/a": stored_array([4])}], ids=["alone", "beside an image"])
 @pytest.mark.parametrize("fill, shown", [("", None), ("eHg=", "eHg=")])

@@ -22,6 +22,7 @@ OF_PROFILES = {"gdal": [spell_out.take_missing_value, spell_out.spell_out], "net
 OF_STORES = {"without marks of text": [spell_out.without_marks_of_text], "without marks of images": [spell_out.without_marks_of_images]}
 # Why a difference is none of zarrfs; each is counted apart.
 IN_WORDS, UNSTEADY, FAILS = "in the words of an explicit profile", "seen otherwise of the plain directory each time", "fails on the plain directory, too"
+REWRITTEN = "written otherwise into a plain directory each time"
 
 
 class Worker:
@@ -69,10 +70,10 @@ def blurred(answer, reads):
 
 
 class Plain:
-    """A plain directory, and what each reader sees of it, also in other words (WORDS)."""
+    """A plain directory, and what each reader sees of it, also in other words (WORDS). write_again(filling, path): another one of the same data."""
 
-    def __init__(self, world, path, form, plan, others=()):
-        self.world, self.path, self.form, self.plan, self.others = world, path, form, plan, others
+    def __init__(self, world, path, form, plan, others=(), write_again=None):
+        self.world, self.path, self.form, self.plan, self.others, self.write_again = world, path, form, plan, others, write_again
         self.seen, self.made, self.answers, self.fresh = {}, {}, {}, {}
 
     def read(self, readers, path, form):
@@ -94,14 +95,25 @@ class Plain:
 
     def afresh(self, reader):
         """What the reader sees of the plain directory in new processes, whose memory is filled otherwise."""
-        if reader.label in self.fresh:
-            return self.fresh[reader.label]
-        found = self.fresh[reader.label] = []
-        for filling in FILLINGS:
-            worker = Worker(matrix.python_of(reader.environment), MALLOC_PERTURB_=filling)
-            found.append(worker.ask({"call": "read", "program": reader.program, "path": self.path, "plan": {**self.plan, "driver": "zarr3" if self.form == 3 else "zarr"}}))
-            worker.end()
-        return found
+        if reader.label not in self.fresh:
+            self.fresh[reader.label] = []
+            for filling in FILLINGS:
+                worker = Worker(matrix.python_of(reader.environment), MALLOC_PERTURB_=filling)
+                plan = {**self.plan, "driver": "zarr3" if self.form == 3 else "zarr"}
+                self.fresh[reader.label].append(worker.ask({"call": "read", "program": reader.program, "path": self.path, "plan": plan}))
+                worker.end()
+        return self.fresh[reader.label]
+
+    def rewritten(self, reader):
+        """What the reader sees of plain directories that are written again, by new processes whose memory is filled otherwise."""
+        for filling in FILLINGS if self.write_again else []:
+            name = f"written with {filling}"
+            if name not in self.made:
+                self.made[name] = tempfile.mkdtemp(dir=self.world.work, prefix="again") + "/copy"
+                self.write_again(filling, self.made[name])
+            if (name, reader.label) not in self.answers:
+                self.answers[name, reader.label] = self.read([reader], self.made[name], self.form)[0]
+            yield self.answers[name, reader.label]
 
     def different(self, reader, found, profile="", in_store=False):
         """Lines for what is as in none of the plain directory and its like, and why it is not counted, where that is known."""
@@ -117,10 +129,16 @@ class Plain:
         if "error" in found:
             same = found["error"].startswith(ENDED) and any(one.get("error") == found["error"] for one in fresh)
             return lines, FAILS if same else ""
-        reads = [one["answer"] for one in fresh if "answer" in one] + [self.seen[reader.label]["answer"]]
+        if self.is_one_of(reader, found, fresh):
+            return lines, UNSTEADY
+        return lines, REWRITTEN if self.is_one_of(reader, found, self.rewritten(reader)) else ""
+
+    def is_one_of(self, reader, found, others):
+        """Whether what was found is as in the plain directory but for what differs between `others` and it, if they differ."""
+        seen = self.seen[reader.label]["answer"]
+        reads = [one["answer"] for one in others if "answer" in one] + [seen]
         steady = all(not differences(reads[0], one) for one in reads)
-        blur = blurred(self.seen[reader.label]["answer"], reads), blurred(found["answer"], reads)
-        return lines, "" if steady or self.told(reader, {"answer": blur[1]}, {"answer": blur[0]}, []) else UNSTEADY
+        return not steady and not self.told(reader, {"answer": blurred(found["answer"], reads)}, {"answer": blurred(seen, reads)}, [])
 
     def is_untold(self, line):
         """Whether a line is of values of which nothing tells some: their chunk is not stored, and the fill value is null. Readers give what lay in memory."""

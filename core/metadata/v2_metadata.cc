@@ -1,8 +1,10 @@
 #include "core/metadata/v2_metadata.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "core/base/base64.h"
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/metadata/nczarr.h"
@@ -19,7 +21,8 @@ struct V2Reader {
   const std::string& path;
   DataType type;
   bool big_endian = false;
-  std::vector<Json> array_steps;  // before the array to bytes codec
+  std::optional<bool> field_order;  // big_endian of a struct's fields
+  std::vector<Json> array_steps;    // before the array to bytes codec
   std::string array_to_bytes = "bytes";
   std::vector<Json> byte_steps;  // behind it
 
@@ -67,7 +70,13 @@ Result<Json> V2Reader::read_struct(const Json& fields, int depth) {
     }
     if (!field[1].is_string()) return damaged("dtype: a field's type is not a string");
     ZARRFS_TRY(const NumpyType numpy, parse_numpy_type(field[1].get<std::string>()));
-    if (numpy.type.swap_unit() > 1) big_endian = numpy.big_endian;
+    if (numpy.type.swap_unit() > 1) {
+      if (field_order.value_or(numpy.big_endian) != numpy.big_endian) {
+        return unsupported("dtype: fields of both byte orders; Zarr v3 knows one for all");
+      }
+      big_endian = numpy.big_endian;
+      field_order = big_endian;
+    }
     out.push_back(Json::array({field[0], spelled(numpy.type)}));
   }
   return out;
@@ -178,6 +187,14 @@ Json zero_fill(const DataType& type, bool big_endian) {
   return render_fill_value(type, Bytes(type.size, 0), big_endian);
 }
 
+/// Text of fixed length, of which programs leave zeros out at the end.
+Json padded(const Json& fill, std::size_t size) {
+  auto bytes = fill.is_string() ? from_base64(fill.get_ref<const std::string&>()) : std::nullopt;
+  if (!bytes || bytes->size() >= size) return fill;
+  bytes->resize(size);
+  return to_base64(*bytes);
+}
+
 Result<Json> V2Reader::read_fill() {
   const Json& fill = member("fill_value");
   if (fill.is_null()) return zero_fill(type, big_endian);
@@ -209,7 +226,7 @@ Result<Json> V2Reader::read_fill() {
       if (fill == 0 || (fill.is_string() && fill.get_ref<const std::string&>().empty())) {
         return zero_fill(type, big_endian);
       }
-      return fill;
+      return type.kind == TypeKind::kFixedBytes ? padded(fill, type.size) : fill;
     default: return fill;
   }
 }
@@ -255,7 +272,12 @@ void take_dimensions_of_netcdf(Json& document) {
 }
 
 Result<Json> v3_document_of_v2(const Json& zarray, const Json& zattrs, const std::string& path) {
-  V2Reader reader{.zarray = zarray, .path = path, .type = {}, .array_steps = {}, .byte_steps = {}};
+  V2Reader reader{.zarray = zarray,
+                  .path = path,
+                  .type = {},
+                  .field_order = {},
+                  .array_steps = {},
+                  .byte_steps = {}};
   if (!zarray.is_object() || reader.member("zarr_format") != 2) {
     return reader.damaged("zarr_format is not 2");
   }

@@ -132,10 +132,11 @@ Json note_in(const Json& attributes) {
   return found != attributes.end() && found->is_object() ? *found : Json::object();
 }
 
-bool is_fixed_text(const Json& dtype) {
+bool has_no_mark_in_v3(const Json& dtype) {
   if (!dtype.is_string()) return false;
   const std::string& name = dtype.get_ref<const std::string&>();
-  return name.size() > 1 && name[1] == 'S';  // netCDF-C has an order of bytes in front of it
+  constexpr std::string_view kKinds = "SUOc";  // behind the order of bytes
+  return name.size() > 1 && kKinds.find(name[1]) != std::string_view::npos;
 }
 
 void set_note(Json note, Json& attributes) {
@@ -181,7 +182,7 @@ void note_fill(const Json& zarray, Json& attributes) {
   const bool said = zarray.is_object() && zarray.contains(kNotedFill);
   if (said && zarray[kNotedFill].is_null()) {
     changed[kNotedFill] = nullptr;
-  } else if (said && is_fixed_text(zarray.value("dtype", Json()))) {
+  } else if (said && has_no_mark_in_v3(zarray.value("dtype", Json()))) {
     changed[kNotedFill] = true;
   } else {
     changed.erase(kNotedFill);
@@ -210,7 +211,7 @@ bool is_noted_null(const Json& attributes) {
   return fill && fill->is_null();
 }
 
-bool is_noted_text(const Json& attributes) { return noted(attributes, kNotedFill) == Json(true); }
+bool is_noted_fill(const Json& attributes) { return noted(attributes, kNotedFill) == Json(true); }
 
 Json without_note(Json attributes) {
   if (attributes.is_object()) attributes.erase(kNoteAttribute);

@@ -5,8 +5,8 @@
 //   "bare"        JSON pointers of attributes written as bare NaN, Infinity or -Infinity
 //   "_FillValue"  that attribute as it was written; netCDF-C goes by its spelling, and by its being
 //                 there
-//   "fill_value"  null, where `.zarray` said so; true, where it gave text of fixed length one, for
-//                 which Zarr v3 has no mark
+//   "fill_value"  null, where `.zarray` said so; true, where it gave text or complex numbers one,
+//                 for which Zarr v3 has no mark
 //   "dimensions"  true: a level of an image was written with `_ARRAY_DIMENSIONS`; "netcdf": the
 //                 names of dimensions are from netCDF-C's own documents, and in no such attribute
 //   "consolidated" true: a group that netCDF-C wrote was given `.zmetadata`
@@ -40,7 +40,8 @@ void note_spelling(std::string_view text, Json& attributes, std::string_view bel
 void take_spelling(const Json& shown, const Json& written, Json& attributes);
 /// Puts the note of `from` in the place of that of `attributes`.
 void copy_note(const Json& from, Json& attributes);
-/// Notes whether `zarray`, a `.zarray`, has null as its fill value, or one of text.
+/// Notes whether `zarray`, a `.zarray`, has null as its fill value, or one of a type without marks
+/// in Zarr v3.
 void note_fill(const Json& zarray, Json& attributes);
 /// Notes one member; null takes it away.
 void note(const char* member, const Json& value, Json& attributes);
@@ -49,8 +50,8 @@ void note(const char* member, const Json& value, Json& attributes);
 std::optional<Json> noted(const Json& attributes, const char* member);
 /// Whether `.zarray` had null as its fill value.
 bool is_noted_null(const Json& attributes);
-/// Whether `.zarray` gave text of fixed length a fill value.
-bool is_noted_text(const Json& attributes);
+/// Whether `.zarray` gave text, or complex numbers, a fill value.
+bool is_noted_fill(const Json& attributes);
 /// `attributes` without the note.
 Json without_note(Json attributes);
 

@@ -413,7 +413,7 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
   const bool unseen = overlay_.hides(state.path, kAttributes, true);
   const Json shown = unseen ? Json::object() : spelled_attributes(state, kAttributes);
   if (state.kind == NodeState::Kind::kArray) {
-    return marks_.take_zattrs(state, written, [&](Json& document) {
+    return marks_.take_zattrs(state, written, !unseen, [&](Json& document) {
       take_array_attributes(unseen ? shown : *state.shown.presentation.attributes,
                             without_note(written), *state.profile, document);
       Json attributes = document.value("attributes", Json::object());

@@ -68,22 +68,31 @@ bool MissingMarks::profile_masks() const {
   return masks && shared_.profile_because.empty();
 }
 
-/// The fill value of an array that was made through this mount. Of others a `.zarray` that is
-/// written, to resize them, repeats what was shown.
+/// The fill value of an array that was made through this mount, or that was shown when its names
+/// were removed. Of others a `.zarray` that is written, to resize them, repeats what was shown.
 std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const {
-  return shared_.spellings.is_made(path) ? shared_.spellings.fill_value(path) : std::nullopt;
+  const bool given = shared_.spellings.is_made(path) || shared_.spellings.is_unnamed(path);
+  return given ? shared_.spellings.fill_value(path) : std::nullopt;
+}
+
+/// What programs may write again: they take names away, and put them back.
+void MissingMarks::note_names(const NodeState& state, bool were_shown, bool written) {
+  const bool dropped = were_shown && !written;
+  if (!dropped && !written) return;
+  const bool kept =
+      shared_.spellings.is_made(state.path) || shared_.spellings.is_unnamed(state.path);
+  if (dropped && !kept) shared_.spellings.set(state.path, *state.shown.presentation.document);
+  shared_.spellings.unnamed(state.path, dropped);
 }
 
 /// Whether the stored fill value is one that the array's `.zarray` was given: it marks cells then,
-/// where its writer follows CF. Of an array that was not written through this mount only what is
-/// shown is known; 0 may stand for none.
+/// where its writer follows CF. Of an array that was not written through this mount it is not known
+/// who gave it; 0 may stand for none.
 bool MissingMarks::was_written_as_fill(const NodeState& state) const {
   const ArrayMetadata& array = *state.node.array;
   const auto written = fill_given_here(state.path);
-  const Json fill = written ? *written : shown_fill(state);
-  if (!is_element(array, fill, array.fill)) return false;
-  return written || std::any_of(array.fill.begin(), array.fill.end(),
-                                [](std::uint8_t byte) { return byte != 0; });
+  if (written) return is_element(array, *written, array.fill);
+  return !is_noted_null(array.attributes) && !is_zero(array.fill);
 }
 
 Result<bool> MissingMarks::is_pixels(const std::string& path) {
@@ -123,7 +132,7 @@ Result<void> MissingMarks::store(const NodeState& state, const Json& plain) {
   return documents_.edit_array(state.path, [&](Json& document) { set_mark(document, mark); });
 }
 
-Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& written,
+Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& written, bool seen,
                                        const std::function<void(Json& document)>& edit) {
   const bool named = written.contains(kDimensionsAttribute);
   const bool mark_is_left_out = named && !written.contains(kFillAttribute);
@@ -134,8 +143,9 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
   const bool own = shared_.spellings.is_marked(state.path);
-  const bool names_were_shown = state.shown.presentation.attributes->contains(kDimensionsAttribute);
-  return documents_.edit_array(state.path, [&](Json& document) {
+  const bool names_were_shown =
+      seen && state.shown.presentation.attributes->contains(kDimensionsAttribute);
+  auto edited = documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
     const Json mark = mark_of(document.value("attributes", Json()));
     edit(document);
@@ -146,11 +156,16 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     }
     const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
     if (marks && newly_named && add_mark(document)) shared_.spellings.marked(state.path, true);
-    // After a remount names that are missing prove nothing: they stay in the store, too.
     const bool takes_names = names_were_shown && !named && !written.contains(kFillAttribute);
     const bool unnamed = own && takes_names && !profile_masks();
     if (unnamed && remove_mark(document)) shared_.spellings.marked(state.path, false);
   });
+  if (!edited) return edited;
+  note_names(state, names_were_shown, named);
+  const bool declared = written.contains(kFillAttribute);
+  const bool was_declared = seen && state.shown.presentation.attributes->contains(kFillAttribute);
+  if (declared || was_declared) shared_.spellings.undeclared(state.path, !declared);
+  return edited;
 }
 
 Result<void> MissingMarks::take_group(const std::string& path, const Json& attributes) {

@@ -28,8 +28,9 @@ class MissingMarks {
   /// Stores the mark of `plain` for an array that is kept otherwise.
   Result<void> store(const NodeState& state, const Json& plain);
 
-  /// An array's `.zattrs` as `written`: what `edit` makes of the stored document, with its mark.
-  Result<void> take_zattrs(const NodeState& state, const Json& written,
+  /// An array's `.zattrs` as `written` by a program that may have `seen` the stored ones: what
+  /// `edit` makes of the stored document, with its mark.
+  Result<void> take_zattrs(const NodeState& state, const Json& written, bool seen,
                            const std::function<void(Json& document)>& edit);
 
   /// A group is about to have these attributes: arrays that are the levels of an image are masked
@@ -37,6 +38,7 @@ class MissingMarks {
   Result<void> take_group(const std::string& path, const Json& attributes);
 
  private:
+  void note_names(const NodeState& state, bool were_shown, bool written);
   [[nodiscard]] bool profile_masks() const;
   [[nodiscard]] std::optional<Json> fill_given_here(const std::string& path) const;
   [[nodiscard]] bool was_written_as_fill(const NodeState& state) const;

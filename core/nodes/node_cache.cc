@@ -253,6 +253,8 @@ Result<void> NodeCache::build_array(NodeState& state) {
 Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ArrayCircumstances circumstances;
   if (shared_.options.format != ViewFormat::kV2) return circumstances;
+  circumstances.names_dropped = shared_.spellings.is_unnamed(array.path);
+  circumstances.mark_dropped = shared_.spellings.is_undeclared(array.path);
   circumstances.netcdf_wrote = array.as_netcdf_wrote;
   if (circumstances.netcdf_wrote) return circumstances;
   if (shared_.profile_for(array.path).unique_dimensions) circumstances.dimensions = dimensions();

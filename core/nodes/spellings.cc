@@ -10,6 +10,14 @@ namespace zarrfs {
 
 namespace {
 constexpr std::size_t kMaxSpellings = 4096;
+
+void put(std::set<std::string>& paths, const std::string& path, bool is_in) {
+  if (!is_in) {
+    paths.erase(path);
+  } else if (paths.size() < kMaxSpellings) {
+    paths.insert(path);
+  }
+}
 }  // namespace
 
 void Spellings::set(const std::string& path, Json document) {
@@ -41,16 +49,32 @@ std::vector<std::pair<std::string, Json>> Spellings::written_below(const std::st
 
 void Spellings::marked(const std::string& path, bool is_marked) {
   const std::lock_guard lock(mutex_);
-  if (!is_marked) {
-    marked_.erase(path);
-  } else if (marked_.size() < kMaxSpellings) {
-    marked_.insert(path);
-  }
+  put(marked_, path, is_marked);
+}
+
+void Spellings::unnamed(const std::string& path, bool is_unnamed) {
+  const std::lock_guard lock(mutex_);
+  put(unnamed_, path, is_unnamed);
+}
+
+bool Spellings::is_unnamed(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return unnamed_.contains(path);
 }
 
 bool Spellings::is_marked(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return marked_.contains(path);
+}
+
+void Spellings::undeclared(const std::string& path, bool is_undeclared) {
+  const std::lock_guard lock(mutex_);
+  put(undeclared_, path, is_undeclared);
+}
+
+bool Spellings::is_undeclared(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return undeclared_.contains(path);
 }
 
 bool Spellings::is_made(const std::string& path) const {
@@ -60,7 +84,7 @@ bool Spellings::is_made(const std::string& path) const {
 
 void Spellings::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
-  for (std::set<std::string>* const paths : {&made_, &marked_}) {
+  for (std::set<std::string>* const paths : {&made_, &marked_, &unnamed_, &undeclared_}) {
     std::set<std::string> moved;
     for (const std::string& path : *paths) moved.insert(moved_path(path, from, to));
     *paths = std::move(moved);

@@ -28,6 +28,13 @@ class Spellings {
   /// What `_FillValue` of the array at `path` says was written as a fill value, through this mount.
   void marked(const std::string& path, bool is_marked);
   [[nodiscard]] bool is_marked(const std::string& path) const;
+  /// Whether the attributes of the array at `path` were written last without the names of its axes
+  /// that were shown.
+  void unnamed(const std::string& path, bool is_unnamed);
+  [[nodiscard]] bool is_unnamed(const std::string& path) const;
+  /// The same of `_FillValue`.
+  void undeclared(const std::string& path, bool is_undeclared);
+  [[nodiscard]] bool is_undeclared(const std::string& path) const;
   /// The array at `path` was made through this mount.
   void made(const std::string& path);
   [[nodiscard]] bool is_made(const std::string& path) const;
@@ -41,6 +48,8 @@ class Spellings {
   std::unordered_map<std::string, HeldJson> documents_;
   std::set<std::string> made_;
   std::set<std::string> marked_;
+  std::set<std::string> unnamed_;
+  std::set<std::string> undeclared_;
 };
 
 }  // namespace zarrfs

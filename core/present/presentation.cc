@@ -118,10 +118,16 @@ MissingValue missing_value_of(const Given& given) {
   return unmarked ? MissingValue::kMarksNothing : MissingValue::kMarks;
 }
 
-/// Text of fixed length, for which Zarr v3 has no mark. What its writer of Zarr v2 gave it marks
-/// missing data, and so may what is not the usual fill value.
-bool marks_text(const ArrayMetadata& array) {
-  return is_noted_text(array.attributes) || !is_zero(array.fill);
+/// Text and complex numbers, for which Zarr v3 has no mark.
+bool has_no_mark_in_v3(const DataType& type) {
+  return type.kind == TypeKind::kFixedBytes || type.kind == TypeKind::kFixedUtf32 ||
+         type.kind == TypeKind::kString || type.kind == TypeKind::kComplex;
+}
+
+/// What the writer of Zarr v2 gave them marks missing data, and so may what is not the usual fill
+/// value.
+bool marks_by_itself(const ArrayMetadata& array) {
+  return is_noted_fill(array.attributes) || !is_zero(array.fill);
 }
 
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
@@ -132,9 +138,9 @@ FillStyle fill_style(const Given& given) {
   const bool asked_for = std::any_of(columns.begin(), columns.end(),
                                      [](const auto& column) { return column.first == "fill"; });
   if (asked_for) return style;
-  const bool text = given.profile.as_noted && given.array.type.kind == TypeKind::kFixedBytes;
-  if (text && is_named(given))
-    return marks_text(given.array) ? FillStyle::kVerbatim : FillStyle::kMask;
+  if (given.profile.as_noted && has_no_mark_in_v3(given.array.type) && is_named(given)) {
+    return marks_by_itself(given.array) ? FillStyle::kVerbatim : FillStyle::kMask;
+  }
   const bool as_missing =
       style == FillStyle::kMask || style == FillStyle::kScalar || style == FillStyle::kDeclared;
   if (as_missing && was_written_beside_fill(given.array)) return FillStyle::kVerbatim;
@@ -273,9 +279,10 @@ std::optional<V2Words> choose_rule(const Given& given, Presentation& p, const Sh
 
 Json v2_attributes(const Given& given, const ShownType& shown) {
   const Bytes fill = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
+  const FillStyle style = given.circumstances.mark_dropped ? FillStyle::kMask : fill_style(given);
   Json attributes =
       fill_attributes(array_attributes(given.array, given.profile, given.circumstances), shown.type,
-                      fill, fill_style(given), missing_value_of(given));
+                      fill, style, missing_value_of(given));
   if (const auto written = written_mark(given.array)) attributes[kFillAttribute] = *written;
   return attributes;
 }

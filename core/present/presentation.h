@@ -41,8 +41,11 @@ struct ArrayCircumstances {
   bool image_level = false;  ///< A group above lists the array in its `multiscales`.
   std::shared_ptr<const DimensionNames> dimensions;  ///< Of the whole store; null where the reader
                                                      ///< needs no such names.
-  std::string shown_name;     ///< Of a level with another name in the store; else empty.
-  bool netcdf_wrote = false;  ///< netCDF-C wrote the data set, and finds it as it wrote it.
+  std::string shown_name;      ///< Of a level with another name in the store; else empty.
+  bool names_dropped = false;  ///< A program has written attributes without the names it was shown:
+                               ///< none are made up.
+  bool mark_dropped = false;   ///< The same of `_FillValue`, which only `.zarray` says now.
+  bool netcdf_wrote = false;   ///< netCDF-C wrote the data set, and finds it as it wrote it.
 };
 
 struct Presentation {

@@ -47,6 +47,8 @@ CASES = {
     "a mark as a list": documents('{"_FillValue": [-9]}', fill_value=0),
     "text, with a fill value and names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S2", fill_value="eHg="),
     "text, with the usual fill value and names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S2", fill_value="AAA="),
+    "Unicode text, with a fill value and names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="<U1", shape=[2], chunks=[2], fill_value="n"),
+    "complex numbers, with a fill value and names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="<c8", shape=[1], chunks=[1], fill_value=[1.0, 0.0]),
     "text, without a fill value, with names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S2", fill_value=None),
     "text, without names": documents(dtype="|S2", fill_value="AAA="),
     "the level of an image": documents('{}', text_of(IMAGE)),
@@ -272,6 +274,64 @@ def test_text_beside_an_image_is_shown(tmp_path):
             assert json.load(file)["profile"] == "ome"
     with DefaultMount(store, tmp_path / "mnt", "ro") as place, open(f"{place}/data/words/0", "rb") as file:
         assert file.read().decode("utf-32-le") == "grün"
+
+
+def document_in(place, name):
+    path = os.path.join(place, name)
+    return json.loads(pathlib.Path(path).read_text()) if os.path.exists(path) else {}
+
+
+# zarr-python 2 removes one attribute after the other until none is left.
+@pytest.mark.parametrize("options", [[], ["profile=xarray"], ["profile=netcdf"]], ids=["default", "xarray", "netcdf"])
+def test_names_that_are_removed_are_gone_and_come_back_with_the_mark(tmp_path, options):
+    os.mkdir(tmp_path / "store")
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        write(place, documents('{"_ARRAY_DIMENSIONS": ["x"], "units": "K"}', fill_value=-9))
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw", *options) as place:
+        for _ in range(10):
+            left = document_in(place, "a/.zattrs")
+            if not left:
+                break
+            left.pop(next(iter(left)))
+            pathlib.Path(place, "a/.zattrs").write_text(json.dumps(left))
+        assert document_in(place, "a/.zattrs") == {}
+        pathlib.Path(place, "a/.zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"]}')
+    stored = json.loads((tmp_path / "store/a/zarr.json").read_text())
+    assert (stored["dimension_names"], stored["attributes"]["_FillValue"]) == (["x"], -9)
+
+
+@pytest.mark.parametrize("fill, mark", [(-9, -9), (0, None), (None, None)])
+def test_names_of_a_later_mount_make_a_mark(tmp_path, fill, mark):
+    os.mkdir(tmp_path / "store")
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        write(place, documents('{}', fill_value=fill))
+        os.makedirs(f"{place}/x")
+        pathlib.Path(place, "x/.zarray").write_text(text_of({**ZARRAY, "fill_value": None}))
+        pathlib.Path(place, "x/.zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"]}')
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        pathlib.Path(place, "a/.zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"]}')
+    stored = json.loads((tmp_path / "store/a/zarr.json").read_text())
+    assert stored["attributes"].get("_FillValue") == mark
+
+
+# Programs leave out the zeros at the end of the fill value, and resize the array by it.
+def test_text_with_a_short_fill_value_is_resized_later(tmp_path):
+    os.mkdir(tmp_path / "store")
+    written = documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="|S4", shape=[2], chunks=[2], fill_value="TkE=")
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        write(place, written)
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        pathlib.Path(place, "a/.zarray").write_text(text_of({**json.loads(written["a/.zarray"]), "shape": [6]}))
+    assert json.loads((tmp_path / "store/a/zarr.json").read_text())["shape"] == [6]
+
+
+# Zarr v3 has one order of bytes for all fields.
+def test_fields_of_both_orders_of_bytes_are_refused(tmp_path):
+    os.mkdir(tmp_path / "store")
+    with DefaultMount(tmp_path / "store", tmp_path / "mnt", "rw") as place:
+        os.makedirs(f"{place}/a")
+        with pytest.raises(OSError, match="Invalid argument"), open(f"{place}/a/.zarray", "w", encoding="utf-8") as file:
+            file.write(text_of({**ZARRAY, "dtype": [["a", "<i2"], ["b", ">f8"]], "fill_value": None}))
 
 
 # As netCDF-C spells it.

@@ -43,17 +43,18 @@ Result<std::optional<ObjectWriter::Standing>> ObjectWriter::look(const std::stri
   question.key = key;
   question.part = {AskedPart::Kind::kRange, {0, 1}};
   question.whole_limit = kAnswerText;
+  const auto asked = ObjectTable::Clock::now();
   ZARRFS_TRY(ObjectAnswer answer, objects_.requester_.ask(question));
   if (answer.kind == ObjectAnswer::Kind::kNoSuchRange) {  // it has no first byte
     question.kind = ObjectQuestion::Kind::kHead;
     ZARRFS_TRY(answer, objects_.requester_.ask(question));
   }
   if (answer.kind == ObjectAnswer::Kind::kAbsent) {
-    objects_.table_.keep(key, std::nullopt);
+    objects_.table_.keep(key, std::nullopt, asked);
     return std::nullopt;
   }
   if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(objects_.unexpected_answer(key));
-  objects_.table_.keep(key, answer.part.info);
+  objects_.table_.keep(key, answer.part.info, asked);
   return Standing{answer.part.info, answer.note};
 }
 
@@ -73,8 +74,9 @@ Result<ObjectInfo> ObjectWriter::settle(const std::string& key, const std::strin
     return (*now)->info;
   }
   if (!answered) return fail(answered.error());
-  if (*answered) {  // and replaced by another writer since
+  if (*answered) {  // and replaced by another writer since, or the server is gone
     ++puts_;
+    if (!now && objects_.client().tells_apart(**answered)) objects_.table_.made(key, **answered);
     return **answered;
   }
   if (!now) return fail(now.error());

@@ -10,7 +10,6 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kAnswerText = std::size_t{64} << 10U;
-constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30U;  // of S3, in one request
 constexpr std::uint64_t kLargestKept = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kKeptEnd = std::uint64_t{1} << 20U;
 
@@ -87,9 +86,11 @@ Result<ObjectInfo> ObjectWriter::put(const std::string& key,
                                      const std::shared_ptr<const RequestBody>& body,
                                      const std::optional<ObjectInfo>& expected,
                                      const std::string& note) {
-  if (body->size() > kLargestPut) {
+  const std::uint64_t most = objects_.client().largest_put();
+  if (body->size() > most) {
     return fail(Fault::kTooBig, objects_.url_of(key) + ": " + std::to_string(body->size()) +
-                                    " bytes are more than the 5 GiB that are written as one");
+                                    " bytes are more than the " + std::to_string(most >> 20U) +
+                                    " MiB that are written as one");
   }
   ZARRFS_CHECK(check_condition(key, expected));
   ObjectQuestion question = written(ObjectQuestion::Kind::kPut, key, expected);

@@ -23,6 +23,7 @@ OF_STORES = {"without marks of text": [spell_out.without_marks_of_text], "withou
 # Why a difference is none of zarrfs; each is counted apart.
 IN_WORDS, UNSTEADY, FAILS = "in the words of an explicit profile", "seen otherwise of the plain directory each time", "fails on the plain directory, too"
 REWRITTEN = "written otherwise into a plain directory each time"
+KEPT = "of names of dimensions that a program drops when it changes attributes, and that stay"
 
 
 class Worker:
@@ -70,10 +71,12 @@ def blurred(answer, reads):
 
 
 class Plain:
-    """A plain directory, and what each reader sees of it, also in other words (WORDS). write_again(filling, path): another one of the same data."""
+    """A plain directory, and what each reader sees of it, also in other words (WORDS). write_again(filling, path): another one of the same data.
+    keep_names(path): gives arrays of a copy the names that they lost."""
 
-    def __init__(self, world, path, form, plan, others=(), write_again=None):
+    def __init__(self, world, path, form, plan, others=(), write_again=None, keep_names=None):
         self.world, self.path, self.form, self.plan, self.others, self.write_again = world, path, form, plan, others, write_again
+        self.keep_names = keep_names
         self.seen, self.made, self.answers, self.fresh = {}, {}, {}, {}
 
     def read(self, readers, path, form):
@@ -123,6 +126,8 @@ class Plain:
             return lines, IN_WORDS
         if not lines:
             return [], ""
+        if self.keep_names and not self.told(reader, found, self.seen[reader.label], [*words, ("names that stay", [self.keep_names])]):
+            return lines, KEPT
         if all(self.is_untold(line) for line in lines):
             return lines, UNSTEADY
         fresh = self.afresh(reader)

@@ -191,3 +191,13 @@ def dimensions_of_stored(path):
             depth = os.path.relpath(folder, path).count(os.sep) - 1  # below the directory that lies beside
             found += [(depth, name, length) for name, length in zip(document.get("dimension_names") or [], document["shape"]) if name]
     return found
+
+
+def with_names_that_stay(path, store, arrays):
+    """Names of dimensions that a program dropped with attributes that it changed: those that the arrays of the store of Zarr v3 kept."""
+    forget_consolidated(path)
+    for array in arrays:
+        document, attributes = load(os.path.join(store, array, "zarr.json")), load(os.path.join(path, array, ".zattrs"))
+        names = document.get("dimension_names") or [None]
+        if all(names) and "_ARRAY_DIMENSIONS" not in attributes:
+            save(os.path.join(path, array, ".zattrs"), {**attributes, "_ARRAY_DIMENSIONS": names})

@@ -243,6 +243,10 @@ class Set:
     def order(self, path):
         return {"call": "write", "program": self.writer.program, "data": self.data, "path": path, "plan": self.plan}
 
+    def keep_names(self, path):
+        """GDAL writes the attributes of an array anew when it changes them, and drops the names of axes without coordinates. A mount keeps them (docs/semantics.md)."""
+        spell_out.with_names_that_stay(path, os.path.join(self.top, "store", self.inside), [change["node"] for change in self.plan["changes"]])
+
     def write_again(self, filling, path):
         worker = Worker(matrix.python_of(self.writer.environment), MALLOC_PERTURB_=filling)
         worker.ask(self.order(path))
@@ -287,7 +291,8 @@ class Set:
         """Readers that read the plain directory, and what they see."""
         self.reads = reading_plan(self.plain, self.data, self.format, self.plan["mode"])
         beside = spell_out.dimensions_of_stored(os.path.join(self.world.work, "full-" + self.full)) if self.full else []
-        self.plain_as = Plain(self.world, self.plain, self.format, self.reads, beside, None if self.copied else self.write_again)
+        self.plain_as = Plain(self.world, self.plain, self.format, self.reads, beside, None if self.copied else self.write_again,
+                              self.keep_names if self.writer.program == "gdal" and self.plan["changes"] else None)
         readers = [reader for reader in self.readers if self.format in reader.formats and not (self.reads["encoded"] and reader.program in DECODES_NOTHING)]
         if self.data.get("separator") == ".":  # it looks for chunks behind slashes only, and takes what it does not find for black
             readers = [reader for reader in readers if reader.program != "ome_zarr"]

@@ -45,6 +45,7 @@ bool is_successor_name(std::string_view name) {
 void DirtyShard::set_successor(std::string path) {
   successor_name = use_name(path);
   successor_path = std::move(path);
+  writer_id = successor_path.substr(successor_path.rfind('-') + 1);
 }
 
 void DirtyShard::set_array(std::shared_ptr<ArrayReader> latest) {

@@ -76,7 +76,10 @@ struct DirtyShard {
   std::string shard_path;
   std::uint32_t form = 0;  ///< Of the array as its chunks were written: ArrayMetadata::form.
   std::string successor_path;
-  NameInUse successor_name;    ///< Its last part.
+  NameInUse successor_name;  ///< Its last part.
+  /// What tells its writes from all others at a server: the random part of the name of its
+  /// successor, or of the one that it goes on from.
+  std::string writer_id;
   std::uint64_t expected = 0;  ///< Chunks of the shard that hold an element of the array.
 
   RankedMutex<LockRank::kShard> commit_mutex;

@@ -363,11 +363,6 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   return outcome;
 }
 
-/// What tells the successor's writes from all others: the random part of its name.
-std::string id_of(const DirtyShard& shard) {
-  return shard.successor_path.substr(shard.successor_path.rfind('-') + 1);
-}
-
 /// Drafts that are in no object yet: not those of a put whose answer was lost.
 Drafts unpublished(const Drafts& drafts, std::uint64_t last_published) {
   Drafts fresh = drafts;
@@ -378,7 +373,7 @@ Drafts unpublished(const Drafts& drafts, std::uint64_t last_published) {
 }
 
 WriteNote note_of(const DirtyShard& shard, const Drafts& drafts, std::uint64_t before) {
-  WriteNote note{id_of(shard), 0, before, std::set<std::uint64_t>{}};
+  WriteNote note{shard.writer_id, 0, before, std::set<std::uint64_t>{}};
   for (const auto& [number, draft] : drafts) {
     note.sequence = std::max(note.sequence, draft.sequence);
     note.chunks->insert(number);
@@ -396,7 +391,7 @@ Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const Writ
                        std::uint64_t present) ZARRFS_REQUIRES(shard.commit_mutex) {
   Conflicts conflicts;
   if (!shard.based_on || *shard.based_on == present) return conflicts;
-  const auto theirs = history.written_since(*shard.based_on, id_of(shard));
+  const auto theirs = history.written_since(*shard.based_on, shard.writer_id);
   conflicts.certain = theirs.has_value();
   for (const auto& [number, draft] : drafts) {
     if (!theirs || theirs->contains(number)) conflicts.numbers.push_back(number);
@@ -411,7 +406,7 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     ZARRFS_REQUIRES(shard.commit_mutex) {
   ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
   WriteHistory history = WriteHistory::parse(standing ? standing->note : "");
-  Drafts fresh = unpublished(drafts, history.last_of(id_of(shard)));
+  Drafts fresh = unpublished(drafts, history.last_of(shard.writer_id));
   CommitOutcome outcome;
   outcome.before = outcome.after = standing ? standing->identity : FileIdentity{};
   const std::uint64_t present = standing ? digest_of(standing->version) : 0;

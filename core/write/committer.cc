@@ -68,6 +68,7 @@ Result<void> Committer::carry_on(const DirtyPointer& shard,
   const ChainedLock lock(next->commit_mutex);  // a shard's next successor, after its last one
   next->based_on = shard->based_on;
   next->base_unknown = shard->base_unknown;
+  if (shard->based_on) next->writer_id = shard->writer_id;  // a put may have arrived
   auto moved = copy_drafts(*shard, drafts, *next);
   if (!moved) {
     static_cast<void>(retire(*next));  // the first error is the one to tell
@@ -102,7 +103,9 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
       ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held));
     }
     const HeldLock state(to.state_mutex);
-    to.drafts[number].written = draft.written;
+    Draft& copy = to.drafts[number];
+    copy.written = draft.written;
+    if (to.writer_id == from.writer_id && draft.sequence != 0) copy.sequence = draft.sequence;
   }
   if (to.stage == ShardStage::kAppending) ZARRFS_CHECK(sync_successor(*parts_.store, to));
   return parts_.log->sync();

@@ -141,7 +141,7 @@ def test_a_shard_that_is_mostly_dead_is_put_as_a_whole(big):
 
 @pytest.mark.parametrize("fault", [{"lost": True}, {"status": 500}, {"status": 503}, {"status": 409, "code": "ConditionalRequestConflict"}, {"cut": 3}])
 def test_answers_that_go_wrong(big, fault):
-    mounted = big.open("spool", "flush_after=3600,deadline=20", damaged=True)
+    mounted = big.open("spool", f"flush_after=3600,deadline={max(20, big.shortest_deadline)}", damaged=True)
     rng = random.Random(SEED)
     big.proxy.fault = lambda method, path: fault if method != "GET" and rng.random() < 0.2 else None
     for turn in range(4):
@@ -205,6 +205,37 @@ def test_a_server_that_copies_nothing_gets_the_whole(big, step, status):
     assert len(lines) == 1, lines
 
 
+@pytest.fixture
+def plain(tmp_path):
+    """A plain array of one megabyte more than what is sent as one, in chunks of 3 MiB."""
+    os.makedirs(tmp_path / "plain/a")
+    (tmp_path / "plain/.zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "plain/a/.zarray").write_text(f'{{"zarr_format": 2, "shape": [{43 * 3 << 20}], "chunks": [{3 << 20}], "dtype": "|u1", "fill_value": 0, '
+                                              '"order": "C", "compressor": null, "filters": null}')
+    for number in range(43):
+        (tmp_path / f"plain/a/{number}").write_bytes(random.Random(number).randbytes(3 << 20))
+    return tmp_path / "plain"
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_conversions_put_large_shards_in_parts(bucket, plain, refused):
+    """Where the server takes none, as one."""
+    if refused:
+        bucket.proxy.fault = lambda method, path: {"status": 501, "code": "NotImplemented"} if bucket.step(method, path) == bucket.steps[0] else None
+    place = f"{bucket.place()},deadline=60"
+    subprocess.run([DAEMON, "shard", plain, bucket.url, "--shard-bytes", "1G", "--target-remote", place], check=True, timeout=600)
+    large = [size for _, path, size in bucket.proxy.seen if "/a/c/0" in path and size > 1 << 20]
+    assert len(large) == 1 if refused else len(large) > 8 and max(large) < 20 << 20, large
+    bucket.proxy.fault = None
+    assert bucket.stored_size("a/c/0") > 43 * 3 << 20
+    reader = bucket.reader()
+    for number in (0, 5, 42):
+        with open(reader / f"a/{number}", "rb") as file:
+            assert file.read() == (plain / f"a/{number}").read_bytes(), number
+    reader.close()
+    assert not bucket.uploads()
+
+
 def test_random_damage_of_what_is_said_of_parts_is_never_success(big):
     """ZARRFS_DAMAGES=1500 for a long run. What is damaged: the answer that begins an upload, that copies, and that completes; and the
     refusal, with status 200, of an upload that then is not completed."""
@@ -215,7 +246,7 @@ def test_random_damage_of_what_is_said_of_parts_is_never_success(big):
         if turn % 10 == 0:  # a server that is no good at parts is sent the whole from then on
             if mounted:
                 mounted.close()
-            mounted = big.open("spool", "flush_after=3600,deadline=1", damaged=True)
+            mounted = big.open("spool", f"flush_after=3600,deadline={big.shortest_deadline}", damaged=True)
             write(mounted, 0, f"tried {turn}")
             within(60, lambda: tried(mounted))
             expected[0] = f"tried {turn}"

@@ -162,6 +162,53 @@ def test_of_a_chunk_that_both_wrote_the_loser_is_logged(bucket):
     assert "another writer" not in one.log_text()
 
 
+def ends_after_a_put(server, key):
+    """The server answers the next put of `key`, and nothing after it."""
+    def end(seen):
+        if seen["method"] == "PUT" and seen["path"].endswith(key):
+            server.fault, server.away = None, True
+    server.fault = end
+
+
+def test_a_put_that_was_answered_last_is_known_again(bucket):
+    """The server goes away between the answer to a put and the look at what stands there. The mount shows what it put, writes the chunk
+    again, and takes its own first put for nobody else's, with another mount's put behind it."""
+    one, two = bucket.open("one", "flush_after=3600,revalidate=60", damaged=True), bucket.open("two", "flush_after=3600")
+    with open(one / "a/0.0", "rb") as file:
+        assert file.read() == bucket.store.chunk(0, 0)
+    put(one, "0.0", 60)
+    ends_after_a_put(bucket.server, "a/c/0/0")
+    publish(one)
+    assert bucket.server.away
+    with open(one / "a/0.0", "rb") as file:
+        assert file.read() == data(60), "what was there before it"
+    put(one, "0.0", 61)
+    bucket.server.away = False
+    put(two, "1.0", 70)
+    publish(two)
+    within(60, lambda: not one.statistics()["remote"]["away"])
+    publish(one)
+    stored = bucket.stored()
+    assert (stored["0.0"], stored["1.0"]) == (data(61), data(70))
+    assert "another writer" not in one.log_text() + two.log_text()
+
+
+def test_what_really_was_overwritten_after_such_a_put_is_told(bucket):
+    one, two = bucket.open("one", "flush_after=3600,revalidate=60", damaged=True), bucket.open("two", "flush_after=3600")
+    put(one, "0.0", 60)
+    ends_after_a_put(bucket.server, "a/c/0/0")
+    publish(one)
+    put(one, "0.0", 61)
+    bucket.server.away = False
+    put(two, "0.0", 70)
+    publish(two)
+    within(60, lambda: not one.statistics()["remote"]["away"])
+    publish(one)
+    assert bucket.stored()["0.0"] == data(61)
+    lines = [line for line in one.log_text().splitlines() if "another writer" in line]
+    assert len(lines) == 1 and "chunk 0.0 was written by another writer as well" in lines[0], lines
+
+
 def test_what_was_closed_survives_the_kill(bucket):
     mounted = bucket.open()
     put(mounted, "0.0", 80)

@@ -63,7 +63,7 @@ std::shared_ptr<MemoryStore> make_store(Sharding sharding) {
   return store;
 }
 
-std::shared_ptr<ArrayReader> open_array(const std::shared_ptr<MemoryStore>& store) {
+std::shared_ptr<ArrayReader> open_array(const std::shared_ptr<Store>& store) {
   auto node = load_node(*store, "a");
   if (!node || !node->layout) return nullptr;
   return std::make_shared<ArrayReader>(store, "a", node->array, node->layout,
@@ -84,8 +84,8 @@ Result<Chunks> published(const std::shared_ptr<MemoryStore>& store) {
   return chunks;
 }
 
-std::unique_ptr<Writer> Writer::open(const std::shared_ptr<MemoryStore>& store,
-                                     WriteOptions options, Error* error) {
+std::unique_ptr<Writer> Writer::open(const std::shared_ptr<Store>& store, WriteOptions options,
+                                     Error* error) {
   auto writer = std::make_unique<Writer>();
   writer->array_ = open_array(store);
   auto buffer = WriteBuffer::open(store, std::move(options));

@@ -21,7 +21,7 @@ const char* name_of(Sharding sharding);
 std::shared_ptr<MemoryStore> make_store(Sharding sharding);
 
 /// A reader of array "a" with a cache of its own, or null where it cannot be loaded.
-std::shared_ptr<ArrayReader> open_array(const std::shared_ptr<MemoryStore>& store);
+std::shared_ptr<ArrayReader> open_array(const std::shared_ptr<Store>& store);
 
 /// Chunks of one array: number in the whole array (0 to 7) -> stored bytes.
 using Chunks = std::map<std::uint64_t, Bytes>;
@@ -33,8 +33,8 @@ Result<Chunks> published(const std::shared_ptr<MemoryStore>& store);
 class Writer {
  public:
   /// Null where it cannot be opened; `error` says why.
-  static std::unique_ptr<Writer> open(const std::shared_ptr<MemoryStore>& store,
-                                      WriteOptions options, Error* error = nullptr);
+  static std::unique_ptr<Writer> open(const std::shared_ptr<Store>& store, WriteOptions options,
+                                      Error* error = nullptr);
   Result<void> put(std::uint64_t chunk, ByteView bytes, bool quarantined = false);
   Result<void> remove(std::uint64_t chunk);
   /// Whether the latest write of the chunk, which is not published yet, is in the log.

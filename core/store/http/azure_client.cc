@@ -115,6 +115,7 @@ class AzureClient final : public HttpObjectClient {
   [[nodiscard]] bool writes() const override { return true; }
   [[nodiscard]] bool counts_from_end() const override { return false; }
   [[nodiscard]] bool puts_parts() const override { return true; }
+  [[nodiscard]] std::uint64_t largest_put() const override { return std::uint64_t{5000} << 20U; }
   [[nodiscard]] bool tells_apart(const ObjectInfo& version) const override {
     return !version.version.weak && version.version.tag.starts_with("\"");
   }

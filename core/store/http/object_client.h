@@ -136,6 +136,8 @@ class ObjectClient {
   [[nodiscard]] virtual bool counts_from_end() const { return true; }
   /// Whether an object can be put in parts, some of them copied by the server.
   [[nodiscard]] virtual bool puts_parts() const { return false; }
+  /// Bytes of an object that is put in one request.
+  [[nodiscard]] virtual std::uint64_t largest_put() const { return std::uint64_t{5} << 30U; }
   /// Which server it is, without secrets: to tell equal names at several servers apart.
   [[nodiscard]] virtual std::string server() const { return {}; }
   /// The URL of an object, for messages and for the cache: without secrets.

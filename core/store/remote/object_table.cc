@@ -36,11 +36,19 @@ std::optional<ObjectTable::Known> ObjectTable::find(const std::string& key) cons
   return Known{stamped.info, !stamped.asked_again && fresh(stamped.at), usable(stamped.at)};
 }
 
-void ObjectTable::keep(const std::string& key, std::optional<ObjectInfo> info) {
+void ObjectTable::keep(const std::string& key, std::optional<ObjectInfo> info,
+                       Clock::time_point asked) {
   const std::lock_guard lock(mutex_);
+  const auto known = objects_.find(key);
+  if (known != objects_.end() && asked < known->second.asked) return;
   if (objects_.size() >= most_objects_) objects_.clear();
   if (info) keep_prefixes_of(key);
-  objects_[key] = {std::move(info), Clock::now()};
+  objects_[key] = {std::move(info), Clock::now(), asked};
+}
+
+void ObjectTable::made(const std::string& key, const ObjectInfo& info) {
+  keep(key, info, Clock::now());
+  changed(key);
 }
 
 /// The caller holds the lock.
@@ -66,6 +74,7 @@ void ObjectTable::changed(const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (const auto known = objects_.find(key); known != objects_.end()) {
     known->second.asked_again = true;
+    known->second.asked = Clock::now();
   }
   for (std::string below = key; !below.empty();) {
     const std::string prefix = parent_path(below);

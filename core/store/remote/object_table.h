@@ -32,7 +32,9 @@ class ObjectTable {
     bool usable = false;  ///< Where the server cannot be asked.
   };
   [[nodiscard]] std::optional<Known> find(const std::string& key) const;
-  void keep(const std::string& key, std::optional<ObjectInfo> info);
+  /// What the server said to a question of the time `asked`. Where more is known that was asked
+  /// later, or it was changed since, that counts: an answer may be long on its way.
+  void keep(const std::string& key, std::optional<ObjectInfo> info, Clock::time_point asked);
   /// The server has just said that it still has this version.
   void confirm(const std::string& key, const ObjectInfo& info);
   /// Another version may have come.
@@ -40,6 +42,9 @@ class ObjectTable {
   /// We have put it or removed it, or tried to: it and what is listed above it has to be asked
   /// again.
   void changed(const std::string& key);
+  /// The same, where the server has answered that it made `info` of it: it counts where the server
+  /// cannot be asked.
+  void made(const std::string& key, const ObjectInfo& info);
 
   /// Null where it has to be asked for.
   [[nodiscard]] Listing find_listing(const std::string& prefix) const;
@@ -76,6 +81,7 @@ class ObjectTable {
   struct Stamped {
     std::optional<ObjectInfo> info;
     Clock::time_point at;
+    Clock::time_point asked;   ///< Answers to what was asked before do not count.
     bool asked_again = false;  ///< It has to be: see changed().
   };
   struct StampedListing {

@@ -10,7 +10,6 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kAnswerText = std::size_t{64} << 10U;
-constexpr std::uint64_t kLargestPut = std::uint64_t{5} << 30U;  // of S3, in one request
 constexpr std::uint64_t kLargestKept = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kKeptEnd = std::uint64_t{1} << 20U;
 
@@ -43,17 +42,18 @@ Result<std::optional<ObjectWriter::Standing>> ObjectWriter::look(const std::stri
   question.key = key;
   question.part = {AskedPart::Kind::kRange, {0, 1}};
   question.whole_limit = kAnswerText;
+  const auto asked = ObjectTable::Clock::now();
   ZARRFS_TRY(ObjectAnswer answer, objects_.requester_.ask(question));
   if (answer.kind == ObjectAnswer::Kind::kNoSuchRange) {  // it has no first byte
     question.kind = ObjectQuestion::Kind::kHead;
     ZARRFS_TRY(answer, objects_.requester_.ask(question));
   }
   if (answer.kind == ObjectAnswer::Kind::kAbsent) {
-    objects_.table_.keep(key, std::nullopt);
+    objects_.table_.keep(key, std::nullopt, asked);
     return std::nullopt;
   }
   if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(objects_.unexpected_answer(key));
-  objects_.table_.keep(key, answer.part.info);
+  objects_.table_.keep(key, answer.part.info, asked);
   return Standing{answer.part.info, answer.note};
 }
 
@@ -73,8 +73,9 @@ Result<ObjectInfo> ObjectWriter::settle(const std::string& key, const std::strin
     return (*now)->info;
   }
   if (!answered) return fail(answered.error());
-  if (*answered) {  // and replaced by another writer since
+  if (*answered) {  // and replaced by another writer since, or the server is gone
     ++puts_;
+    if (!now && objects_.client().tells_apart(**answered)) objects_.table_.made(key, **answered);
     return **answered;
   }
   if (!now) return fail(now.error());
@@ -85,9 +86,11 @@ Result<ObjectInfo> ObjectWriter::put(const std::string& key,
                                      const std::shared_ptr<const RequestBody>& body,
                                      const std::optional<ObjectInfo>& expected,
                                      const std::string& note) {
-  if (body->size() > kLargestPut) {
+  const std::uint64_t most = objects_.client().largest_put();
+  if (body->size() > most) {
     return fail(Fault::kTooBig, objects_.url_of(key) + ": " + std::to_string(body->size()) +
-                                    " bytes are more than the 5 GiB that are written as one");
+                                    " bytes are more than the " + std::to_string(most >> 20U) +
+                                    " MiB that are written as one");
   }
   ZARRFS_CHECK(check_condition(key, expected));
   ObjectQuestion question = written(ObjectQuestion::Kind::kPut, key, expected);

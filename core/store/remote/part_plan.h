@@ -12,6 +12,9 @@ namespace zarrfs {
 /// Each part but the last has at least so many bytes. Source: Amazon S3, "Multipart upload limits".
 inline constexpr std::uint64_t kLeastPart = std::uint64_t{5} << 20U;
 
+/// What is larger is sent in parts where it can be: one that fails is sent again alone.
+inline constexpr std::uint64_t kSentAsOne = std::uint64_t{128} << 20U;
+
 struct ObjectPiece {
   ByteRange range;
   bool copied = false;

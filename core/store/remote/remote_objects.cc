@@ -59,6 +59,7 @@ std::uint64_t largest_request(const RemoteOptions& options) {
 struct RemoteObjects::Opening {
   ObjectQuestion question;
   std::optional<ObjectInfo> known;  ///< What was there when it was looked at last.
+  ObjectTable::Clock::time_point asked = ObjectTable::Clock::now();
 };
 
 Result<std::shared_ptr<RemoteObjects>> RemoteObjects::open(const Url& url,
@@ -183,6 +184,7 @@ Result<std::optional<ObjectInfo>> RemoteObjects::status_of_key(const std::string
   ObjectQuestion question;
   question.kind = ObjectQuestion::Kind::kHead;
   question.key = key;
+  const auto asked = ObjectTable::Clock::now();
   const auto answer = requester_.ask(question);
   if (!answer) {
     const auto seen = seen_before(key, answer.error());
@@ -191,7 +193,7 @@ Result<std::optional<ObjectInfo>> RemoteObjects::status_of_key(const std::string
   }
   std::optional<ObjectInfo> info;
   if (answer->kind == ObjectAnswer::Kind::kPresent) info = answer->part.info;
-  table_.keep(key, info);
+  table_.keep(key, info, asked);
   return info;
 }
 
@@ -223,17 +225,19 @@ Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
   if (!answer) return fail(std::move(answer.error()));
   switch (answer->kind) {
     case ObjectAnswer::Kind::kPresent: break;
-    case ObjectAnswer::Kind::kAbsent: table_.keep(key, std::nullopt); return std::nullopt;
+    case ObjectAnswer::Kind::kAbsent:
+      table_.keep(key, std::nullopt, opening.asked);
+      return std::nullopt;
     case ObjectAnswer::Kind::kNoSuchRange: return open_empty(key);
     case ObjectAnswer::Kind::kUnchanged:
       if (!opening.known) return fail(unexpected_answer(key));
-      table_.keep(key, opening.known);
+      table_.keep(key, opening.known, opening.asked);
       return opening.known;
     case ObjectAnswer::Kind::kOtherVersion: return fail(unexpected_answer(key));
   }
   ObjectPart part = std::move(answer->part);
   const ObjectInfo info = part.info;
-  table_.keep(key, info);
+  table_.keep(key, info, opening.asked);
   if (disk_ != nullptr) disk_->keep_info(url_of(key), info);
   if (!part.bytes.empty()) keep_bytes(key, info, part.offset, std::move(part.bytes));
   return info;
@@ -244,14 +248,15 @@ Result<std::optional<ObjectInfo>> RemoteObjects::open_empty(const std::string& k
   ObjectQuestion question;
   question.key = key;
   question.whole_limit = kErrorText;
+  const auto asked = ObjectTable::Clock::now();
   ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
   if (answer.kind == ObjectAnswer::Kind::kAbsent) {
-    table_.keep(key, std::nullopt);
+    table_.keep(key, std::nullopt, asked);
     return std::nullopt;
   }
   if (answer.kind != ObjectAnswer::Kind::kPresent) return fail(unexpected_answer(key));
   if (answer.part.info.size > 0) return fail(stale(key));
-  table_.keep(key, answer.part.info);
+  table_.keep(key, answer.part.info, asked);
   return answer.part.info;
 }
 
@@ -265,7 +270,7 @@ Result<std::optional<RemoteObjects::Seen>> RemoteObjects::open_object(const std:
   if (auto known = table_.find(key); known && known->fresh) return seen_now(std::move(known->info));
   if (options_.immutable && disk_ != nullptr) {
     if (auto info = disk_->find_info(url_of(key))) {
-      table_.keep(key, info);
+      table_.keep(key, info, ObjectTable::Clock::now());
       return seen_now(std::move(info));
     }
   }

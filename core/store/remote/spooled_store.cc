@@ -10,6 +10,7 @@
 #include "core/base/path.h"
 #include "core/store/conditional_writer.h"
 #include "core/store/layer_store.h"
+#include "core/store/remote/part_plan.h"
 #include "core/store/remote/parts_use.h"
 #include "core/store/remote/patched_file.h"
 #include "core/store/remote/spool.h"
@@ -23,7 +24,6 @@ constexpr std::string_view kParked = ".zarrfs-early/";
 constexpr mode_t kDirectoryMode = 0700;
 constexpr int kRemoveRounds = 4;
 constexpr std::uint64_t kLeastPatched = std::uint64_t{16} << 20U;
-constexpr std::uint64_t kSentAsOne = std::uint64_t{128} << 20U;
 
 /// Whether a file of this name is zarrfs's own, and so in the spool.
 bool is_own(std::string_view path) {

@@ -13,6 +13,8 @@
 #include "core/base/lock_order.h"
 #include "core/base/random_name.h"
 #include "core/store/local_file.h"
+#include "core/store/remote/part_plan.h"
+#include "core/store/remote/parts_use.h"
 #include "core/store/remote/remote_objects.h"
 #include "core/store/remote/remote_store.h"
 
@@ -122,11 +124,26 @@ class Uploads final : public UploadStore {
   /// False where something else stands there.
   Result<bool> put_in_place_of(const std::optional<ObjectInfo>& earlier,
                                const std::shared_ptr<File>& file, const std::string& path) {
-    ZARRFS_TRY(const auto body, RequestBody::of_file(file, {0, file->size()}));
-    const auto made = objects_->writer().put(path, body, earlier, random_digits());
+    const auto made = put_object(earlier, file, path);
     if (made) return true;
     if (made.error().fault != Fault::kStale) return fail(made.error());
     return false;
+  }
+
+  Result<ObjectInfo> put_object(const std::optional<ObjectInfo>& earlier,
+                                const std::shared_ptr<File>& file, const std::string& path) {
+    const ByteRange whole{0, file->size()};
+    const std::string note = random_digits();
+    if (whole.length > kSentAsOne && parts_.usable(*objects_)) {
+      const auto parts = plan_parts(whole.length, {whole});
+      const ObjectWriter::UploadWatch nobody{[](const std::string&) { return Result<void>{}; },
+                                             [] {}};
+      auto done = objects_->writer().put_parts(path, parts, file, earlier, note, nobody);
+      if (done || done.error().fault != Fault::kUnsupported) return done;
+      parts_.refuse(done.error());
+    }
+    ZARRFS_TRY(const auto body, RequestBody::of_file(file, whole));
+    return objects_->writer().put(path, body, earlier, note);
   }
 
   [[nodiscard]] tl::unexpected<Error> put_by_another(const std::string& path) const {
@@ -148,6 +165,7 @@ class Uploads final : public UploadStore {
 
   const std::shared_ptr<RemoteObjects> objects_;
   const std::unique_ptr<Store> server_;
+  PartsUse parts_;
   std::atomic<bool> replaces_{false};
   TableMutex mutex_;
   std::map<std::string, Fd> staged_;  // guarded by mutex_

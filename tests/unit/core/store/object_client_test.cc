@@ -201,5 +201,11 @@ TEST_F(ObjectClientTest, AnUploadInPartsIsBelievedOnlyWhenItSaysSo) {
   }
 }
 
+TEST_F(ObjectClientTest, KnowsHowMuchOneRequestPuts) {
+  EXPECT_EQ(client("az://account/container/store")->largest_put(), std::uint64_t{5000} << 20U);
+  EXPECT_EQ(client("s3://bucket/store")->largest_put(), std::uint64_t{5} << 30U);
+  EXPECT_EQ(client("gs://bucket/store")->largest_put(), std::uint64_t{5} << 30U);
+}
+
 }  // namespace
 }  // namespace zarrfs

@@ -16,10 +16,10 @@ namespace zarrfs::testing {
 struct Flat {
   enum class Kind { kInline, kTable, kVector, kTables };
   Kind kind = Kind::kInline;
-  Bytes bytes;                                       ///< Of inline values and vectors.
-  std::uint32_t count = 0;                           ///< Of vectors.
-  std::vector<std::pair<std::size_t, Flat>> fields;  ///< Of tables.
-  std::vector<Flat> items;                           ///< Of vectors of tables.
+  Bytes bytes;                      ///< Of inline values and vectors.
+  std::uint32_t count = 0;          ///< Of vectors.
+  std::vector<std::size_t> fields;  ///< Of tables: the number of each item.
+  std::vector<Flat> items;          ///< Of tables and vectors of tables.
 
   template <class T>
   static Flat number(T value) {
@@ -35,7 +35,10 @@ struct Flat {
   static Flat table(std::vector<std::pair<std::size_t, Flat>> fields) {
     Flat flat;
     flat.kind = Kind::kTable;
-    flat.fields = std::move(fields);
+    for (auto& [number, value] : fields) {
+      flat.fields.push_back(number);
+      flat.items.push_back(std::move(value));
+    }
     return flat;
   }
   static Flat text(std::string_view text) {
@@ -94,11 +97,12 @@ class FlatBuilder {
 
   std::size_t write_table(const Flat& flat) {
     std::size_t fields = 0;
-    for (const auto& [number, value] : flat.fields) fields = std::max(fields, number + 1);
+    for (const std::size_t number : flat.fields) fields = std::max(fields, number + 1);
     std::vector<std::uint16_t> offsets(fields);
     std::size_t size = 4;
-    for (const auto& [number, value] : flat.fields) {
-      offsets[number] = static_cast<std::uint16_t>(size);
+    for (std::size_t i = 0; i < flat.fields.size(); ++i) {
+      const Flat& value = flat.items[i];
+      offsets[flat.fields[i]] = static_cast<std::uint16_t>(size);
       size += value.kind == Flat::Kind::kInline ? value.bytes.size() : 4;
     }
     const std::size_t shape = out_.size();
@@ -108,8 +112,9 @@ class FlatBuilder {
     const std::size_t at = out_.size();
     append_little(out_, static_cast<std::int32_t>(at - shape));
     out_.resize(at + size);
-    for (const auto& [number, value] : flat.fields) {
-      const std::size_t place = at + offsets[number];
+    for (std::size_t i = 0; i < flat.fields.size(); ++i) {
+      const Flat& value = flat.items[i];
+      const std::size_t place = at + offsets[flat.fields[i]];
       if (value.kind == Flat::Kind::kInline) {
         std::copy(value.bytes.begin(), value.bytes.end(), out_.begin() + static_cast<long>(place));
       } else {

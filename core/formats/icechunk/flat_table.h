@@ -3,9 +3,9 @@
 // for its fields by their numbers and never follows a table that the bytes choose, so that a circle
 // of tables leads nowhere. Source: flatbuffers, "Internals". Immutable; thread-safe.
 //
-// Written here rather than taken from libflatbuffers: eight tables of one program are read, its
-// generated headers would be ten times as much, and its verifier's bounds (of tables, not of bytes)
-// are too small for large repositories.
+// Written here rather than taken from libflatbuffers: few tables of one program are read, generated
+// headers and a package more for each build would be more to carry, and its verifier's bounds (of
+// tables, not of bytes) are too small for large repositories.
 #pragma once
 
 #include <cstdint>

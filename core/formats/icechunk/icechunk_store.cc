@@ -110,7 +110,9 @@ class IcechunkStore final : public Store {
   }
 
   [[nodiscard]] const std::string& name() const override { return place_->name(); }
-  [[nodiscard]] StoreTraits traits() const override { return {.near = place_->traits().near}; }
+  [[nodiscard]] StoreTraits traits() const override {
+    return {.near = place_->traits().near, .manifests = true};
+  }
   [[nodiscard]] bool shows_what_was_seen() const override { return place_->shows_what_was_seen(); }
   [[nodiscard]] std::string statistics() const override { return place_->statistics(); }
   Result<struct statvfs> space() override { return place_->space(); }

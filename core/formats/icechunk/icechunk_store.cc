@@ -140,7 +140,8 @@ class IcechunkStore final : public Store {
     SnapshotPointer snapshot;
     std::string name;
     [[nodiscard]] std::int64_t time_ns() const {
-      return static_cast<std::int64_t>(snapshot->time_us()) * kPerMicrosecond;
+      constexpr std::uint64_t kLatest = INT64_MAX / kPerMicrosecond;
+      return static_cast<std::int64_t>(std::min(snapshot->time_us(), kLatest)) * kPerMicrosecond;
     }
   };
   /// What a path is.

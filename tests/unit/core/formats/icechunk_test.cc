@@ -73,10 +73,10 @@ Flat array(const std::string& path, const std::string& document = "{}",
        {3, Flat::number(std::uint8_t{1})},
        {4, Flat::table({{0, Flat::text("")}, {2, Flat::tables({part})}, {3, std::move(shape)}})}});
 }
-Bytes snapshot(std::vector<Flat> nodes) {
+Bytes snapshot(std::vector<Flat> nodes, std::uint64_t time = 1'700'000'000'000'000) {
   return FlatBuilder::build(Flat::table({{0, Flat::structure(number('s'))},
                                          {2, Flat::tables(std::move(nodes))},
-                                         {3, Flat::number(std::uint64_t{1'700'000'000'000'000})},
+                                         {3, Flat::number(time)},
                                          {4, Flat::text("a message")}}));
 }
 
@@ -247,6 +247,13 @@ TEST_F(IcechunkTest, HostileNodesAreRefused) {
   EXPECT_THAT(read(*open(), "a/zarr.json"), HasSubstr("chunk_key_encoding"));
   put("repo", kRepository, repository({pointing("main", 2)}, {}));
   EXPECT_THAT(refused().message, HasSubstr("names snapshot 2 of 2"));
+}
+
+TEST_F(IcechunkTest, ATimeThatNoFileCanHaveIsTheLatest) {
+  put("snapshots/" + name_of('s'), kSnapshot, snapshot({group("/")}, UINT64_MAX));
+  const auto status = open()->status("zarr.json");
+  ASSERT_TRUE(status && *status);
+  EXPECT_EQ((**status).st_mtim.tv_sec, INT64_MAX / 1'000'000'000);
 }
 
 TEST_F(IcechunkTest, HeadersAreChecked) {

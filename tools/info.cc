@@ -1,8 +1,12 @@
 // zarrfs info: what a store holds.
 #include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
 
 #include "core/base/json.h"
 #include "core/base/printable.h"
+#include "core/formats/open_source.h"
 #include "core/zarr/shard_form.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
@@ -68,6 +72,48 @@ std::string ratio_text(std::uint64_t part, std::uint64_t whole) {
   return " (" + std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %)";
 }
 
+/// "2026-11-25T21:55:19Z".
+std::string time_text(std::uint64_t time_us) {
+  constexpr std::uint64_t kPerSecond = 1'000'000;
+  const auto seconds = static_cast<std::time_t>(time_us / kPerSecond);
+  std::tm parts{};
+  std::array<char, 40> text{};
+  if (::gmtime_r(&seconds, &parts) == nullptr) return "at no time";
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text.data(), length};
+}
+
+Json history_json(const SourceHistory& found) {
+  Json json = {{"specification", found.history.specification},
+               {"shown", spell_revision(found.shown)},
+               {"branches", Json::object()},
+               {"tags", Json::object()},
+               {"snapshots", Json::array()},
+               {"more_snapshots", found.history.more}};
+  for (const auto& one : found.history.references) {
+    json[one.kind == "tag" ? "tags" : "branches"][one.name] = one.snapshot;
+  }
+  for (const auto& one : found.history.snapshots) {
+    json["snapshots"].push_back(
+        {{"id", one.name}, {"time", time_text(one.time_us)}, {"message", one.message}});
+  }
+  return json;
+}
+
+void tell_history(std::ostream& out, const SourceHistory& found) {
+  out << "Icechunk repository, specification " << found.history.specification
+      << "; shown: " << printable(spell_revision(found.shown)) << '\n';
+  for (const auto& one : found.history.references) {
+    out << "    " << one.kind << "  " << printable(one.name) << "  " << one.snapshot << '\n';
+  }
+  for (const auto& one : found.history.snapshots) {
+    out << "    snapshot  " << one.name << "  " << time_text(one.time_us) << "  "
+        << printable(one.message) << '\n';
+  }
+  if (found.history.more) out << "    older snapshots are not listed\n";
+  out << '\n';
+}
+
 class Info final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "info"; }
@@ -98,12 +144,17 @@ class Info final : public Command {
     ZARRFS_TRY(const Source source, Source::open(source_, remote_));
     std::vector<std::pair<std::string, SourceNode>> nodes;
     const std::string top = clean_path(path_);
+    std::optional<SourceHistory> history;
+    if (top.empty()) {
+      ZARRFS_TRY(history, source_history(source_, remote_));
+    }
     ZARRFS_CHECK(walk_source(*source.store, top, [&](const auto& path, const SourceNode& node) {
       nodes.emplace_back(path, node);
       return !interrupted();
     }));
     std::erase_if(nodes, [](const auto& node) { return !is_node(node.second.node.kind); });
     if (nodes.empty()) return no_node(source_, top);
+    if (history && !json_) tell_history(console.out, *history);
     Json listed = Json::array();
     Totals all;
     std::uint64_t logical = 0;
@@ -125,11 +176,12 @@ class Info final : public Command {
       }
     }
     if (json_) {
-      const Json document = {{"store", source_},
-                             {"stored_bytes", all.object_bytes},
-                             {"logical_bytes", logical},
-                             {"dead_bytes", all.dead_bytes},
-                             {"nodes", listed}};
+      Json document = {{"store", source_},
+                       {"stored_bytes", all.object_bytes},
+                       {"logical_bytes", logical},
+                       {"dead_bytes", all.dead_bytes},
+                       {"nodes", listed}};
+      if (history) document["icechunk"] = history_json(*history);
       console.out << dump_document(document);
     } else {
       console.out << '\n'

@@ -1,16 +1,72 @@
 #include "core/formats/open_source.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/formats/format_store.h"
+#include "core/store/http/revision.h"
 #include "core/zarr/named_store.h"
+#include "core/zarr/tree.h"
 
 namespace zarrfs {
+namespace {
+
+/// Whether the top of `shown` is a node of Zarr, or of a format that is told as one. Asks for what
+/// is asked for next anyway, so that it costs no requests. Where that cannot be told, who reads it
+/// says why.
+bool is_told(Store& shown) {
+  const auto node = load_node(shown, "");
+  if (!node) return true;
+  const bool without = node->kind == Node::Kind::kPlain || node->kind == Node::Kind::kAbsent;
+  if (!without) return true;
+  constexpr std::array kDocumentsOfV2 = {".zgroup", ".zarray"};
+  return std::any_of(kDocumentsOfV2.begin(), kDocumentsOfV2.end(), [&](const char* name) {
+    const auto document = shown.open(name);
+    return !document || *document != nullptr;
+  });
+}
+
+/// A place, what is shown of it as Zarr, and the revision where it is a repository of versions: the
+/// one that is asked for, or branch main of what is known as one by its files.
+struct Opened {
+  StorePlace place;
+  std::shared_ptr<Store> shown;
+  std::optional<Revision> revision;
+};
+
+Result<Opened> open_layers(const std::string& source, const StoreOptions& options) {
+  Opened opened;
+  ZARRFS_TRY(opened.revision, revision_of(source));
+  ZARRFS_TRY(opened.place, open_place(source, options));
+  if (opened.revision) return opened;
+  opened.shown = with_names(with_formats(opened.place.store));
+  if (!is_told(*opened.shown) && icechunk_specification(*opened.place.store)) {
+    opened.revision = Revision{};
+  }
+  return opened;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Store>> open_source(const std::string& source, const StoreOptions& options) {
-  ZARRFS_TRY(StorePlace place, open_place(source, options));
-  std::shared_ptr<Store> shown = with_names(with_formats(std::move(place.store)));
-  return place.with_spool ? place.with_spool(std::move(shown)) : shown;
+  ZARRFS_TRY(Opened opened, open_layers(source, options));
+  if (opened.revision) {
+    return open_icechunk(std::move(opened.place.store), std::move(*opened.revision),
+                         options.manifests);
+  }
+  const auto& with_spool = opened.place.with_spool;
+  return with_spool ? with_spool(std::move(opened.shown)) : std::move(opened.shown);
+}
+
+Result<std::optional<SourceHistory>> history_of(const std::string& source,
+                                                const StoreOptions& options) {
+  StoreOptions reading = options;
+  reading.remote.write = false;
+  ZARRFS_TRY(Opened opened, open_layers(source, reading));
+  if (!opened.revision) return std::nullopt;
+  ZARRFS_TRY(IcechunkHistory history, icechunk_history(*opened.place.store));
+  return SourceHistory{std::move(*opened.revision), std::move(history)};
 }
 
 }  // namespace zarrfs

@@ -12,7 +12,6 @@ using std::string_view_literals::operator""sv;
 constexpr std::size_t kMostDocument = std::size_t{16} << 20U;
 
 constexpr const char* kHdf = "an HDF5 file, as those of netCDF-4; h5py, netCDF4 and xarray read it";
-constexpr const char* kIcechunk = "an Icechunk repository; the Python package icechunk reads it";
 constexpr const char* kReferences =
     "a file of references (kerchunk); fsspec, and xarray with engine=\"kerchunk\", read it";
 constexpr std::string_view kHdfMagic = "\x89HDF\r\n\x1a\n"sv;
@@ -28,7 +27,7 @@ constexpr const char* kTiff = "a TIFF file; tifffile and GDAL read it";
 constexpr const char* kNetcdf = "a netCDF file (classic); netCDF4 and xarray read it";
 constexpr std::array kMagics = {
     Magic{kHdfMagic, kHdf},
-    Magic{kIcechunkMagic, "a file of an Icechunk repository; the Python package icechunk reads it"},
+    Magic{kIcechunkMagic, "a file of an Icechunk repository; zarrfs reads its whole directory"},
     Magic{"PAR1"sv, "a Parquet file; pyarrow and pandas read it"},
     Magic{"II*\0"sv, kTiff},
     Magic{"MM\0*"sv, kTiff},
@@ -78,11 +77,6 @@ std::optional<std::string> foreign_file(ByteView start) {
 
 std::optional<std::string> foreign_store(Store& store) {
   if (is_there(store, "manifest.ocdbt")) return "an OCDBT database; TensorStore reads it";
-  if (is_there(store, "refs/branch.main/ref.json")) return kIcechunk;
-  if (is_there(store, "repo")) {
-    const auto repo = store.read_document("repo", kMostDocument);
-    if (repo && *repo && (*repo)->text.starts_with(kIcechunkMagic)) return kIcechunk;
-  }
   const auto consolidated = store.read_document(".zmetadata", kMostDocument);
   if (consolidated && *consolidated && holds((*consolidated)->text, "\"record_size\"")) {
     return "a directory of references in Parquet (kerchunk); fsspec, and xarray with "

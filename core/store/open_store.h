@@ -15,6 +15,7 @@ struct StoreOptions {
   LinkPolicy links = LinkPolicy::kInside;  ///< Of directories.
   std::size_t keep_open = 0;               ///< Of directories: see open_store.
   RemoteOptions remote;
+  std::size_t manifests = std::size_t{64} << 20U;  ///< Of repositories: bytes kept of manifests.
 };
 
 /// The only place that names concrete stores.

@@ -12,6 +12,7 @@
 
 #include "core/base/path.h"
 #include "core/store/foreign.h"
+#include "core/store/http/revision.h"
 #include "core/store/http/schemes.h"
 #include "core/store/local_file.h"
 #include "core/store/local_store.h"
@@ -197,7 +198,8 @@ std::optional<std::string> foreign_object(const std::string& source, const Remot
 
 }  // namespace
 
-Result<ServerPlace> server_place(const std::string& source) {
+Result<ServerPlace> server_place(const std::string& versioned) {
+  const std::string source = versioned_source(versioned).place;
   const std::string path = source.substr(0, source.find('?'));
   const std::size_t end = store_file_in(path);
   if (end == 0) return ServerPlace{source, "", ""};
@@ -212,7 +214,8 @@ Result<ServerPlace> server_place(const std::string& source) {
   return ServerPlace{parent, *name, *below};
 }
 
-Result<std::string> local_path(const std::string& source) {
+Result<std::string> local_path(const std::string& versioned) {
+  const std::string source = versioned_source(versioned).place;
   const std::string_view scheme = scheme_name(source);
   if (!scheme.empty() && scheme != "file") {
     return not_supported(source, scheme);
@@ -235,7 +238,8 @@ Result<std::string> local_path(const std::string& source) {
   }
 }
 
-Result<StorePlace> open_place(const std::string& source, const StoreOptions& options) {
+Result<StorePlace> open_place(const std::string& versioned, const StoreOptions& options) {
+  const std::string source = versioned_source(versioned).place;
   if (is_local(source)) return open_path(source, options);
   const std::string_view name = scheme_name(source);
   if (scheme_named(name) != nullptr) return open_server(source, options);
@@ -249,7 +253,9 @@ Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy 
   return open_local_store(path, source, links, keep_open);
 }
 
-std::optional<std::string> foreign_source(const std::string& source, const StoreOptions& options) {
+std::optional<std::string> foreign_source(const std::string& versioned,
+                                          const StoreOptions& options) {
+  const std::string source = versioned_source(versioned).place;
   StoreOptions reading = options;
   reading.remote.write = false;
   const auto place = open_place(source, reading);
@@ -260,7 +266,8 @@ std::optional<std::string> foreign_source(const std::string& source, const Store
 }
 
 bool is_local(const std::string& source) {
-  const std::string_view scheme = scheme_name(source);
+  const std::string place = versioned_source(source).place;
+  const std::string_view scheme = scheme_name(place);
   return scheme.empty() || scheme == "file";
 }
 

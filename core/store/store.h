@@ -125,6 +125,8 @@ struct StoreTraits {
   bool near = true;
   /// The kernel tells of each change that another program makes (inotify).
   bool watchable = false;
+  /// Manifests tell where its bytes are, and those used last are kept in memory.
+  bool manifests = false;
 };
 
 /// How a file is going to be read: what the first request for it should bring.

@@ -7,9 +7,10 @@ namespace zarrfs {
 namespace {
 
 constexpr unsigned kThreads = 8;
-constexpr unsigned kThreadsFar = 64;         // a thread that waits for a network serves nobody else
-constexpr std::uint64_t kPartForTable = 4;   // of what is kept of a server's objects
-constexpr std::size_t kShardsKeptOpen = 64;  // where they do not change
+constexpr unsigned kThreadsFar = 64;        // a thread that waits for a network serves nobody else
+constexpr std::uint64_t kPartForTable = 4;  // of what is kept of a server's objects
+constexpr std::uint64_t kPartForManifests = 2;  // of what is kept of indexes, where there are any
+constexpr std::size_t kShardsKeptOpen = 64;     // where they do not change
 
 LogLevel log_level(ViewOptions::Level level) {
   switch (level) {
@@ -51,11 +52,16 @@ ViewOptions view_options(const MountSettings& settings, const MemoryPlan& memory
   return options;
 }
 
+void leave_room_for_manifests(const Store& store, const MemoryPlan& memory, ViewOptions& options) {
+  if (store.traits().manifests) options.index_cache -= memory.indexes / kPartForManifests;
+}
+
 StoreOptions store_options(const MountSettings& settings, const MemoryPlan& memory,
                            const std::shared_ptr<Log>& log) {
   StoreOptions options{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
                        settings.remote};
   options.remote.immutable = settings.view.immutable;
+  options.manifests = memory.indexes / kPartForManifests;
   if (memory.remote != 0) {
     options.remote.table_memory = memory.remote / kPartForTable;
     options.remote.memory_cache = memory.remote - options.remote.table_memory;

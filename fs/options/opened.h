@@ -26,5 +26,7 @@ ViewOptions view_options(const MountSettings& settings, const MemoryPlan& memory
 
 StoreOptions store_options(const MountSettings& settings, const MemoryPlan& memory,
                            const std::shared_ptr<Log>& log);
+/// Where `store` keeps manifests, they have a part of the memory for indexes.
+void leave_room_for_manifests(const Store& store, const MemoryPlan& memory, ViewOptions& options);
 
 }  // namespace zarrfs

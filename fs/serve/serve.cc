@@ -53,9 +53,10 @@ class Service {
   Result<void> open() {
     const MountSettings& settings = request_.settings;
     ZARRFS_TRY(memory_, plan_memory(memory_wishes(settings, request_.source), machine_memory()));
-    const ViewOptions options = view_options(settings, memory_, log_);
+    ViewOptions options = view_options(settings, memory_, log_);
     const StoreOptions of_store = store_options(settings, memory_, log_);
     ZARRFS_TRY(store_, open_source(request_.source, of_store));
+    leave_room_for_manifests(*store_, memory_, options);
     auto view = open_view(store_, options);
     if (!view &&
         (view.error().fault == Fault::kInvalid || view.error().fault == Fault::kUnsupported)) {

@@ -205,6 +205,7 @@ class Daemon {
     ZARRFS_CHECK(check_spool());
     ZARRFS_TRY(const std::shared_ptr<Store> store, open_source(request_.source, of_store));
     opened_ = true;
+    leave_room_for_manifests(*store, memory_, options);
     near_ = store->traits().near;
     watchable_ = store->traits().watchable;
     if (StoreUsers* users = users_of(*store); users != nullptr && settings.allow_other) {

@@ -18,8 +18,6 @@ FILES = {
 }
 DIRECTORIES = {
     "ocdbt": ({"manifest.ocdbt": b"\x0c\xdb", "d/1": b""}, "an OCDBT database", "TensorStore"),
-    "icechunk1": ({"refs/branch.main/ref.json": b"{}", "snapshots/A": b""}, "an Icechunk repository", "icechunk"),
-    "icechunk2": ({"repo": "ICE🧊CHUNK".encode() + bytes(40)}, "an Icechunk repository", "icechunk"),
     "parquet": ({".zmetadata": json.dumps({"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10000}).encode(), "a/refs.0.parq": b"PAR1"},
                 "a directory of references in Parquet", "fsspec"),
 }

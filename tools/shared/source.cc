@@ -229,6 +229,14 @@ static Result<void> check_known(const Source& source, const StoreOptions& how) {
   return foreign ? fail(Fault::kInvalid, source.name + ": is " + *foreign) : Result<void>{};
 }
 
+Result<std::optional<SourceHistory>> source_history(const std::string& name,
+                                                    const std::string& options) {
+  StoreOptions how;
+  how.links = LinkPolicy::kFollow;
+  ZARRFS_CHECK(apply_remote_options(how.remote, options));
+  return history_of(name, how);
+}
+
 Result<Source> Source::open(const std::string& name, const std::string& options) {
   Source source;
   source.name = name;

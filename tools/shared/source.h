@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/json_fwd.h"
+#include "core/formats/open_source.h"
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 #include "core/zarr/tree.h"
@@ -54,6 +56,10 @@ Result<void> walk_source(
 /// Declares the argument SOURCE, and the options of a store at a server.
 void declare_source(CLI::App& app, std::string& source, std::string& options);
 void declare_remote_options(CLI::App& app, std::string& options);
+
+/// As history_of, with `options` of --remote.
+Result<std::optional<SourceHistory>> source_history(const std::string& name,
+                                                    const std::string& options);
 
 /// A store opened by a command, with what its readers share. Thread-safe.
 struct Source {

@@ -76,7 +76,9 @@ std::string written_schemes() {
 
 std::string source_kinds() {
   return "a directory, a .zip or .b2nd file, or a URL (" +
-         names_of([](const Scheme&) { return true; }, "", ", ") + ")";
+         names_of([](const Scheme&) { return true; }, "", ", ") +
+         "); icechunk:SOURCE?branch=NAME (tag=, snapshot=) for a revision of an Icechunk "
+         "repository";
 }
 
 }  // namespace zarrfs

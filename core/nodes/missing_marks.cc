@@ -75,9 +75,18 @@ std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const
   return given ? shared_.spellings.fill_value(path) : std::nullopt;
 }
 
+/// Whether a program takes away the names that it was shown. One that resized the array may have
+/// read the attributes before, when no names were shown.
+bool MissingMarks::drops_names(const NodeState& state, const Json& written, bool seen) const {
+  const Spellings& spellings = shared_.spellings;
+  const bool kept = spellings.is_made(state.path) || spellings.is_unnamed(state.path) ||
+                    !spellings.fill_value(state.path);
+  return seen && kept && !written.contains(kDimensionsAttribute) &&
+         state.shown.presentation.attributes->contains(kDimensionsAttribute);
+}
+
 /// What programs may write again: they take names away, and put them back.
-void MissingMarks::note_names(const NodeState& state, bool were_shown, bool written) {
-  const bool dropped = were_shown && !written;
+void MissingMarks::note_names(const NodeState& state, bool dropped, bool written) {
   if (!dropped && !written) return;
   const bool kept =
       shared_.spellings.is_made(state.path) || shared_.spellings.is_unnamed(state.path);
@@ -145,10 +154,12 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   const bool own = shared_.spellings.is_marked(state.path);
   const bool names_were_shown =
       seen && state.shown.presentation.attributes->contains(kDimensionsAttribute);
+  const bool dropped = drops_names(state, written, seen);
   auto edited = documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
     const Json mark = mark_of(document.value("attributes", Json()));
     edit(document);
+    if (dropped) document.erase("dimension_names");
     if (named) note_dimensions(document, pixels);
     respell_mark(document);
     if (mark_is_left_out && is_shown_as_fill(state)) {
@@ -161,7 +172,7 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     if (unnamed && remove_mark(document)) shared_.spellings.marked(state.path, false);
   });
   if (!edited) return edited;
-  note_names(state, names_were_shown, named);
+  note_names(state, dropped, named);
   const bool declared = written.contains(kFillAttribute);
   const bool was_declared = seen && state.shown.presentation.attributes->contains(kFillAttribute);
   if (declared || was_declared) shared_.spellings.undeclared(state.path, !declared);

@@ -38,7 +38,8 @@ class MissingMarks {
   Result<void> take_group(const std::string& path, const Json& attributes);
 
  private:
-  void note_names(const NodeState& state, bool were_shown, bool written);
+  [[nodiscard]] bool drops_names(const NodeState& state, const Json& written, bool seen) const;
+  void note_names(const NodeState& state, bool dropped, bool written);
   [[nodiscard]] bool profile_masks() const;
   [[nodiscard]] std::optional<Json> fill_given_here(const std::string& path) const;
   [[nodiscard]] bool was_written_as_fill(const NodeState& state) const;

@@ -64,14 +64,12 @@ bool is_list_of_names(const Json& value, std::size_t rank) {
          std::all_of(value.begin(), value.end(), [](const Json& name) { return name.is_string(); });
 }
 
-/// Moves `_ARRAY_DIMENSIONS` of what was written to the document's dimension names. Names that were
-/// shown and are not written back are removed.
+/// Moves `_ARRAY_DIMENSIONS` of what was written to the document's dimension names.
 void take_dimension_names(const Json& shown, Json& written, const Profile& profile,
                           Json& document) {
   constexpr const char* kNames = "dimension_names";
   const auto found = written.find(kDimensionsAttribute);
   const std::size_t rank = document.value("shape", Json::array()).size();
-  if (found == written.end() && shown.is_array()) document.erase(kNames);
   if (found == written.end() || !is_list_of_names(*found, rank)) return;
   const Json stored = document.value(kNames, Json());
   const bool named = stored.is_array() && stored.size() == rank;

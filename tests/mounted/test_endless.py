@@ -35,6 +35,8 @@ def serve():
 
 def finished(words, status):
     """What the command says, which ends by itself with `status` and has taken less than MUCH."""
+    with open("/proc/self/clear_refs", "w") as peaks:  # a new process begins with the peak of this one
+        peaks.write("5")
     process = subprocess.Popen([DAEMON, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     watchdog = threading.Timer(LONG, process.kill)
     watchdog.start()

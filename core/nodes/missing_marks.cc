@@ -68,30 +68,42 @@ bool MissingMarks::profile_masks() const {
   return masks && shared_.profile_because.empty();
 }
 
-/// The fill value of an array that was made through this mount, or that was shown when its names
-/// were removed. Of others a `.zarray` that is written, to resize them, repeats what was shown.
+/// Whether what this mount knows as the fill value of the array was given to it: the array was made
+/// through this mount, or that was shown when its names were removed. Of others a `.zarray` that is
+/// written, to resize them, repeats what was shown.
+bool MissingMarks::is_fill_given(const std::string& path) const {
+  return shared_.spellings.is(path, Spellings::Fact::kMade) ||
+         shared_.spellings.is(path, Spellings::Fact::kUnnamed);
+}
+
 std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const {
-  const bool given = shared_.spellings.is_made(path) || shared_.spellings.is_unnamed(path);
-  return given ? shared_.spellings.fill_value(path) : std::nullopt;
+  return is_fill_given(path) ? shared_.spellings.fill_value(path) : std::nullopt;
 }
 
 /// Whether a program takes away the names that it was shown. One that resized the array may have
 /// read the attributes before, when no names were shown.
 bool MissingMarks::drops_names(const NodeState& state, const Json& written, bool seen) const {
-  const Spellings& spellings = shared_.spellings;
-  const bool kept = spellings.is_made(state.path) || spellings.is_unnamed(state.path) ||
-                    !spellings.fill_value(state.path);
-  return seen && kept && !written.contains(kDimensionsAttribute) &&
+  const bool resized = !is_fill_given(state.path) && shared_.spellings.fill_value(state.path);
+  return seen && !resized && !written.contains(kDimensionsAttribute) &&
          state.shown.presentation.attributes->contains(kDimensionsAttribute);
 }
 
-/// What programs may write again: they take names away, and put them back.
-void MissingMarks::note_names(const NodeState& state, bool dropped, bool written) {
-  if (!dropped && !written) return;
-  const bool kept =
-      shared_.spellings.is_made(state.path) || shared_.spellings.is_unnamed(state.path);
-  if (dropped && !kept) shared_.spellings.set(state.path, *state.shown.presentation.document);
-  shared_.spellings.unnamed(state.path, dropped);
+/// What a program has taken away of what it was shown (`seen`) is not made up again, and what it
+/// puts back is.
+void MissingMarks::note_removed(const NodeState& state, const Json& written, bool seen,
+                                bool drops_names) {
+  Spellings& spellings = shared_.spellings;
+  if (drops_names && !is_fill_given(state.path)) {
+    spellings.set(state.path, *state.shown.presentation.document);
+  }
+  if (drops_names || written.contains(kDimensionsAttribute)) {
+    spellings.note(state.path, Spellings::Fact::kUnnamed, drops_names);
+  }
+  const bool declared = written.contains(kFillAttribute);
+  const bool was_declared = seen && state.shown.presentation.attributes->contains(kFillAttribute);
+  if (declared || was_declared) {
+    spellings.note(state.path, Spellings::Fact::kUndeclared, !declared);
+  }
 }
 
 /// Whether the stored fill value is one that the array's `.zarray` was given: it marks cells then,
@@ -131,7 +143,7 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
     if (pixels && named) note_dimensions(plain, true);
     marks = marks && !pixels && add_mark(plain);
   }
-  shared_.spellings.marked(state.path, marks);
+  shared_.spellings.note(state.path, Spellings::Fact::kMarked, marks);
   return {};
 }
 
@@ -151,7 +163,7 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   }
   const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
-  const bool own = shared_.spellings.is_marked(state.path);
+  const bool own = shared_.spellings.is(state.path, Spellings::Fact::kMarked);
   const bool names_were_shown =
       seen && state.shown.presentation.attributes->contains(kDimensionsAttribute);
   const bool dropped = drops_names(state, written, seen);
@@ -166,16 +178,14 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
       set_mark(document, mark);  // xarray writes no `_FillValue`: .zarray says it
     }
     const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
-    if (marks && newly_named && add_mark(document)) shared_.spellings.marked(state.path, true);
+    if (marks && newly_named && add_mark(document))
+      shared_.spellings.note(state.path, Spellings::Fact::kMarked);
     const bool takes_names = names_were_shown && !named && !written.contains(kFillAttribute);
     const bool unnamed = own && takes_names && !profile_masks();
-    if (unnamed && remove_mark(document)) shared_.spellings.marked(state.path, false);
+    if (unnamed && remove_mark(document))
+      shared_.spellings.note(state.path, Spellings::Fact::kMarked, false);
   });
-  if (!edited) return edited;
-  note_names(state, dropped, named);
-  const bool declared = written.contains(kFillAttribute);
-  const bool was_declared = seen && state.shown.presentation.attributes->contains(kFillAttribute);
-  if (declared || was_declared) shared_.spellings.undeclared(state.path, !declared);
+  if (edited) note_removed(state, written, seen, dropped);
   return edited;
 }
 
@@ -186,13 +196,14 @@ Result<void> MissingMarks::take_group(const std::string& path, const Json& attri
     if (!node && node.error().fault == Fault::kIo) return fail(node.error());
     if (!node || node->array == nullptr) continue;
     const bool marked = is_one_with_fill(*node->array);
-    const bool named = shared_.spellings.is_made(array_path) && has_dimension_names(*node->array);
+    const bool named = shared_.spellings.is(array_path, Spellings::Fact::kMade) &&
+                       has_dimension_names(*node->array);
     if (!marked && !named) continue;
     ZARRFS_CHECK(documents_.edit_array(array_path, [&](Json& document) {
       if (marked) remove_mark(document);
       if (named) note_dimensions(document, true);
     }));
-    if (marked) shared_.spellings.marked(array_path, false);
+    if (marked) shared_.spellings.note(array_path, Spellings::Fact::kMarked, false);
   }
   return {};
 }

@@ -39,8 +39,9 @@ class MissingMarks {
 
  private:
   [[nodiscard]] bool drops_names(const NodeState& state, const Json& written, bool seen) const;
-  void note_names(const NodeState& state, bool dropped, bool written);
+  void note_removed(const NodeState& state, const Json& written, bool seen, bool drops_names);
   [[nodiscard]] bool profile_masks() const;
+  [[nodiscard]] bool is_fill_given(const std::string& path) const;
   [[nodiscard]] std::optional<Json> fill_given_here(const std::string& path) const;
   [[nodiscard]] bool was_written_as_fill(const NodeState& state) const;
   Result<bool> is_pixels(const std::string& path);

@@ -253,8 +253,8 @@ Result<void> NodeCache::build_array(NodeState& state) {
 Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ArrayCircumstances circumstances;
   if (shared_.options.format != ViewFormat::kV2) return circumstances;
-  circumstances.names_dropped = shared_.spellings.is_unnamed(array.path);
-  circumstances.mark_dropped = shared_.spellings.is_undeclared(array.path);
+  circumstances.names_dropped = shared_.spellings.is(array.path, Spellings::Fact::kUnnamed);
+  circumstances.mark_dropped = shared_.spellings.is(array.path, Spellings::Fact::kUndeclared);
   circumstances.netcdf_wrote = array.as_netcdf_wrote;
   if (circumstances.netcdf_wrote) return circumstances;
   if (shared_.profile_for(array.path).unique_dimensions) circumstances.dimensions = dimensions();
@@ -262,7 +262,8 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
   circumstances.in_ome_image = family->ome_image;
   circumstances.image_level = family->image_levels.contains(array.path);
-  if (array.node.array->shape.empty() && !shared_.spellings.is_made(array.path)) {
+  if (array.node.array->shape.empty() &&
+      !shared_.spellings.is(array.path, Spellings::Fact::kMade)) {
     // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
     ZARRFS_TRY(const bool named, has_names_in(*shared_.store, parent_path(array.path)));
     if (named) circumstances.dimensions = std::make_shared<const DimensionNames>();
@@ -270,7 +271,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   const auto& names = array.node.array->dimension_names;
   // While arrays that were made here grow, one after the other, their names are what they were.
   circumstances.omit_dimension_names =
-      !shared_.spellings.is_made(array.path) &&
+      !shared_.spellings.is(array.path, Spellings::Fact::kMade) &&
       std::any_of(names.begin(), names.end(), [&family](const auto& name) {
         return name && family->ambiguous_names.contains(*name);
       });
@@ -478,7 +479,7 @@ void NodeCache::moved_away(const std::string& path) {
 
 std::string NodeCache::reason_of(const NodeState& state) const {
   const std::string& reason = state.shown.presentation.reason;
-  if (!shared_.spellings.is_marked(state.path)) return reason;
+  if (!shared_.spellings.is(state.path, Spellings::Fact::kMarked)) return reason;
   return (reason.empty() ? "" : reason + "; ") + std::string(kMarked);
 }
 

@@ -10,25 +10,12 @@ namespace zarrfs {
 
 namespace {
 constexpr std::size_t kMaxSpellings = 4096;
-
-void put(std::set<std::string>& paths, const std::string& path, bool is_in) {
-  if (!is_in) {
-    paths.erase(path);
-  } else if (paths.size() < kMaxSpellings) {
-    paths.insert(path);
-  }
-}
 }  // namespace
 
 void Spellings::set(const std::string& path, Json document) {
   const std::lock_guard lock(mutex_);
   if (documents_.size() >= kMaxSpellings) documents_.clear();
   documents_[path] = std::move(document);
-}
-
-void Spellings::made(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  if (made_.size() < kMaxSpellings) made_.insert(path);
 }
 
 std::optional<Json> Spellings::fill_value(const std::string& path) const {
@@ -47,47 +34,28 @@ std::vector<std::pair<std::string, Json>> Spellings::written_below(const std::st
   return found;
 }
 
-void Spellings::marked(const std::string& path, bool is_marked) {
+void Spellings::note(const std::string& path, Fact fact, bool is_so) {
   const std::lock_guard lock(mutex_);
-  put(marked_, path, is_marked);
+  std::set<std::string>& paths = paths_[fact];
+  if (!is_so) {
+    paths.erase(path);
+  } else if (paths.size() < kMaxSpellings) {
+    paths.insert(path);
+  }
 }
 
-void Spellings::unnamed(const std::string& path, bool is_unnamed) {
+bool Spellings::is(const std::string& path, Fact fact) const {
   const std::lock_guard lock(mutex_);
-  put(unnamed_, path, is_unnamed);
-}
-
-bool Spellings::is_unnamed(const std::string& path) const {
-  const std::lock_guard lock(mutex_);
-  return unnamed_.contains(path);
-}
-
-bool Spellings::is_marked(const std::string& path) const {
-  const std::lock_guard lock(mutex_);
-  return marked_.contains(path);
-}
-
-void Spellings::undeclared(const std::string& path, bool is_undeclared) {
-  const std::lock_guard lock(mutex_);
-  put(undeclared_, path, is_undeclared);
-}
-
-bool Spellings::is_undeclared(const std::string& path) const {
-  const std::lock_guard lock(mutex_);
-  return undeclared_.contains(path);
-}
-
-bool Spellings::is_made(const std::string& path) const {
-  const std::lock_guard lock(mutex_);
-  return made_.contains(path);
+  const auto paths = paths_.find(fact);
+  return paths != paths_.end() && paths->second.contains(path);
 }
 
 void Spellings::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
-  for (std::set<std::string>* const paths : {&made_, &marked_, &unnamed_, &undeclared_}) {
+  for (auto& [fact, paths] : paths_) {
     std::set<std::string> moved;
-    for (const std::string& path : *paths) moved.insert(moved_path(path, from, to));
-    *paths = std::move(moved);
+    for (const std::string& path : paths) moved.insert(moved_path(path, from, to));
+    paths = std::move(moved);
   }
   std::unordered_map<std::string, HeldJson> documents;
   for (auto& [path, document] : documents_) {

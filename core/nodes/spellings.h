@@ -1,6 +1,7 @@
 // The words in which programs wrote documents through a mount.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,13 @@ namespace zarrfs {
 /// changes an array only where it finds exactly what it wrote. Thread-safe; bounded.
 class Spellings {
  public:
+  /// What this mount knows of an array.
+  enum class Fact {
+    kMade,        ///< It was made through this mount.
+    kMarked,      ///< What its `_FillValue` says was written as a fill value.
+    kUnnamed,     ///< Its attributes were written last without the names of axes that were shown.
+    kUndeclared,  ///< The same of `_FillValue`.
+  };
   void set(const std::string& path, Json document);
   /// The fill value of the `.zarray` that a program wrote for the array at `path`; nothing where
   /// none did, or it is long ago.
@@ -25,19 +33,8 @@ class Spellings {
   /// Path and document of those below the directory at `top`.
   [[nodiscard]] std::vector<std::pair<std::string, Json>> written_below(
       const std::string& top) const;
-  /// What `_FillValue` of the array at `path` says was written as a fill value, through this mount.
-  void marked(const std::string& path, bool is_marked);
-  [[nodiscard]] bool is_marked(const std::string& path) const;
-  /// Whether the attributes of the array at `path` were written last without the names of its axes
-  /// that were shown.
-  void unnamed(const std::string& path, bool is_unnamed);
-  [[nodiscard]] bool is_unnamed(const std::string& path) const;
-  /// The same of `_FillValue`.
-  void undeclared(const std::string& path, bool is_undeclared);
-  [[nodiscard]] bool is_undeclared(const std::string& path) const;
-  /// The array at `path` was made through this mount.
-  void made(const std::string& path);
-  [[nodiscard]] bool is_made(const std::string& path) const;
+  void note(const std::string& path, Fact fact, bool is_so = true);
+  [[nodiscard]] bool is(const std::string& path, Fact fact) const;
   /// The directory at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
   /// The program's words for `document` where they say the same, with its shape; else `document`.
@@ -46,10 +43,7 @@ class Spellings {
  private:
   mutable TableMutex mutex_;
   std::unordered_map<std::string, HeldJson> documents_;
-  std::set<std::string> made_;
-  std::set<std::string> marked_;
-  std::set<std::string> unnamed_;
-  std::set<std::string> undeclared_;
+  std::map<Fact, std::set<std::string>> paths_;
 };
 
 }  // namespace zarrfs

@@ -59,7 +59,8 @@ struct ViewShared : ChunkContext {
     return style;
   }
   [[nodiscard]] const Profile& profile_for(const std::string& array_path) const {
-    return profile_of_made && spellings.is_made(array_path) ? *profile_of_made : profile;
+    return profile_of_made && spellings.is(array_path, Spellings::Fact::kMade) ? *profile_of_made
+                                                                               : profile;
   }
 };
 

@@ -24,7 +24,15 @@ PartFile::PartFile(std::shared_ptr<const File> whole, std::string path, ByteRang
     : whole_(std::move(whole)),
       path_(std::move(path)),
       range_(range),
+      name_(whole_->name()),
       status_(of_size(whole_->status(), range.length)) {}
+
+PartFile::PartFile(FilePlace place, std::string name, const struct stat& status)
+    : whole_(std::move(place.whole)),
+      path_(std::move(place.path)),
+      range_(place.range),
+      name_(std::move(name)),
+      status_(status) {}
 
 Result<struct stat> PartFile::current_status() const {
   ZARRFS_TRY(const struct stat now, whole_->current_status());

@@ -16,7 +16,10 @@ class PartFile final : public File {
  public:
   /// `range` lies within `whole`, which stands at `path` of the store.
   PartFile(std::shared_ptr<const File> whole, std::string path, ByteRange range);
-  [[nodiscard]] std::string name() const override { return whole_->name(); }
+  /// Of a store that knows the part under a name of its own, and as `status` for as long as the
+  /// whole is the same file.
+  PartFile(FilePlace place, std::string name, const struct stat& status);
+  [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] const struct stat& status() const override { return status_; }
   [[nodiscard]] Result<struct stat> current_status() const override;
   Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override;
@@ -30,6 +33,7 @@ class PartFile final : public File {
   std::shared_ptr<const File> whole_;
   std::string path_;
   ByteRange range_;
+  std::string name_;
   struct stat status_;
 };
 

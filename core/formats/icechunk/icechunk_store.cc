@@ -1,11 +1,11 @@
 #include "core/formats/icechunk/icechunk_store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "core/base/coordinates.h"
 #include "core/base/json.h"
 #include "core/base/lock_order.h"
 #include "core/base/path.h"
@@ -16,6 +16,7 @@
 #include "core/formats/icechunk/manifest_cache.h"
 #include "core/formats/text_file.h"
 #include "core/store/object_status.h"
+#include "core/store/part_file.h"
 
 namespace zarrfs {
 namespace {
@@ -28,51 +29,13 @@ using Coordinates = std::vector<std::uint32_t>;
 using SnapshotPointer = std::shared_ptr<const IcechunkSnapshot>;
 using ManifestPointer = ManifestCache::Pointer;
 
-/// A native chunk: a part of a file of the repository, which never changes.
-class ChunkFile final : public File {
- public:
-  ChunkFile(std::shared_ptr<const File> whole, FilePlace place, std::string name,
-            const struct stat& status)
-      : whole_(std::move(whole)),
-        place_(std::move(place)),
-        name_(std::move(name)),
-        status_(status) {}
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] const struct stat& status() const override { return status_; }
-  [[nodiscard]] Result<struct stat> current_status() const override {
-    ZARRFS_TRY(const struct stat now, whole_->current_status());
-    struct stat status = status_;
-    if (identity_of(now) != whole_->identity()) ++status.st_mtim.tv_sec;  // not what it was
-    return status;
-  }
-  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
-    if (offset >= place_.range.length) return std::size_t{0};
-    const std::uint64_t length = std::min<std::uint64_t>(out.size(), place_.range.length - offset);
-    return whole_->read_at(place_.range.offset + offset,
-                           out.first(static_cast<std::size_t>(length)));
-  }
-  void fetch(ByteRange range) const override {
-    if (lies_within(range, place_.range.length)) whole_->fetch(range_within(place_.range, range));
-  }
-  [[nodiscard]] bool may_be_outdated() const override { return whole_->may_be_outdated(); }
-  [[nodiscard]] std::optional<FilePlace> place() const override { return place_; }
-
- private:
-  const std::shared_ptr<const File> whole_;
-  const FilePlace place_;
-  const std::string name_;
-  const struct stat status_;
-};
-
-/// Numbers between slashes, as keys of chunks have them: no sign, no zero in front.
+/// Numbers between slashes, as keys of chunks have them.
 std::optional<Coordinates> parse_coordinates(std::string_view text) {
   Coordinates numbers;
   for (const std::string& word : path_names(text)) {
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (!whole || (word.size() > 1 && word[0] == '0')) return std::nullopt;
-    numbers.push_back(number);
+    const auto number = parse_coordinate(word, std::uint64_t{UINT32_MAX} + 1);
+    if (!number) return std::nullopt;
+    numbers.push_back(static_cast<std::uint32_t>(*number));
   }
   return numbers;
 }
@@ -357,8 +320,8 @@ Result<std::shared_ptr<File>> IcechunkStore::open_chunk(const std::string& path,
     return fail(Fault::kDamaged, path + ": its bytes " + spell_range(reference.range) + " of " +
                                      file + " lie past the end, " + std::to_string(whole->size()));
   }
-  FilePlace place{whole, file, reference.range};
-  return std::make_shared<ChunkFile>(std::move(whole), std::move(place), path, status);
+  return std::make_shared<PartFile>(FilePlace{std::move(whole), file, reference.range}, path,
+                                    status);
 }
 
 Result<std::optional<struct stat>> IcechunkStore::status(const std::string& path) {

@@ -146,7 +146,7 @@ class Info final : public Command {
     const std::string top = clean_path(path_);
     std::optional<SourceHistory> history;
     if (top.empty()) {
-      ZARRFS_TRY(history, source_history(source_, remote_));
+      ZARRFS_TRY(history, source.history(remote_));
     }
     ZARRFS_CHECK(walk_source(*source.store, top, [&](const auto& path, const SourceNode& node) {
       nodes.emplace_back(path, node);

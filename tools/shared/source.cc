@@ -229,20 +229,24 @@ static Result<void> check_known(const Source& source, const StoreOptions& how) {
   return foreign ? fail(Fault::kInvalid, source.name + ": is " + *foreign) : Result<void>{};
 }
 
-Result<std::optional<SourceHistory>> source_history(const std::string& name,
-                                                    const std::string& options) {
+/// With `options` of --remote.
+static Result<StoreOptions> opening_options(const std::string& options) {
   StoreOptions how;
   how.links = LinkPolicy::kFollow;
   ZARRFS_CHECK(apply_remote_options(how.remote, options));
+  return how;
+}
+
+Result<std::optional<SourceHistory>> Source::history(const std::string& options) const {
+  if (!store->traits().manifests) return std::nullopt;
+  ZARRFS_TRY(const StoreOptions how, opening_options(options));
   return history_of(name, how);
 }
 
 Result<Source> Source::open(const std::string& name, const std::string& options) {
   Source source;
   source.name = name;
-  StoreOptions how;
-  how.links = LinkPolicy::kFollow;
-  ZARRFS_CHECK(apply_remote_options(how.remote, options));
+  ZARRFS_TRY(const StoreOptions how, opening_options(options));
   ZARRFS_TRY(source.store, open_source(name, how));
   ZARRFS_CHECK(check_known(source, how));
   source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);

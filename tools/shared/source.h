@@ -57,10 +57,6 @@ Result<void> walk_source(
 void declare_source(CLI::App& app, std::string& source, std::string& options);
 void declare_remote_options(CLI::App& app, std::string& options);
 
-/// As history_of, with `options` of --remote.
-Result<std::optional<SourceHistory>> source_history(const std::string& name,
-                                                    const std::string& options);
-
 /// A store opened by a command, with what its readers share. Thread-safe.
 struct Source {
   std::string name;
@@ -71,6 +67,8 @@ struct Source {
   /// `options` of a store at a server: see remote_options(). kInvalid, saying what it is and what
   /// reads it, where it holds no Zarr and is known as another format.
   static Result<Source> open(const std::string& name, const std::string& options = "");
+  /// Of a repository of versions, with the same `options`; nothing of other stores.
+  [[nodiscard]] Result<std::optional<SourceHistory>> history(const std::string& options) const;
   /// Null where the node has no layout.
   [[nodiscard]] std::unique_ptr<ArrayReader> reader(const std::string& path,
                                                     const SourceNode& node) const;

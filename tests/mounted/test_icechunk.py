@@ -8,6 +8,7 @@ import pytest
 from conftest import DAEMON, GOLDEN, ROOT, VENVS, read_all, within
 from object_server import ObjectServer
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
+from test_remote import serve  # noqa: F401 (fixture)
 
 MAKE = os.path.join(ROOT, "tests", "golden", "make_icechunk.py")
 
@@ -83,6 +84,20 @@ def test_at_a_server(mount, tmp_path):
             mounted.unmount()
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("kind", ["directory", "zip", "http"])
+def test_info_lists_what_a_repository_has_wherever_it_lies(tmp_path, serve, kind):  # noqa: F811
+    place = tmp_path / "disk/repository"
+    shutil.copytree(os.path.join(GOLDEN, "icechunk2"), place)
+    source = f"{serve(tmp_path / 'disk').url}/repository" if kind == "http" else place
+    if kind == "zip":
+        source = shutil.make_archive(str(place), "zip", place)
+    for asked, shown in ((source, "branch main"), (f"icechunk:{source}?tag=v1", "tag v1")):
+        told = subprocess.run([DAEMON, "info", "--json", asked], check=True, capture_output=True, text=True)
+        found = json.loads(told.stdout)["icechunk"]
+        assert (found["shown"], found["specification"], set(found["branches"]), set(found["tags"])) == (shown, 2, {"main", "side"}, {"v1"})
+        assert [one["message"] for one in found["snapshots"]] == ["second commit", "first commit", "Repository initialized"]
 
 
 def test_it_is_only_read(tmp_path):

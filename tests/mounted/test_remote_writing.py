@@ -170,6 +170,15 @@ def ends_after_a_put(server, key):
     server.fault = end
 
 
+def comes_back_with_a_put(bucket, one, two, chunk):
+    """The server answers again, and `two` has put 70 in `chunk` before `one` puts what it has."""
+    bucket.server.away = False
+    put(two, chunk, 70)
+    publish(two)
+    within(60, lambda: not one.statistics()["remote"]["away"])
+    publish(one)
+
+
 def test_a_put_that_was_answered_last_is_known_again(bucket):
     """The server goes away between the answer to a put and the look at what stands there. The mount shows what it put, writes the chunk
     again, and takes its own first put for nobody else's, with another mount's put behind it."""
@@ -183,11 +192,7 @@ def test_a_put_that_was_answered_last_is_known_again(bucket):
     with open(one / "a/0.0", "rb") as file:
         assert file.read() == data(60), "what was there before it"
     put(one, "0.0", 61)
-    bucket.server.away = False
-    put(two, "1.0", 70)
-    publish(two)
-    within(60, lambda: not one.statistics()["remote"]["away"])
-    publish(one)
+    comes_back_with_a_put(bucket, one, two, "1.0")
     stored = bucket.stored()
     assert (stored["0.0"], stored["1.0"]) == (data(61), data(70))
     assert "another writer" not in one.log_text() + two.log_text()
@@ -199,11 +204,7 @@ def test_what_really_was_overwritten_after_such_a_put_is_told(bucket):
     ends_after_a_put(bucket.server, "a/c/0/0")
     publish(one)
     put(one, "0.0", 61)
-    bucket.server.away = False
-    put(two, "0.0", 70)
-    publish(two)
-    within(60, lambda: not one.statistics()["remote"]["away"])
-    publish(one)
+    comes_back_with_a_put(bucket, one, two, "0.0")
     assert bucket.stored()["0.0"] == data(61)
     lines = [line for line in one.log_text().splitlines() if "another writer" in line]
     assert len(lines) == 1 and "chunk 0.0 was written by another writer as well" in lines[0], lines

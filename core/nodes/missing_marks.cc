@@ -53,6 +53,13 @@ bool is_shown_as_fill(const NodeState& state) {
   return mark && is_element(array, shown_fill(state), *mark);
 }
 
+/// Whether attributes, by a program that may have `seen` what is shown, lack the names of axes in
+/// it.
+bool leaves_out_names(const NodeState& state, const Json& written, bool seen) {
+  return seen && !written.contains(kDimensionsAttribute) &&
+         state.shown.presentation.attributes->contains(kDimensionsAttribute);
+}
+
 /// To programs of Zarr v2, a mark that only repeats the fill value is that fill value: it is not
 /// shown by itself, and goes with it.
 bool is_one_with_fill(const ArrayMetadata& array) {
@@ -81,11 +88,16 @@ std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const
 }
 
 /// Whether a program takes away the names that it was shown. One that resized the array may have
-/// read the attributes before, when no names were shown.
+/// read the attributes before, when no names were shown: it is believed the second time.
 bool MissingMarks::drops_names(const NodeState& state, const Json& written, bool seen) const {
-  const bool resized = !is_fill_given(state.path) && shared_.spellings.fill_value(state.path);
-  return seen && !resized && !written.contains(kDimensionsAttribute) &&
-         state.shown.presentation.attributes->contains(kDimensionsAttribute);
+  return leaves_out_names(state, written, seen) &&
+         (!was_only_resized(state.path) ||
+          shared_.spellings.is(state.path, Spellings::Fact::kNamesKept));
+}
+
+/// Whether all that this mount was told of the array is another shape.
+bool MissingMarks::was_only_resized(const std::string& path) const {
+  return !is_fill_given(path) && shared_.spellings.fill_value(path);
 }
 
 /// What a program has taken away of what it was shown (`seen`) is not made up again, and what it
@@ -99,6 +111,8 @@ void MissingMarks::note_removed(const NodeState& state, const Json& written, boo
   if (drops_names || written.contains(kDimensionsAttribute)) {
     spellings.note(state.path, Spellings::Fact::kUnnamed, drops_names);
   }
+  const bool kept = !drops_names && leaves_out_names(state, written, seen);
+  spellings.note(state.path, Spellings::Fact::kNamesKept, kept);
   const bool declared = written.contains(kFillAttribute);
   const bool was_declared = seen && state.shown.presentation.attributes->contains(kFillAttribute);
   if (declared || was_declared) {
@@ -124,6 +138,7 @@ Result<bool> MissingMarks::is_pixels(const std::string& path) {
 
 Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& written,
                                        const Json& shown, Json& plain) {
+  shared_.spellings.note(state.path, Spellings::Fact::kNamesKept, false);
   const Json fill = written.value(kFillValue, Json());
   const bool named = has_dimension_names(plain);
   if (!shown.is_null()) {
@@ -164,8 +179,8 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
   const bool own = shared_.spellings.is(state.path, Spellings::Fact::kMarked);
-  const bool names_were_shown =
-      seen && state.shown.presentation.attributes->contains(kDimensionsAttribute);
+  const bool takes_names =
+      leaves_out_names(state, written, seen) && !written.contains(kFillAttribute);
   const bool dropped = drops_names(state, written, seen);
   auto edited = documents_.edit_array(state.path, [&](Json& document) {
     const bool had_names = has_dimension_names(document);
@@ -180,7 +195,6 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
     if (marks && newly_named && add_mark(document))
       shared_.spellings.note(state.path, Spellings::Fact::kMarked);
-    const bool takes_names = names_were_shown && !named && !written.contains(kFillAttribute);
     const bool unnamed = own && takes_names && !profile_masks();
     if (unnamed && remove_mark(document))
       shared_.spellings.note(state.path, Spellings::Fact::kMarked, false);

@@ -39,6 +39,7 @@ class MissingMarks {
 
  private:
   [[nodiscard]] bool drops_names(const NodeState& state, const Json& written, bool seen) const;
+  [[nodiscard]] bool was_only_resized(const std::string& path) const;
   void note_removed(const NodeState& state, const Json& written, bool seen, bool drops_names);
   [[nodiscard]] bool profile_masks() const;
   [[nodiscard]] bool is_fill_given(const std::string& path) const;

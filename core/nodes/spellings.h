@@ -25,6 +25,7 @@ class Spellings {
     kMarked,      ///< What its `_FillValue` says was written as a fill value.
     kUnnamed,     ///< Its attributes were written last without the names of axes that were shown.
     kUndeclared,  ///< The same of `_FillValue`.
+    kNamesKept,   ///< It was resized, and then written without the names, once: they stay.
   };
   void set(const std::string& path, Json document);
   /// The fill value of the `.zarray` that a program wrote for the array at `path`; nothing where

@@ -379,6 +379,25 @@ TEST(MissingMarks, AttributesThatComeBackWhileDimensionsDifferKeepNamesAndMarks)
   EXPECT_EQ(shown_fill(program, "a"), -999);
 }
 
+// A program that clears attributes one by one, and reads them again each time, comes to an end.
+TEST(MissingMarks, NamesOfAResizedArrayGoTheSecondTime) {
+  StoreMaker maker;
+  ArrayPlan plan;
+  plan.data_type = "int16";
+  plan.dimension_names = {"y", "x"};
+  maker.group("").array("a", plan);
+  Program program(maker.root());
+  Json longer = program.shown("a/.zarray");
+  longer["shape"][0] = 8;
+  for (int resized = 0; resized < 2; ++resized) {
+    program.write("a", ".zarray", dump_document(longer));
+    program.write("a", ".zattrs", kUnnamed);
+    EXPECT_TRUE(program.shown("a/.zattrs").contains("_ARRAY_DIMENSIONS")) << resized;
+  }
+  program.write("a", ".zattrs", kUnnamed);
+  EXPECT_FALSE(program.shown("a/.zattrs").contains("_ARRAY_DIMENSIONS"));
+}
+
 TEST(MissingMarks, AnotherFillValueIsAnotherMark) {
   StoreMaker maker;
   Program program(maker.root());

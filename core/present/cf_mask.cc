@@ -112,6 +112,15 @@ std::optional<Json> spell_mark(const DataType& type, ByteView element) {
   }
 }
 
+bool has_no_mark_in_v3(const DataType& type) {
+  return type.kind == TypeKind::kFixedBytes || type.kind == TypeKind::kFixedUtf32 ||
+         type.kind == TypeKind::kString || type.kind == TypeKind::kComplex;
+}
+
+bool marks_by_itself(const ArrayMetadata& array) {
+  return is_noted_fill(array.attributes) || !is_zero(array.fill);
+}
+
 bool same_mark(const DataType& type, ByteView a, ByteView b) {
   const auto spelled = spell_mark(type, a);
   return spelled && spelled == spell_mark(type, b);

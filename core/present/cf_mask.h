@@ -24,6 +24,12 @@ bool has_dimension_names(const Json& document);
 /// ...).
 std::optional<Json> spell_mark(const DataType& type, ByteView element);
 
+/// Whether Zarr v3 has no words for a mark of the type: text and complex numbers.
+bool has_no_mark_in_v3(const DataType& type);
+/// Whether the fill value of such an array, whose axes have names, marks missing cells: a note says
+/// so, and it may where it is not the usual one.
+bool marks_by_itself(const ArrayMetadata& array);
+
 /// Whether two elements mark the same cells: every NaN marks those that are NaN.
 bool same_mark(const DataType& type, ByteView a, ByteView b);
 

@@ -118,18 +118,6 @@ MissingValue missing_value_of(const Given& given) {
   return unmarked ? MissingValue::kMarksNothing : MissingValue::kMarks;
 }
 
-/// Text and complex numbers, for which Zarr v3 has no mark.
-bool has_no_mark_in_v3(const DataType& type) {
-  return type.kind == TypeKind::kFixedBytes || type.kind == TypeKind::kFixedUtf32 ||
-         type.kind == TypeKind::kString || type.kind == TypeKind::kComplex;
-}
-
-/// What the writer of Zarr v2 gave them marks missing data, and so may what is not the usual fill
-/// value.
-bool marks_by_itself(const ArrayMetadata& array) {
-  return is_noted_fill(array.attributes) || !is_zero(array.fill);
-}
-
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
 /// the profile, and takes it for missing data. The pixels of an image it is none of.
 FillStyle fill_style(const Given& given) {

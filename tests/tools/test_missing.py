@@ -58,6 +58,22 @@ def test_shard_says_what_the_fill_value_of_v2_means_and_unshard_goes_back(tmp_pa
     run("diff", plain, back, "--attributes")
 
 
+def test_text_has_no_mark_in_v3_and_diff_knows_what_its_fill_value_means(tmp_path):
+    """The note of zarr.json says that a writer gave the fill value, where it is the usual one."""
+    plain, store, back = tmp_path / "plain", tmp_path / "store", tmp_path / "back"
+    make_v2(plain, "text", "U4", "")
+    make_v2(plain, "none", "U4", None)
+    run("shard", plain, store, "--shard-chunks=2")
+    run("diff", plain, store, "--attributes")
+    run("unshard", store, back, "--format=v2")
+    run("diff", plain, back, "--attributes")
+    said = document(store, "text")
+    del said["attributes"]["_zarrfs"]
+    (store / "text/zarr.json").write_text(json.dumps(said))
+    done = run("diff", plain, store, status=5)
+    assert '/text: what is missing differs: "" and none' in done.stdout_text
+
+
 def test_the_user_may_know_better(tmp_path):
     plain = make_v2(tmp_path / "plain")
     make_v2(plain, "unnamed", attributes={})

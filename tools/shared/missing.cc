@@ -13,7 +13,8 @@ const Json kNan = "NaN";
 
 void add_value(const DataType& type, ByteView element, std::set<std::string>& values) {
   const Json value = plain_v2_fill(type, element, false);
-  if (spell_mark(type, element) && value != kNan) values.insert(dump_json(value));
+  const bool marks = spell_mark(type, element) || has_no_mark_in_v3(type);
+  if (marks && value != kNan) values.insert(dump_json(value));
 }
 
 void add_attribute(const ArrayMetadata& array, const char* name, std::set<std::string>& values) {
@@ -22,12 +23,19 @@ void add_attribute(const ArrayMetadata& array, const char* name, std::set<std::s
   if (element) add_value(array.type, *element, values);
 }
 
+/// Whether the fill value marks missing cells, by itself, in an array whose axes have names.
+bool fill_may_mark(const SourceArray& found) {
+  const ArrayMetadata& array = *found.node.node.array;
+  const bool in_v3 = found.node.zarr_format == 3;
+  return in_v3 ? has_no_mark_in_v3(array.type) && marks_by_itself(array) : found.node.has_v2_fill;
+}
+
 }  // namespace
 
 Result<std::set<std::string>> missing_values(const Source& source, const SourceArray& found) {
   const ArrayMetadata& array = *found.node.node.array;
   std::set<std::string> values;
-  bool fill_marks = found.node.has_v2_fill && has_dimension_names(array);
+  bool fill_marks = fill_may_mark(found) && has_dimension_names(array);
   if (fill_marks) {
     ZARRFS_TRY(const bool pixels, is_image_level(*source.store, found.path));
     fill_marks = !pixels;

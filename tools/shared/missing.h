@@ -11,8 +11,9 @@
 namespace zarrfs::tools {
 
 /// The values, as `.zarray` would spell them, that readers which follow CF take for missing: of
-/// `_FillValue`, or of the fill value of a v2 array whose axes have names and which is no level of
-/// an image; and of `missing_value`. NaN, which is missing wherever it stands, is left out.
+/// `_FillValue`, or of the fill value of a v2 array (of text and complex numbers, for which v3 has
+/// no mark, also of a v3 one) whose axes have names and which is no level of an image; and of
+/// `missing_value`. NaN, which is missing wherever it stands, is left out.
 Result<std::set<std::string>> missing_values(const Source& source, const SourceArray& array);
 
 /// The values for a message: "none" where there are none.

@@ -29,7 +29,7 @@ install(FILES packaging/systemd/zarrfs.sysusers DESTINATION lib/sysusers.d RENAM
 install(FILES packaging/examples/fstab packaging/examples/automount packaging/examples/modprobe.conf README.md CHANGELOG.md SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs)
 # README.md links to these.
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs FILES_MATCHING PATTERN *.md PATTERN *.png)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.svg)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/zarrfs RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

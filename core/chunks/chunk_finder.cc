@@ -168,18 +168,17 @@ Result<ChunkContent> ChunkFinder::content_of(const ArrayView& array, const Coord
                                              const ShownChunk& found) {
   const Presentation& shown = array.presentation;
   if (found.is_quarantined) return ChunkContent{found.bytes->file, found.bytes->range, nullptr};
-  if (found.bytes && passes_bytes(shown.rule)) {
-    if (context_.options.format == ViewFormat::kV2 && !found.is_draft) {
-      ZARRFS_CHECK(check_frame(array, chunk, *found.bytes));
-    }
+  const bool passes = found.bytes && passes_bytes(shown.rule);
+  const bool has_frame = passes && context_.options.format == ViewFormat::kV2 && !found.is_draft;
+  // A chunk that is not near is read as a whole, with one request.
+  const File* const file = found.bytes ? found.bytes->file.get() : nullptr;
+  if (passes && file != nullptr && (file->descriptor() >= 0 || found.size > kReadInParts)) {
     const ChunkBytes& stored = *found.bytes;
-    // A chunk that is not near is read as a whole, with one request.
-    if (stored.file != nullptr && (stored.file->descriptor() >= 0 || found.size > kReadInParts)) {
-      return ChunkContent{
-          stored.file, {stored.range.offset + shown.trim_front, found.size}, nullptr};
-    }
+    if (has_frame) ZARRFS_CHECK(check_frame(array, chunk, stored));
+    return ChunkContent{stored.file, {stored.range.offset + shown.trim_front, found.size}, nullptr};
   }
   ZARRFS_TRY(auto bytes, bytes_of(array, chunk, found));
+  if (has_frame) ZARRFS_CHECK(check_frame(array, chunk, *found.bytes));  // it has come with them
   return ChunkContent{nullptr, {}, std::move(bytes)};
 }
 

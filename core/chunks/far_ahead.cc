@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/chunks/joined_ranges.h"
 #include "core/store/store.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/open_hint.h"
@@ -37,45 +38,12 @@ constexpr std::uint64_t kCellsInOrder = 3;
 constexpr std::uint64_t kCellsAhead = 4;
 constexpr std::uint64_t kMostCellsAhead = 32;
 constexpr std::uint64_t kUnread = std::uint64_t{32} << 20U;
+// Requests of the window's size that a sweep has on their way or unread at most, and how many times
+// what it has met; shards that one chunk asks for.
+constexpr std::uint64_t kWindows = 4;
+constexpr std::uint64_t kTimes = 3;
+constexpr std::size_t kAsks = 2;
 constexpr std::uint64_t kLookEach = 16;  // chunks
-
-/// Ranges in order, those close to each other as one: what is brought for nothing is at most half
-/// of what is wanted.
-std::vector<ByteRange> joined(std::vector<ByteRange> ranges, std::uint64_t most) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
-  std::vector<std::pair<std::uint64_t, std::size_t>> gaps;  // length, and the range behind it
-  std::uint64_t wanted = ranges.empty() ? 0 : ranges.front().length;
-  for (std::size_t i = 1; i < ranges.size(); ++i) {
-    const std::uint64_t end = ranges[i - 1].offset + ranges[i - 1].length;
-    gaps.emplace_back(ranges[i].offset - std::min(end, ranges[i].offset), i);
-    wanted += ranges[i].length;
-  }
-  std::sort(gaps.begin(), gaps.end());
-  std::vector<bool> joins(ranges.size(), false);
-  std::uint64_t wasted = 0;
-  for (const auto& [gap, behind] : gaps) {
-    wasted += gap;
-    if (wasted > wanted / 2) break;
-    joins[behind] = true;
-  }
-  std::vector<ByteRange> found;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const std::uint64_t end = ranges[i].offset + ranges[i].length;
-    if (joins[i] && end - found.back().offset <= most) {
-      found.back().length = std::max(found.back().length, end - found.back().offset);
-    } else {
-      found.push_back(ranges[i]);
-    }
-  }
-  return found;
-}
-
-/// 0 where they are too many to note each.
-std::uint64_t entries_in(const Layout& layout, std::span<const std::uint64_t> cell) {
-  const std::uint64_t count = count_of(layout, cell);
-  return count <= kMostEntries ? count : 0;
-}
 
 }  // namespace
 
@@ -83,25 +51,55 @@ std::uint64_t entries_in(const Layout& layout, std::span<const std::uint64_t> ce
 struct FarAhead::Chunk {
   std::uint64_t inode = 0;
   std::uint64_t cell = 0;  ///< Its number in the grid.
+  Coordinates at;          ///< Of the chunk, and of its shard in the grid.
+  Coordinates cell_at;
+  std::string path;                  ///< Of the shard.
+  std::shared_ptr<const File> file;  ///< The shard's; null where it is a part of another.
   std::uint64_t number = 0;
   std::uint64_t entries = 0;  ///< Of the shard; 0: they are not noted.
   std::uint64_t size = 0;     ///< Of the shard.
   ByteRange range;
 };
 
+/// The chunks of a shard that a sweep comes to.
+struct FarAhead::Ask {
+  std::uint64_t inode = 0;
+  std::uint64_t cell = 0;
+  std::string path;
+  std::shared_ptr<const File> file;  ///< Null: the one that the chunk lies in.
+  ChunkBox box;
+  std::vector<bool> skip;            ///< Entries that were opened or asked for.
+  std::optional<std::uint64_t> own;  ///< The one that is opened, where it was not asked for.
+  std::uint64_t most = 0;            ///< Bytes.
+};
+
+/// Those that were found in its index.
+struct FarAhead::Found {
+  std::vector<std::pair<std::uint64_t, ByteRange>> entries;
+  std::uint64_t size = 0;  ///< Of the shard.
+  bool all = true;         ///< Else they are more than Ask::most.
+};
+
 /// What is asked for.
 struct FarAhead::Plan {
+  std::vector<Ask> asks;
+  std::vector<Ask> next;  ///< Those that were opened in advance, if their index has come.
   std::vector<std::uint64_t> entries;  ///< Of the chunk's shard, in order.
   std::optional<ByteRange> range;      ///< Of its file.
   std::uint64_t most = 0;              ///< Bytes of a request.
-  std::uint64_t first_cell = 0;
-  std::uint64_t cells = 0;  ///< Those from first_cell on are opened in advance,
-  std::uint64_t whole = 0;  ///< with so many bytes; 0: with their index.
+  std::vector<std::uint64_t> cells;    ///< Those that are opened in advance,
+  std::uint64_t whole = 0;             ///< with so many bytes; 0: with their index.
 };
 
 struct FarAhead::Shard {
-  std::uint64_t block = 0;  ///< Bytes of the smallest blocks.
-  std::uint64_t count = 0;  ///< Of the entries that were opened.
+  std::uint64_t cell = 0;
+  std::string path;
+  std::shared_ptr<const File> file;  ///< Null: see Chunk.
+  bool entered = false;              ///< Else it was only asked for in advance.
+  std::optional<ChunkBox> done;      ///< All of it was asked for,
+  bool swept = false;                ///< and that was all there is.
+  std::uint64_t block = 0;           ///< Bytes of the smallest blocks.
+  std::uint64_t count = 0;           ///< Of the entries that were opened.
   std::vector<bool> opened;
   std::vector<bool> asked;
   std::unordered_map<std::uint64_t, std::uint64_t> blocks;  ///< Bytes opened; kAsked.
@@ -124,18 +122,27 @@ struct FarAhead::Shard {
 class FarAhead::Walk {
  public:
   explicit Walk(std::uint64_t window) : window_(window) {}
-  Plan plan(const Chunk& chunk);
+  /// `room`: bytes that may be unread.
+  Plan plan(const Chunk& chunk, const Layout& layout, std::uint64_t room);
+  /// Ranges to ask for, of what was not meanwhile.
+  std::vector<ByteRange> take(const Ask& ask, const Found& found);
 
  private:
-  Shard& shard_of(const Chunk& chunk);
+  Shard& shard_of(std::uint64_t inode, std::uint64_t entries);
   void enter(const Chunk& chunk);
+  void forget_unread();
+  Ask ask_of(std::uint64_t inode, const Shard& shard, std::uint64_t most) const;
+  void plan_sweep(const Chunk& chunk, bool came, Plan& plan) const;
+  void plan_others(const Chunk& chunk, std::uint64_t most, Plan& plan) const;
+  void plan_opened(const Chunk& chunk, std::uint64_t most, Plan& plan) const;
   void note(Shard& shard, const Chunk& chunk, bool came);
   [[nodiscard]] const Shard* model_for(const Shard& shard, const Chunk& chunk) const;
   void plan_alike(Shard& shard, const Chunk& chunk, Plan& plan);
   std::optional<ByteRange> block_around(Shard& shard, const Chunk& chunk) const;
   std::optional<ByteRange> behind(Shard& shard, const Chunk& chunk) const;
   [[nodiscard]] std::uint64_t unread() const;
-  void plan_next(const Shard& shard, const Chunk& chunk, Plan& plan);
+  void plan_next(const Shard& shard, const Chunk& chunk, const Coordinates& cells, Plan& plan);
+  [[nodiscard]] ChunkBox cells_to_come(const Chunk& chunk, const Coordinates& cells) const;
 
   const std::uint64_t window_;
   std::unordered_map<std::uint64_t, Shard> shards_;  // by inode
@@ -149,10 +156,15 @@ class FarAhead::Walk {
   std::uint64_t hits_ = 0;  // chunks that were asked for in advance, and then opened
   std::uint64_t guessed_ = 0;
   std::uint64_t credit_ = kFirstCredit;
+  Sweep sweep_;
+  std::optional<ChunkBox> box_;      // what the sweep comes to,
+  ChunkBox cells_of_box_;            // in these cells
+  std::deque<std::uint64_t> ahead_;  // cells that were opened in advance, and not read since
+  std::uint64_t room_ = 0;           // for what is unread
 };
 
-FarAhead::Shard& FarAhead::Walk::shard_of(const Chunk& chunk) {
-  const auto known = shards_.find(chunk.inode);
+FarAhead::Shard& FarAhead::Walk::shard_of(std::uint64_t inode, std::uint64_t entries) {
+  const auto known = shards_.find(inode);
   if (known != shards_.end()) return known->second;
   if (shards_.size() >= kMostShards) {
     std::erase_if(shards_, [&](const auto& one) {
@@ -160,16 +172,22 @@ FarAhead::Shard& FarAhead::Walk::shard_of(const Chunk& chunk) {
              std::find(last_.begin(), last_.end(), one.first) == last_.end();
     });
   }
-  Shard& shard = shards_[chunk.inode];
-  shard.opened.resize(chunk.entries);
-  shard.asked.resize(chunk.entries);
-  shard.block = std::max(kSmallestBlock, std::bit_ceil(chunk.range.length) * kChunksOfBlock);
-  enter(chunk);
+  Shard& shard = shards_[inode];
+  shard.opened.resize(entries);
+  shard.asked.resize(entries);
   return shard;
 }
 
 /// A shard is read for the first time.
 void FarAhead::Walk::enter(const Chunk& chunk) {
+  Shard& shard = shards_[chunk.inode];
+  shard.entered = true;
+  shard.cell = chunk.cell;
+  shard.path = chunk.path;
+  shard.file = chunk.file;
+  shard.block = std::max(kSmallestBlock, std::bit_ceil(chunk.range.length) * kChunksOfBlock);
+  std::erase(ahead_, chunk.cell);
+  const bool comes = box_ && cells_of_box_.has(chunk.cell_at) && (!front_ || chunk.cell > *front_);
   bool in_order = true;
   for (std::uint64_t back = 1; back <= kCellsInOrder; ++back) {
     in_order = in_order && chunk.cell >= back &&
@@ -178,9 +196,10 @@ void FarAhead::Walk::enter(const Chunk& chunk) {
   cells_.push_front(chunk.cell);
   if (cells_.size() > kMostCellsAhead) cells_.pop_back();
   const bool close = front_ && chunk.cell + kLast >= *front_ && chunk.cell <= *front_ + kLast;
-  if (in_order) {
+  if (comes || in_order) {
     front_ = close ? std::max(*front_, chunk.cell) : chunk.cell;
-    if (!close) next_ = 0;
+    if (!close && !comes) next_ = 0;
+    if (!close && !comes) ahead_.clear();
     next_ = std::max(next_, *front_ + 1);
   } else if (!close) {
     front_.reset();
@@ -301,60 +320,180 @@ std::uint64_t FarAhead::Walk::unread() const {
 
 /// The cells behind the front: few, or, where all of the shards is read, so many that the reader
 /// does not come to wait for them.
-void FarAhead::Walk::plan_next(const Shard& shard, const Chunk& chunk, Plan& plan) {
+void FarAhead::Walk::plan_next(const Shard& shard, const Chunk& chunk, const Coordinates& cells,
+                               Plan& plan) {
   if (!front_) return;
   const bool all_read = chunk.entries > 0 && most_count_ * 2 > chunk.entries;
-  const bool whole = all_read && chunk.size <= window_ && credit_ >= kMostCredit / 4;
+  const bool well = credit_ >= kMostCredit / 4;
+  const bool swept = box_ && shard.swept && shard.done == box_;
+  const bool whole = ((all_read && well) || swept) && chunk.size <= window_;
+  const std::uint64_t most = std::min(kUnread, room_);
   std::uint64_t stop = *front_ + 1 + kCellsAhead;
   if (whole) {
-    const std::uint64_t waiting = unread() + (next_ - *front_ - 1) * chunk.size;
-    if (shard.count > 1 && waiting >= kUnread) return;
-    const std::uint64_t more = (kUnread - std::min(waiting, kUnread)) / chunk.size;
+    const std::uint64_t waiting = unread() + ahead_.size() * chunk.size;
+    if (shard.count > 1 && waiting >= most) return;
+    const std::uint64_t more = (most - std::min(waiting, most)) / chunk.size;
     stop = std::min(std::max(stop, next_ + more), *front_ + 1 + kMostCellsAhead);
   }
-  if (stop <= next_) return;
-  plan.first_cell = next_;
-  plan.cells = stop - next_;
   plan.whole = whole ? chunk.size + chunk.size / 8 : 0;
-  next_ = stop;
+  const ChunkBox to_come = cells_to_come(chunk, cells);
+  Coordinates at = coordinates_of(*front_, cells);
+  if (!to_come.has(at)) return;
+  for (std::uint64_t left = stop - *front_ - 1; left > 0 && to_come.step(at); --left) {
+    const std::uint64_t cell = linear_of(at, cells);
+    if (cell < next_) continue;
+    next_ = cell + 1;
+    plan.cells.push_back(cell);
+    ahead_.push_back(cell);
+    if (ahead_.size() > kMostCellsAhead) ahead_.pop_front();
+  }
 }
 
-FarAhead::Plan FarAhead::Walk::plan(const Chunk& chunk) {
+/// Where shards are left when they have been read whole, all; else those that the sweep comes to.
+ChunkBox FarAhead::Walk::cells_to_come(const Chunk& chunk, const Coordinates& cells) const {
+  const auto before = last_.size() > 1 ? shards_.find(last_[1]) : shards_.end();
+  const bool one_by_one = before != shards_.end() && before->second.count >= chunk.entries;
+  if (box_ && !one_by_one) return cells_of_box_;
+  ChunkBox all{Coordinates(cells.size(), 0), cells};
+  for (std::uint64_t& last : all.last) --last;
+  return all;
+}
+
+/// What was asked for in vain keeps nothing else waiting.
+void FarAhead::Walk::forget_unread() {
+  for (auto& [inode, shard] : shards_) shard.unread = 0;
+}
+
+FarAhead::Ask FarAhead::Walk::ask_of(std::uint64_t inode, const Shard& shard,
+                                     std::uint64_t most) const {
+  Ask ask{inode, shard.cell, shard.path, shard.file, *box_, shard.opened, std::nullopt, most};
+  for (std::size_t i = 0; i < ask.skip.size(); ++i) ask.skip[i] = ask.skip[i] || shard.asked[i];
+  return ask;
+}
+
+/// Three times as much as the sweep has met; but the chunk's own shard does not wait for what is
+/// unread.
+void FarAhead::Walk::plan_sweep(const Chunk& chunk, bool came, Plan& plan) const {
+  const std::uint64_t met = std::max(sweep_.met(), kAlike);
+  const std::uint64_t grown = checked_multiply(met, kTimes * chunk.range.length).value_or(room_);
+  const std::uint64_t budget = std::min({room_, kWindows * window_, grown});
+  const Shard& shard = shards_.at(chunk.inode);
+  if (!came && shard.done != box_) {
+    Ask ask = ask_of(chunk.inode, shard, std::min(budget, window_));
+    ask.skip[chunk.number] = false;
+    ask.own = chunk.number;
+    plan.asks.push_back(std::move(ask));
+  }
+  const std::uint64_t waiting = unread();
+  if (waiting > budget / 2) return;
+  plan_others(chunk, std::min(budget, window_), plan);
+  if (plan.asks.empty()) plan_opened(chunk, std::min(budget, window_), plan);
+}
+
+/// Of the shards that are known, those first that the sweep comes to first.
+void FarAhead::Walk::plan_others(const Chunk& chunk, std::uint64_t most, Plan& plan) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> open;  // how far it is, and the inode
+  for (const auto& [inode, shard] : shards_) {
+    const bool own = inode == chunk.inode;
+    if (shard.done == box_ || shard.count >= shard.opened.size()) continue;
+    if (own ? !plan.asks.empty() : shard.file == nullptr) continue;
+    open.emplace_back(shard.cell - chunk.cell, inode);  // those before it come last
+  }
+  std::sort(open.begin(), open.end());
+  for (const auto& [distance, inode] : open) {
+    if (plan.asks.size() >= kAsks) return;
+    plan.asks.push_back(ask_of(inode, shards_.at(inode), most));
+  }
+}
+
+/// Those that were opened in advance are asked for as soon as their index is there.
+void FarAhead::Walk::plan_opened(const Chunk& chunk, std::uint64_t most, Plan& plan) const {
+  for (const std::uint64_t cell : ahead_) {
+    const bool known = std::any_of(shards_.begin(), shards_.end(),
+                                   [&](const auto& one) { return one.second.cell == cell; });
+    if (known) continue;
+    if (plan.next.size() == kAsks) return;
+    Ask ask;
+    ask.cell = cell;
+    ask.box = *box_;
+    ask.skip.resize(chunk.entries);
+    ask.most = most;
+    plan.next.push_back(std::move(ask));
+  }
+}
+
+std::vector<ByteRange> FarAhead::Walk::take(const Ask& ask, const Found& found) {
+  Shard& shard = shard_of(ask.inode, ask.skip.size());
+  if (shard.asked.size() != ask.skip.size()) return {};
+  if (!shard.entered) {
+    shard.cell = ask.cell;
+    shard.path = ask.path;
+    shard.file = ask.file;
+  }
+  std::vector<ByteRange> ranges;
+  for (const auto& [number, range] : found.entries) {
+    const bool own = number == ask.own;
+    if (!own && (shard.opened[number] || shard.asked[number])) continue;
+    ranges.push_back(range);
+    if (own) continue;
+    shard.asked[number] = true;
+    ++guessed_;
+    shard.unread = std::min(shard.unread + range.length, found.size);
+  }
+  if (found.all) shard.done = ask.box;
+  shard.swept = true;
+  for (std::size_t i = 0; i < shard.asked.size(); ++i) {
+    shard.swept = shard.swept && (shard.opened[i] || shard.asked[i]);
+  }
+  return ranges;
+}
+
+FarAhead::Plan FarAhead::Walk::plan(const Chunk& chunk, const Layout& layout, std::uint64_t room) {
+  const Coordinates& counts = layout.chunk_counts();
   Plan plan;
   plan.most = window_;
-  Shard& shard = shard_of(chunk);
+  room_ = room;
+  Shard& shard = shard_of(chunk.inode, chunk.entries);
+  if (!shard.entered) enter(chunk);
   std::erase(last_, chunk.inode);
   last_.push_front(chunk.inode);
   if (last_.size() > kLast) last_.pop_back();
-  const bool noted = chunk.number < chunk.entries;
+  const bool noted = chunk.number < chunk.entries && shard.opened.size() == chunk.entries;
   if (noted && shard.opened[chunk.number]) return plan;
   const bool came = (noted && shard.asked[chunk.number]) || shard.is_asked(chunk.range.offset);
   note(shard, chunk, came);
-  plan.range = behind(shard, chunk);
-  if (!came && !plan.range) plan.range = block_around(shard, chunk);
-  if (!came && !plan.range && chunk.entries > 1) plan_alike(shard, chunk, plan);
-  if (shard.count == 1 || chunks_ % kLookEach == 0) plan_next(shard, chunk, plan);
+  const std::size_t axis = sweep_.axis();
+  const bool goes_on = noted && sweep_.met(chunk.at, counts) && sweep_.axis() == axis;
+  const auto box = noted ? sweep_.ahead(counts) : std::nullopt;
+  if (box_ && !goes_on) forget_unread();
+  box_ = box;
+  if (box) {
+    cells_of_box_ = {layout.place_of(box->first).cell, layout.place_of(box->last).cell};
+    plan_sweep(chunk, came, plan);
+  } else {
+    plan.range = behind(shard, chunk);
+    if (!came && !plan.range) plan.range = block_around(shard, chunk);
+    if (!came && !plan.range && chunk.entries > 1) plan_alike(shard, chunk, plan);
+  }
+  if (shard.count == 1 || chunks_ % kLookEach == 0) {
+    plan_next(shard, chunk, layout.grid().counts(), plan);
+  }
   return plan;
 }
 
-FarAhead::FarAhead(std::uint64_t window) : window_(window) {}
-FarAhead::~FarAhead() = default;
-
-FarAhead::Plan FarAhead::plan(const std::string& path, const Chunk& chunk) {
-  const std::lock_guard lock(mutex_);
+/// The caller holds the lock.
+FarAhead::Walk& FarAhead::walk_of(const std::string& path) {
   if (walks_.size() >= kMostArrays && !walks_.contains(path)) walks_.clear();
   std::unique_ptr<Walk>& walk = walks_[path];
   if (walk == nullptr) walk = std::make_unique<Walk>(window_);
-  return walk->plan(chunk);
+  return *walk;
 }
 
 void FarAhead::open_next(const ArrayReader& reader, const Plan& plan) {
-  if (plan.cells == 0) return;
-  const auto counts = reader.layout().grid().counts();
-  const std::uint64_t end =
-      std::min(checked_product(counts).value_or(0), plan.first_cell + plan.cells);
+  if (plan.cells.empty()) return;
+  const auto& counts = reader.layout().grid().counts();
   std::vector<std::string> paths;
-  for (std::uint64_t cell = plan.first_cell; cell < end; ++cell) {
+  for (const std::uint64_t cell : plan.cells) {
     paths.push_back(reader.shard_path(coordinates_of(cell, counts)));
   }
   OpenHint hint = hint_for(reader.layout());
@@ -377,7 +516,43 @@ void FarAhead::fetch_alike(ArrayReader& reader, const Coordinates& cell, const P
     return true;
   };
   if (!reader.visit_shard(cell, plan.entries.front(), take)) return;
-  for (const ByteRange& range : joined(std::move(ranges), plan.most)) file.fetch(range);
+  for (const ByteRange& range : join_ranges(std::move(ranges), plan.most)) {
+    file.fetch(range);
+  }
+}
+
+/// `file`: where the chunks of the shard lie.
+void FarAhead::fetch_swept(ArrayReader& reader, const Ask& ask, const File& file) {
+  Found found;
+  found.size = file.size();
+  std::uint64_t bytes = 0;
+  const auto take = [&](const ArrayReader::Visited& one) {
+    if (one.number >= ask.skip.size()) return false;
+    if (ask.skip[one.number] || !one.damage.empty() || !ask.box.has(one.chunk)) return true;
+    const ByteRange range = one.part ? range_within(one.part->range, one.range) : one.range;
+    bytes += range.length;
+    found.all = found.entries.empty() || bytes <= ask.most;
+    if (found.all) found.entries.emplace_back(one.number, range);
+    return found.all;
+  };
+  ShardInHand hand;
+  if (ask.file != nullptr) hand = {ask.path, ask.file};
+  const auto cell = coordinates_of(ask.cell, reader.layout().grid().counts());
+  if (!reader.visit_shard(cell, 0, take, &hand)) return;
+  std::vector<ByteRange> ranges;
+  {
+    const std::lock_guard lock(mutex_);
+    ranges = walk_of(reader.path()).take(ask, found);
+  }
+  for (const ByteRange& range : join_ranges(std::move(ranges), window_)) file.fetch(range);
+}
+
+void FarAhead::fetch_opened(ArrayReader& reader, Ask ask) {
+  ask.path = reader.shard_path(coordinates_of(ask.cell, reader.layout().grid().counts()));
+  ask.file = reader.store().open_seen(ask.path);
+  if (ask.file == nullptr) return;
+  ask.inode = ask.file->identity().inode;
+  fetch_swept(reader, ask, *ask.file);
 }
 
 void FarAhead::opened(ArrayReader& reader, const ChunkPlace& place, const ChunkBytes& bytes) {
@@ -387,15 +562,38 @@ void FarAhead::opened(ArrayReader& reader, const ChunkPlace& place, const ChunkB
   const std::uint64_t size = file.size();
   if (window_ == 0 || range.length == 0 || !lies_within(range, size)) return;
   const Layout& layout = reader.layout();
+  const auto& cells = layout.grid().counts();
   // The file of a volume has the chunks of many cells: only its bytes tell them apart.
   const bool shared = !layout.sharded() && range.length < size;
-  const std::uint64_t entries = shared ? 0 : entries_in(layout, place.cell);
-  const Plan made =
-      plan(reader.path(), {file.identity().inode, linear_of(place.cell, layout.grid().counts()),
-                           place.number, entries, size, range});
+  const std::uint64_t count = shared ? 0 : count_of(layout, place.cell);
+  const std::uint64_t entries = count <= kMostEntries ? count : 0;  // else too many to note each
+  Chunk chunk{file.identity().inode,
+              linear_of(place.cell, cells),
+              {},
+              place.cell,
+              place.path,
+              {},
+              place.number,
+              entries,
+              size,
+              range};
+  chunk.at = layout.chunk_at(place).value_or(place.cell);
+  if (!made_of && bytes.file->path() == place.path) chunk.file = bytes.file;
+  Plan made;
+  {
+    const std::lock_guard lock(mutex_);
+    made = walk_of(reader.path()).plan(chunk, layout, reader.store().room_ahead());
+  }
   if (made.range) file.fetch(*made.range);
   if (!made.entries.empty()) fetch_alike(reader, place.cell, made, file);
+  for (const Ask& ask : made.asks) {
+    fetch_swept(reader, ask, ask.inode == chunk.inode ? file : *ask.file);
+  }
   open_next(reader, made);
+  for (Ask& ask : made.next) fetch_opened(reader, std::move(ask));
 }
+
+FarAhead::FarAhead(std::uint64_t window) : window_(window) {}
+FarAhead::~FarAhead() = default;
 
 }  // namespace zarrfs

@@ -1,8 +1,9 @@
 // Reading ahead in shards at a server, where each request waits long, and bytes are dear. Shards of
 // an array are read alike: what was read of the shards before is asked for of the next one, in as
 // few requests as that takes, and shards that follow each other in the grid are opened in advance.
-// Where nothing tells, the largest block of a shard of which more than a quarter was opened is
-// asked for, and what lies behind a long run. Thread-safe. Its lock is not held across I/O.
+// What goes through a box of chunks (see Sweep) is asked for as far ahead as it has come. Where
+// nothing tells, the largest block of a shard of which more than a quarter was opened is asked for,
+// and what lies behind a long run. Thread-safe. Its lock is not held across I/O.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 #include <unordered_map>
 
 #include "core/base/lock_order.h"
-#include "core/chunks/chunk_names.h"
+#include "core/chunks/sweep.h"
 #include "core/zarr/array_reader.h"
 
 namespace zarrfs {
@@ -27,10 +28,14 @@ class FarAhead {
 
  private:
   struct Chunk;
+  struct Ask;
+  struct Found;
   struct Plan;
   struct Shard;
   class Walk;
-  Plan plan(const std::string& path, const Chunk& chunk);
+  Walk& walk_of(const std::string& path);
+  void fetch_swept(ArrayReader& reader, const Ask& ask, const File& file);
+  void fetch_opened(ArrayReader& reader, Ask ask);
   static void fetch_alike(ArrayReader& reader, const Coordinates& cell, const Plan& plan,
                           const File& file);
   static void open_next(const ArrayReader& reader, const Plan& plan);

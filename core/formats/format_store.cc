@@ -104,6 +104,10 @@ class FormatStore final : public LayerStore, public StoreUsers, public StoreLink
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
     for (const Wanted& one : wanted_below(paths, hint)) below().open_ahead(one.paths, one.hint);
   }
+  /// Files of volumes are asked for one by one.
+  std::shared_ptr<File> open_seen(const std::string& path) override {
+    return route_of(path) ? nullptr : below().open_seen(path);
+  }
   /// The chunks of a volume are listed one by one.
   Result<void> list_below(const std::string& path, const std::string& needed) override {
     const auto route = route_of(path);

@@ -39,6 +39,7 @@ class LayerStore : public Store {
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
     below_->open_ahead(paths, hint);
   }
+  [[nodiscard]] std::uint64_t room_ahead() const override { return below_->room_ahead(); }
   Result<void> list_below(const std::string& path, const std::string& needed) override {
     return below_->list_below(path, needed);
   }

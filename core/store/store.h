@@ -174,6 +174,10 @@ class Store {
   virtual void expect(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
   /// The same, and does not wait.
   virtual void open_ahead(std::span<const std::string> /*paths*/, const OpenHint& /*hint*/) {}
+  /// As open(), but null where that takes a request.
+  virtual std::shared_ptr<File> open_seen(const std::string& /*path*/) { return nullptr; }
+  /// Bytes that may be asked for in advance before they are read.
+  [[nodiscard]] virtual std::uint64_t room_ahead() const { return UINT64_MAX; }
   /// Advice: what is below `path` is going to be listed, `needed` first, which is below it or the
   /// same. May list all of it at once.
   virtual Result<void> list_below(const std::string& /*path*/, const std::string& /*needed*/) {

@@ -186,9 +186,10 @@ Result<std::optional<struct stat>> ArrayReader::status_at(const std::string& sha
 }
 
 Result<void> ArrayReader::visit_shard(std::span<const std::uint64_t> cell, std::uint64_t first,
-                                      const std::function<bool(const Visited&)>& visit) {
+                                      const std::function<bool(const Visited&)>& visit,
+                                      ShardInHand* hand) {
   const std::string path = shard_path(cell);
-  ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_));
+  ZARRFS_TRY(const std::shared_ptr<const File> file, open_cell(*store_, path, *layout_, hand));
   if (!file) return {};
   const auto place = file->place();
   const FilePlace* const part = place && place->as_stored ? &*place : nullptr;

@@ -107,7 +107,7 @@ class ArrayReader {
   /// Calls `visit` for each chunk that the shard at `cell` lists, by number, from number `first`
   /// on; stops when `visit` returns false. Chunks outside the array are left out. An entry that is
   /// damaged is visited too (`damage` not empty), and so are all chunks of an inner shard whose
-  /// index is damaged. An Error is about the shard as a whole.
+  /// index is damaged. An Error is about the shard as a whole. `hand`: as in find_chunk.
   struct Visited {
     /// C-order number of the entry; where shards are nested, the chunks of entry 0 come before
     /// those of entry 1.
@@ -118,7 +118,8 @@ class ArrayReader {
     const FilePlace* part = nullptr;  ///< Where the shard lies if it is part of a stored file.
   };
   Result<void> visit_shard(std::span<const std::uint64_t> cell, std::uint64_t first,
-                           const std::function<bool(const Visited&)>& visit);
+                           const std::function<bool(const Visited&)>& visit,
+                           ShardInHand* hand = nullptr);
 
   /// Decodes the elements of one chunk (full chunk shape, C order, little-endian): the fill value
   /// where it is absent.

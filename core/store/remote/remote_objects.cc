@@ -169,6 +169,11 @@ std::optional<ObjectInfo> RemoteObjects::known(const std::string& key) const {
   return known ? known->info : std::nullopt;
 }
 
+std::optional<ObjectInfo> RemoteObjects::fresh(const std::string& key) const {
+  const auto known = table_.find(key);
+  return known && known->fresh ? known->info : std::nullopt;
+}
+
 Result<std::optional<ObjectInfo>> RemoteObjects::status(const std::string& key) {
   return status_of_key(key, false);
 }
@@ -237,9 +242,9 @@ Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
   }
   ObjectPart part = std::move(answer->part);
   const ObjectInfo info = part.info;
-  table_.keep(key, info, opening.asked);
   if (disk_ != nullptr) disk_->keep_info(url_of(key), info);
   if (!part.bytes.empty()) keep_bytes(key, info, part.offset, std::move(part.bytes));
+  table_.keep(key, info, opening.asked);  // whoever sees it finds its bytes
   return info;
 }
 
@@ -418,7 +423,14 @@ void RemoteObjects::fetch(const std::string& key, const ObjectInfo& info, ByteRa
   }
   for (auto first = wanted.begin(); first != wanted.end();) {
     auto last = first;
-    while (std::next(last) != wanted.end() && go_together(*first, *last, *std::next(last))) ++last;
+    std::uint64_t between = 0;
+    std::uint64_t all = first->length;
+    for (auto next = std::next(last); next != wanted.end(); ++next) {
+      between += gap_between(*last, *next);
+      all += next->length;
+      if (between > all / 2 || !go_together(*first, *last, *next)) break;
+      last = next;
+    }
     fetch_together(key, info, {first, std::next(last)});
     first = std::next(last);
   }
@@ -430,7 +442,7 @@ bool RemoteObjects::go_together(const ByteRange& first, const ByteRange& last,
          next.offset + next.length - first.offset <= largest_request_;
 }
 
-/// What lies between them comes once more.
+/// What lies between them, at most half as much as they are, comes once more.
 void RemoteObjects::fetch_together(const std::string& key, const ObjectInfo& info,
                                    const std::vector<ByteRange>& parts) {
   const std::uint64_t begin = parts.front().offset;

@@ -41,6 +41,11 @@ class RemoteObjects {
   Result<std::optional<ObjectInfo>> status_to_write(const std::string& key);
   /// What was seen of it last, however long ago; nothing where nothing was. Asks nobody.
   [[nodiscard]] std::optional<ObjectInfo> known(const std::string& key) const;
+  /// The same where it was seen so short ago that nobody has to be asked.
+  [[nodiscard]] std::optional<ObjectInfo> fresh(const std::string& key) const;
+  /// A part of what is kept in memory, so that what was asked for in advance is read before it
+  /// goes.
+  [[nodiscard]] std::uint64_t room_ahead() const { return segments_.max_bytes() / 4; }
   struct Seen {
     ObjectInfo info;
     bool before = false;  ///< And not now: the server does not answer.

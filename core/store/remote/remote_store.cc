@@ -65,6 +65,13 @@ class RemoteStore final : public Store {
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
     for (const std::string& path : paths) objects_->open_later(path, hint);
   }
+  std::shared_ptr<File> open_seen(const std::string& path) override {
+    auto info = objects_->fresh(path);
+    if (!info) return nullptr;
+    return std::make_shared<RemoteFile>(objects_, path,
+                                        RemoteObjects::Seen{std::move(*info), false});
+  }
+  [[nodiscard]] std::uint64_t room_ahead() const override { return objects_->room_ahead(); }
 
   Result<void> list_below(const std::string& path, const std::string& needed) override {
     ZARRFS_CHECK(check_path(path));

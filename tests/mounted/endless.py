@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import http.server
 import os
+import select
 import shutil
 import stat
 import struct
@@ -86,6 +87,8 @@ class Directory:
         if self.libc.mount(b"endless", self.path.encode(), b"fuse.endless", 0, options) != 0:
             raise OSError(ctypes.get_errno(), "mounting")
         self.listed = 0
+        os.set_blocking(self.device, False)
+        self.ended = threading.Event()
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
 
@@ -107,9 +110,15 @@ class Directory:
         return None
 
     def serve(self):
-        while True:
+        poll = select.poll()
+        poll.register(self.device, select.POLLIN)
+        while not self.ended.is_set():
             try:
+                if not poll.poll(100):
+                    continue
                 request = os.read(self.device, 1 << 20)
+            except BlockingIOError:
+                continue
             except OSError:  # it is unmounted
                 return
             _, operation, unique = struct.unpack_from("<IIQ", request)
@@ -124,5 +133,7 @@ class Directory:
 
     def close(self):
         self.libc.umount2(self.path.encode(), 2)  # MNT_DETACH
+        self.ended.set()
+        self.thread.join()  # or it would read what has the descriptor's number next
         os.close(self.device)  # with it the connection ends, whoever waits
         shutil.rmtree(self.path)

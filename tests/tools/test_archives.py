@@ -2,7 +2,6 @@
 import fcntl
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import time
@@ -10,7 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import CORPUS, GOLDEN, ZARRFS, add_array, arrays_of, compared, need, python_of, read_all, readable, run
+from conftest import GOLDEN, ZARRFS, add_array, arrays_of, python_of, run
 
 SHARDED = os.path.join(GOLDEN, "sharding.zarr")
 OME = {"version": "0.5", "multiscales": [{"axes": [{"name": "x", "type": "space"}], "datasets": [
@@ -73,8 +72,7 @@ def test_documents_lie_first_and_the_comment_says_so(image, tmp_path, name):
     run("verify", made, "--decode")
     run("diff", image, made)
     assert arrays_of(made)["0"]["sharded"]
-    assert "0" in run("info", made).stdout_text
-    run("show", made, "--path", "0") if "--path" in run("show", "--help").stdout_text else None
+    assert zipfile.ZipFile(made).read("OME/METADATA.ome.xml") == b"<OME/>"
 
 
 def test_what_is_no_image_has_no_comment(tmp_path):
@@ -111,14 +109,13 @@ def test_zarr_python_reads_them_by_its_own_store(tmp_path):
     made = tmp_path / "made.zip"
     run("reshard", SHARDED, made, "--shard-chunks", "2", status=1)
     code = """
-import hashlib, json, sys, zarr
-def values(store):
-    root = zarr.open_group(store, mode="r")
-    return {name: hashlib.sha256(array[...].tobytes()).hexdigest() for name, array in root.arrays()}
-zipped, stored = values(zarr.storage.ZipStore(sys.argv[1], mode="r")), values(sys.argv[2])
-assert zipped == stored and len(stored) > 3, (zipped, stored)
+import sys, numpy, zarr
+store = zarr.storage.ZipStore(sys.argv[1], mode="r")
+for name in sys.argv[3:]:
+    zipped, stored = zarr.open_array(store, path=name, mode="r"), zarr.open_array(sys.argv[2], path=name, mode="r")
+    assert numpy.array_equal(zipped[...], stored[...]) and stored[...].any(), name
 """
-    subprocess.run([python, "-c", code, made, SHARDED], check=True, timeout=300)
+    subprocess.run([python, "-c", code, made, SHARDED, "index_end", "index_start", "vector"], check=True, timeout=300)
 
 
 def test_ngff_zarr_reads_an_image(image, tmp_path):
@@ -154,7 +151,8 @@ def test_what_stands_there_is_left_alone(image, tmp_path):
 @pytest.mark.parametrize("command", ["shard", "unshard"])
 def test_a_killed_run_leaves_nothing_under_the_name(large, tmp_path, command):
     made = tmp_path / "made.zip"
-    process = subprocess.Popen([ZARRFS, command, large, made, "--shard-chunks", "10"][:4 if command == "unshard" else 6], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    shape = ["--shard-chunks", "10"] if command == "shard" else []
+    process = subprocess.Popen([ZARRFS, command, large, made, *shape], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not left_beside(made):
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)

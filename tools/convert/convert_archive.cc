@@ -38,7 +38,8 @@ std::string unnamed_beside(const std::string& path) {
 /// The file at `path`, locked; not valid where it was renamed or removed before it was locked, or,
 /// without O_CREAT, where there is none.
 Result<Fd> lock_unnamed(const std::string& path, int create) {
-  Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | create, kArchiveMode));
+  Fd file(
+      ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | create, kArchiveMode));
   if (!file.valid() && errno == ENOENT && create == 0) return Fd();
   if (!file.valid()) return fail(system_error(errno, path));
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -73,8 +73,8 @@ std::string NewDocuments::consolidated_path(const std::string& group) const {
 }
 
 Result<void> NewDocuments::write_new(Target& target, const Document& document) const {
-  return target.write_document(document.path, styled_text(document.contents, document.style,
-                                                          attributes_in(document.path)));
+  return target.write_document(
+      document.path, styled_text(document.contents, document.style, attributes_in(document.path)));
 }
 
 Result<void> NewDocuments::write_consolidating(Target& target, const std::string& group) const {

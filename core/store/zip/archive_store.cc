@@ -193,7 +193,8 @@ class Archive final : public ArchiveStore {
     if (entries_.contains(entry.name)) return put_already(entry.name);
     directory_bytes_ += most_zip_entry_bytes(entry.name.size());
     add_folders(entry.name);
-    if (directory_bytes_ > kLargestZipDirectory) return too_large("directory", kLargestZipDirectory);
+    if (directory_bytes_ > kLargestZipDirectory)
+      return too_large("directory", kLargestZipDirectory);
     if (folder_bytes_ > kMostZipFolderBytes) {
       return too_large("names of directories", kMostZipFolderBytes);
     }

@@ -210,7 +210,8 @@ Result<void> check_places(const std::vector<ZipEntry>& entries, std::uint64_t di
 
 Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadRange& read) {
   ZARRFS_TRY(const Place place, find_directory(size, read));
-  if (place.range.length > kLargestZipDirectory || place.entries > place.range.length / kEntrySize) {
+  if (place.range.length > kLargestZipDirectory ||
+      place.entries > place.range.length / kEntrySize) {
     return damaged("directory of " + std::to_string(place.range.length) + " bytes does not hold " +
                    std::to_string(place.entries) + " entries");
   }

@@ -27,7 +27,9 @@ std::uint16_t in_16(std::uint64_t number) {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(number, kNoRoom16));
 }
 
-void append_text(Bytes& out, std::string_view text) { out.insert(out.end(), text.begin(), text.end()); }
+void append_text(Bytes& out, std::string_view text) {
+  out.insert(out.end(), text.begin(), text.end());
+}
 
 /// The time as DOS has it, in UTC: archives do not tell the zone.
 struct DosTime {
@@ -38,10 +40,12 @@ struct DosTime {
 DosTime dos_time(std::int64_t modified_ns) {
   const std::time_t seconds = modified_ns / kInOneSecond;
   struct tm parts {};
-  if (::gmtime_r(&seconds, &parts) == nullptr || parts.tm_year < 80 || parts.tm_year > 207) return {};
-  return {static_cast<std::uint16_t>((parts.tm_hour << 11) | (parts.tm_min << 5) | (parts.tm_sec / 2)),
-          static_cast<std::uint16_t>(((parts.tm_year - 80) << 9) | ((parts.tm_mon + 1) << 5) |
-                                     parts.tm_mday)};
+  if (::gmtime_r(&seconds, &parts) == nullptr || parts.tm_year < 80 || parts.tm_year > 207)
+    return {};
+  return {
+      static_cast<std::uint16_t>((parts.tm_hour << 11) | (parts.tm_min << 5) | (parts.tm_sec / 2)),
+      static_cast<std::uint16_t>(((parts.tm_year - 80) << 9) | ((parts.tm_mon + 1) << 5) |
+                                 parts.tm_mday)};
 }
 
 /// Whether `name` is text that has to be told to be UTF-8.

@@ -122,6 +122,16 @@ TEST_F(ArchiveStoreTest, RefusesWhatNoReaderTakes) {
   EXPECT_TRUE(entries_in(*whole()).empty());
 }
 
+TEST_F(ArchiveStoreTest, RefusesMoreNamesOfDirectoriesThanAreRead) {
+  std::string deep;
+  for (int i = 0; i < 1900; ++i) deep += "/d";
+  Result<void> made;
+  for (int i = 0; made && i < 100; ++i) made = put(std::to_string(i) + deep + "/c", "");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().fault, Fault::kTooBig);
+  EXPECT_THAT(made.error().message, HasSubstr("names of directories would have more than"));
+}
+
 TEST_F(ArchiveStoreTest, CountsMoreEntriesThanTheOldRecordHolds) {
   constexpr int kMany = 70'000;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(put("c/" + std::to_string(i), "x"));

@@ -171,8 +171,11 @@ def test_a_killed_run_leaves_nothing_under_the_name(large, tmp_path, command):
 
 def test_a_run_begins_anew_where_one_was_killed(image, tmp_path):
     made = tmp_path / "made.zip"
-    (tmp_path / ".zarrfs-new-made.zip").write_bytes(b"rest of an earlier run" * 1000)
+    rest = b"rest of an earlier run" * 1000
+    (tmp_path / "of another name").write_bytes(rest)
+    os.link(tmp_path / "of another name", tmp_path / ".zarrfs-new-made.zip")
     run("shard", image, made)
+    assert (tmp_path / "of another name").read_bytes() == rest
     assert left_beside(made) == ["made.zip"]
     run("diff", image, made)
     entries_of(made)

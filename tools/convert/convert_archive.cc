@@ -35,12 +35,13 @@ std::string unnamed_beside(const std::string& path) {
   return (whole.parent_path() / temporary_beside(whole.filename().string())).string();
 }
 
-/// The file at `path`, locked; not valid where it was renamed or removed before it was locked, or,
-/// without O_CREAT, where there is none.
+/// The file at `path`, locked: the one that is there, or, with O_CREAT | O_EXCL in `create`, a new
+/// one. Not valid where there is none, or one in the way, or it lost its name before it was locked.
 Result<Fd> lock_unnamed(const std::string& path, int create) {
   Fd file(
       ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | create, kArchiveMode));
-  if (!file.valid() && errno == ENOENT && create == 0) return Fd();
+  const int in_the_way = create == 0 ? ENOENT : EEXIST;
+  if (!file.valid() && errno == in_the_way) return Fd();
   if (!file.valid()) return fail(system_error(errno, path));
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Fault::kBusy, path + " is being written by another process");
@@ -92,14 +93,18 @@ class ConversionArchive::Unnamed {
     if (file_.valid()) static_cast<void>(::unlink(path_.c_str()));
   }
 
+  /// What an earlier run has left goes first: the archive is nobody's file but this process's.
   Result<void> make() {
     constexpr int kAttempts = 3;  // another process may name or remove it at the same moment
     for (int attempt = 0; attempt < kAttempts && !file_.valid(); ++attempt) {
-      ZARRFS_TRY(file_, lock_unnamed(path_, O_CREAT));
+      ZARRFS_TRY(const Fd earlier, lock_unnamed(path_, 0));
+      if (earlier.valid() && ::unlink(path_.c_str()) != 0 && errno != ENOENT) {
+        return fail(system_error(errno, path_ + ": removing what an earlier run has left"));
+      }
+      ZARRFS_TRY(file_, lock_unnamed(path_, O_CREAT | O_EXCL));
     }
-    if (!file_.valid()) return fail(Fault::kBusy, path_ + " is being written by other processes");
-    if (::ftruncate(file_.get(), 0) == 0) return {};
-    return fail(system_error(errno, path_ + ": emptying it"));
+    if (file_.valid()) return {};
+    return fail(Fault::kBusy, path_ + " is being written by other processes");
   }
 
   Result<Fd> another() const {

@@ -24,8 +24,10 @@ class Convert final : public Command {
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, remote_);
-    auto* target = app.add_option("TARGET", target_,
-                                  "Where the new store is made: a directory, or a bucket's URL");
+    auto* target =
+        app.add_option("TARGET", target_,
+                       "Where the new store is made: a directory, a bucket's URL, or an archive "
+                       "where it ends in .ozx or .zip");
     app.add_option("--target-remote", target_remote_,
                    "Options of a TARGET at a server, where they are others than --remote")
         ->type_name("OPTIONS")
@@ -60,9 +62,10 @@ class Convert final : public Command {
         "of them ends it with --finish (docs/cluster.md).\n"
         "Chunks are copied as they are stored. What is so already is copied. A conversion that "
         "was\n"
-        "interrupted goes on when it is started again with the same arguments. What cannot get "
-        "the\n"
-        "form asked for is left as it is, or left out, by name (exit status 1).");
+        "interrupted goes on when it is started again with the same arguments; an archive is "
+        "begun\n"
+        "anew. What cannot get the form asked for is left as it is, or left out, by name (exit\n"
+        "status 1).");
   }
 
   int run(const Streams& streams) override {

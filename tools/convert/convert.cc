@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/store/open_store.h"
+#include "tools/convert/convert_archive.h"
 #include "tools/convert/convert_array.h"
 #include "tools/convert/convert_place.h"
 #include "tools/convert/convert_upload.h"
@@ -21,13 +22,7 @@ class StoreConverter {
       : console_(console), options_(options), planned_(std::move(planned)) {}
 
   Result<void> run(Target& target, bool resumed) {
-    for (const ArrayWork& work : planned_.arrays) {
-      conversions_.push_back(
-          array_conversion(planned_.source, work, pieces_of(work, work.cells), target));
-    }
-    if (!planned_.files.empty()) {
-      conversions_.push_back(copy_conversion(planned_.source, planned_.files, target));
-    }
+    collect_pieces(target);
     ZARRFS_CHECK(make_pieces(resumed));
     // Documents last, and the root's after all others: what is unfinished is no store.
     ZARRFS_CHECK(write_documents(planned_, false, target));
@@ -36,7 +31,25 @@ class StoreConverter {
     return target.sync();
   }
 
+  // In an archive documents lie before everything else; unfinished ones have no name.
+  Result<void> run_archive(Target& target) {
+    collect_pieces(target);
+    ZARRFS_CHECK(write_documents_in_order(planned_, target));
+    ZARRFS_CHECK(make_pieces(false));
+    return check_pieces();
+  }
+
  private:
+  void collect_pieces(Target& target) {
+    for (const ArrayWork& work : planned_.arrays) {
+      conversions_.push_back(
+          array_conversion(planned_.source, work, pieces_of(work, work.cells), target));
+    }
+    if (!planned_.files.empty()) {
+      conversions_.push_back(copy_conversion(planned_.source, planned_.files, target));
+    }
+  }
+
   // What an interrupted run made is kept where all its bytes are right.
   Result<void> make_pieces(bool resumed) {
     return for_each_piece(console_, "convert", options_.threads, conversions_,
@@ -128,6 +141,16 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     ZARRFS_CHECK(place.finish());
     return all_converted;
   }
+  if (sides.archives) {
+    ZARRFS_TRY(ConversionArchive place, ConversionArchive::find(sides.target_path));
+    ZARRFS_TRY(StorePlan planned, plan());
+    const bool all_converted = planned.left == 0;
+    ZARRFS_CHECK(place.begin());
+    Target target(place.store());
+    ZARRFS_CHECK(StoreConverter(console, options, std::move(planned)).run_archive(target));
+    ZARRFS_CHECK(place.finish());
+    return all_converted;
+  }
   ZARRFS_TRY(ConversionPlace place, ConversionPlace::find(source_path, sides.target_path,
                                                           options.in_place, sides.description));
   ZARRFS_TRY(StorePlan planned, plan());
@@ -154,7 +177,9 @@ Result<void> discard_conversion(const Console& console, const std::string& sourc
     ZARRFS_TRY(any, ConversionPlace::discard(source_path, "", true));
   } else if (is_local(target_name)) {
     ZARRFS_TRY(const std::string target_path, target_outside(target_name, source_path));
-    ZARRFS_TRY(any, ConversionPlace::discard(source_path, target_path, false));
+    ZARRFS_TRY(any, is_archive_target(target_name)
+                        ? ConversionArchive::discard(target_path)
+                        : ConversionPlace::discard(source_path, target_path, false));
   } else {
     ZARRFS_TRY(const std::string url, upload_target(target_name, source_path));
     ZARRFS_TRY(any, ConversionUpload::discard(url, options.target_remote, source_path));

@@ -33,11 +33,11 @@ struct ConversionOptions {
   std::string target_remote = {};  ///< Of a target at one.
 };
 
-/// Converts `source` to `target`, a directory or a bucket's URL, which does not exist, is empty, or
-/// is the unfinished result of the same conversion. Tells on `console` what became of each array.
-/// Returns false where a node does not get the form asked for: it is copied as it is or, where v2
-/// has no words for it and the conversion is not in place, left out, by name. `unfinished` becomes
-/// what is left where it fails after something was made.
+/// Converts `source` to `target`, a directory, a bucket's URL or an archive, as its name says,
+/// which does not exist, is empty, or is the unfinished result of the same conversion. Tells on
+/// `console` what became of each array. Returns false where a node does not get the form asked for:
+/// it is copied as it is or, where v2 has no words for it and the conversion is not in place, left
+/// out, by name. `unfinished` becomes what is left where it fails after something was made.
 Result<bool> convert_store(const Console& console, const std::string& source,
                            const std::string& target, const ConversionOptions& options,
                            std::string& unfinished);

@@ -44,18 +44,42 @@ bool NewDocuments::add_v3(const std::string& path, Json contents, Origin origin)
   return origin != Origin::kCopied;
 }
 
+std::vector<std::string> NewDocuments::paths() const {
+  std::vector<std::string> paths;
+  for (const Document& document : new_) paths.push_back(document.path);
+  for (const std::string& group : consolidated_) paths.push_back(consolidated_path(group));
+  return paths;
+}
+
+Result<void> NewDocuments::write_one(Target& target, std::size_t which) const {
+  if (which < new_.size()) return write_new(target, new_[which]);
+  return write_consolidating(target, consolidated_[which - new_.size()]);
+}
+
 Result<void> NewDocuments::write(Target& target, bool of_root) const {
   for (const Document& document : new_) {
     if (parent_path(document.path).empty() != of_root) continue;
-    ZARRFS_CHECK(target.write_document(document.path, styled_text(document.contents, document.style,
-                                                                  attributes_in(document.path))));
+    ZARRFS_CHECK(write_new(target, document));
   }
   for (const std::string& group : consolidated_) {
     if (group.empty() != of_root) continue;
-    const bool v2 = form_.kind == Form::Kind::kPlainV2;
-    ZARRFS_CHECK(v2 ? write_zmetadata(target, group) : write_consolidated(target, group));
+    ZARRFS_CHECK(write_consolidating(target, group));
   }
   return {};
+}
+
+std::string NewDocuments::consolidated_path(const std::string& group) const {
+  return join_path(group, form_.kind == Form::Kind::kPlainV2 ? ".zmetadata" : "zarr.json");
+}
+
+Result<void> NewDocuments::write_new(Target& target, const Document& document) const {
+  return target.write_document(
+      document.path, styled_text(document.contents, document.style, attributes_in(document.path)));
+}
+
+Result<void> NewDocuments::write_consolidating(Target& target, const std::string& group) const {
+  const bool v2 = form_.kind == Form::Kind::kPlainV2;
+  return v2 ? write_zmetadata(target, group) : write_consolidated(target, group);
 }
 
 Result<void> NewDocuments::write_consolidated(Target& target, const std::string& group) const {
@@ -83,7 +107,7 @@ Result<void> NewDocuments::write_zmetadata(Target& target, const std::string& gr
     text.add(directory == group ? "" : relative(directory, group), name,
              styled_line(document.contents, document.style));
   }
-  return target.write_document(join_path(group, ".zmetadata"), std::move(text).finish());
+  return target.write_document(consolidated_path(group), std::move(text).finish());
 }
 
 }  // namespace zarrfs::tools

@@ -31,6 +31,10 @@ class NewDocuments {
   /// The group at `path` has `.zmetadata` of all that was and will be added below it.
   void add_zmetadata(const std::string& path) { consolidated_.push_back(path); }
 
+  /// The paths of all of them.
+  [[nodiscard]] std::vector<std::string> paths() const;
+  /// Writes the one at `paths()[which]`.
+  Result<void> write_one(Target& target, std::size_t which) const;
   /// Writes those of the root if `of_root`, all others if not.
   Result<void> write(Target& target, bool of_root) const;
 
@@ -41,6 +45,9 @@ class NewDocuments {
     TextStyle style;
   };
 
+  [[nodiscard]] std::string consolidated_path(const std::string& group) const;
+  Result<void> write_new(Target& target, const Document& document) const;
+  Result<void> write_consolidating(Target& target, const std::string& group) const;
   Result<void> write_zmetadata(Target& target, const std::string& group) const;
   Result<void> write_consolidated(Target& target, const std::string& group) const;
 

@@ -31,7 +31,7 @@ const std::string kMarker = kConversionMarker;
 Result<std::unique_ptr<PartsPlace>> parts_place_at(const std::string& path, bool uploads,
                                                    const std::string& options, bool create) {
   if (uploads) return open_remote_parts(path, options);
-  if (path.ends_with(".zip")) {
+  if (is_archive_target(path)) {
     return fail(Fault::kUnsupported, path + ": an archive is made by one process, not in parts: " +
                                          "give a directory or a bucket");
   }

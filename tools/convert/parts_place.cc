@@ -10,6 +10,7 @@
 
 #include "core/base/random_name.h"
 #include "core/store/open_store.h"
+#include "core/store/remote/upload_store.h"
 #include "tools/convert/convert_place.h"
 #include "tools/shared/console.h"
 #include "tools/shared/stored_shards.h"

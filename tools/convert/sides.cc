@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/store/open_store.h"
+#include "core/store/zip/zip_store.h"
 #include "tools/convert/convert_place.h"
 #include "tools/convert/convert_upload.h"
 #include "tools/shared/alone.h"
@@ -29,11 +30,16 @@ Result<std::string> target_outside(const std::string& target, const std::string&
   return real.string();
 }
 
+bool is_archive_target(const std::string& target) {
+  return is_local(target) && has_zip_name(target);
+}
+
 Result<ConversionSides> open_sides(const std::string& source_name, const std::string& target_name,
                                    const ConversionOptions& options) {
   ConversionSides sides;
   ZARRFS_TRY(sides.source_path, real_path(source_name));
   sides.uploads = !options.in_place && !is_local(target_name);
+  sides.archives = !options.in_place && is_archive_target(target_name);
   if (!options.in_place) {
     ZARRFS_TRY(sides.target_path, sides.uploads ? upload_target(target_name, sides.source_path)
                                                 : target_outside(target_name, sides.source_path));

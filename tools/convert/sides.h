@@ -15,12 +15,16 @@ Result<std::string> real_path(const std::string& source);
 /// The path of a local target without links; kInvalid where it lies within the source.
 Result<std::string> target_outside(const std::string& target, const std::string& source_path);
 
+/// Whether the target is to be an archive on this machine: its name alone tells.
+bool is_archive_target(const std::string& target);
+
 struct ConversionSides {
   Source source;
   std::string source_path;
   bool source_is_directory = false;
   std::string target_path;  ///< Empty in place.
   bool uploads = false;     ///< The target is at a server.
+  bool archives = false;    ///< The target is an archive on this machine.
   HeldJson description;     ///< Tells the conversion from others.
 };
 

@@ -1,6 +1,7 @@
 #include "tools/convert/store_plan.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/base/json.h"
@@ -20,6 +21,19 @@ bool is_no_document(const std::string& path) {
   return !is_metadata_name(std::string_view(path).substr(path.rfind('/') + 1));
 }
 bool is_below_root(const std::string& path) { return path.find('/') != std::string::npos; }
+
+/// A document to be made, by its number among the new ones, or to be copied.
+struct OneDocument {
+  std::string path;
+  bool copied = false;
+  std::size_t which = 0;
+
+  /// Less is earlier in an archive.
+  [[nodiscard]] auto order() const {
+    return std::tuple(last_name(path) != "zarr.json", std::count(path.begin(), path.end(), '/'),
+                      path);
+  }
+};
 
 class StorePlanner {
  public:
@@ -371,6 +385,29 @@ Result<void> write_documents(const StorePlan& planned, bool of_root, Target& tar
     if (!difference.empty()) return fail(not_right(difference));
   }
   return planned.documents.write(target, of_root);
+}
+
+Result<void> write_documents_in_order(const StorePlan& planned, Target& target) {
+  std::vector<std::string> copied = planned.documents_at_root;
+  copied.insert(copied.end(), planned.documents_below.begin(), planned.documents_below.end());
+  std::vector<OneDocument> documents;
+  for (std::size_t i = 0; i < copied.size(); ++i) documents.push_back({copied[i], true, i});
+  const std::vector<std::string> made = planned.documents.paths();
+  for (std::size_t i = 0; i < made.size(); ++i) documents.push_back({made[i], false, i});
+  std::sort(documents.begin(), documents.end(),
+            [](const OneDocument& a, const OneDocument& b) { return a.order() < b.order(); });
+  const auto copies = copy_conversion(planned.source, copied, target);
+  for (const OneDocument& document : documents) {
+    if (interrupted()) return fail(interruption());
+    if (!document.copied) {
+      ZARRFS_CHECK(planned.documents.write_one(target, document.which));
+      continue;
+    }
+    ZARRFS_CHECK(copies->make(document.which));
+    ZARRFS_TRY(const std::string difference, copies->check(document.which, true));
+    if (!difference.empty()) return fail(not_right(difference));
+  }
+  return {};
 }
 
 Error not_right(const std::string& difference) {

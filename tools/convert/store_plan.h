@@ -44,6 +44,10 @@ Result<StorePlan> plan_store(const Console& console, const ConversionOptions& op
 /// Copies and writes the documents of the root, or all others.
 Result<void> write_documents(const StorePlan& planned, bool of_root, Target& target);
 
+/// Copies and writes all documents in the order that archives have them in: `zarr.json` of the root
+/// first, then those of the other nodes, the upper ones before those below them, then all others.
+Result<void> write_documents_in_order(const StorePlan& planned, Target& target);
+
 /// What a check found to differ, as an error.
 Error not_right(const std::string& difference);
 

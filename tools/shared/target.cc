@@ -23,10 +23,10 @@ Target::Target(std::shared_ptr<Store> store, std::string local_path,
       root_(::open(local_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       root_errno_(errno) {}
 
-Target::Target(std::shared_ptr<UploadStore> uploads) : store_(uploads), uploads_(uploads) {}
+Target::Target(std::shared_ptr<PutStore> puts) : store_(puts), puts_(std::move(puts)) {}
 
 Result<void> Target::make_directories(const std::string& path) {
-  if (path.empty() || uploads_ != nullptr) return {};
+  if (path.empty() || puts_ != nullptr) return {};
   {
     const HeldLock lock(mutex_);
     if (directories_.contains(path)) return {};
@@ -82,7 +82,7 @@ std::string Target::temporary_for(const std::string& path) const {
 
 Result<void> Target::name(NewFile& file, std::uint64_t size, const std::string& temporary,
                           const std::string& path) {
-  if (!shared_ || uploads_ != nullptr) {
+  if (!shared_ || puts_ != nullptr) {
     complete(file, size);
     return store_->rename(temporary, path);
   }
@@ -93,7 +93,7 @@ Result<void> Target::name(NewFile& file, std::uint64_t size, const std::string& 
 }
 
 void Target::complete(NewFile& file, std::uint64_t size) const {
-  if (uploads_ == nullptr && size >= kSmall) file.begin_sync();
+  if (puts_ == nullptr && size >= kSmall) file.begin_sync();
 }
 
 PieceFiles::~PieceFiles() {
@@ -109,7 +109,7 @@ Result<std::unique_ptr<NewFile>> PieceFiles::create(const std::string& path) {
 }
 
 Result<void> PieceFiles::complete(const std::string& path, NewFile& file, std::uint64_t size) {
-  if (target_.uploads_ != nullptr) return target_.uploads_->publish(path);
+  if (target_.puts_ != nullptr) return target_.puts_->publish(path);
   target_.complete(file, size);
   return {};
 }
@@ -126,7 +126,7 @@ Result<void> PieceFiles::finish() {
 }
 
 Result<void> Target::sync() {
-  if (uploads_ != nullptr) return {};  // what was put is durable
+  if (puts_ != nullptr) return {};
   if (!root_.valid()) return fail(system_error(root_errno_, local_path_ + ": opening it to sync"));
   if (::syncfs(root_.get()) != 0) return fail(system_error(errno, local_path_ + ": syncing"));
   return {};

@@ -10,7 +10,7 @@
 #include "core/base/fd.h"
 #include "core/base/lock_order.h"
 #include "core/base/result.h"
-#include "core/store/remote/upload_store.h"
+#include "core/store/put_store.h"
 #include "core/store/store.h"
 
 namespace zarrfs::tools {
@@ -22,8 +22,9 @@ class Target {
   Target(std::shared_ptr<Store> store, std::string local_path,
          std::optional<std::string> links_from);
 
-  /// A store at a server.
-  explicit Target(std::shared_ptr<UploadStore> uploads);
+  /// A store at a server, or an archive: what is put there stays, and whoever made the store makes
+  /// it durable.
+  explicit Target(std::shared_ptr<PutStore> puts);
 
   /// From now on other machines write here, too: no name is given to what is not whole and durable,
   /// and no temporary name is that of another process.
@@ -59,7 +60,7 @@ class Target {
   friend class PieceFiles;
 
   std::shared_ptr<Store> store_;
-  std::shared_ptr<UploadStore> uploads_;  // the same store, where it is at a server
+  std::shared_ptr<PutStore> puts_;  // the same store, where whole files are put
   std::string local_path_;
   std::optional<std::string> links_from_;
   Fd root_;  // opened before anything is written, so that syncfs(2) tells of all failures since
@@ -85,7 +86,7 @@ class PieceFiles {
   Result<void> finish();
 
  private:
-  [[nodiscard]] bool named_late() const { return target_.shared_ && target_.uploads_ == nullptr; }
+  [[nodiscard]] bool named_late() const { return target_.shared_ && target_.puts_ == nullptr; }
 
   Target& target_;
   std::map<std::string, std::string> temporary_;  ///< By path: what has no name yet.

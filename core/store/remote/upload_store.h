@@ -6,15 +6,12 @@
 #include <string>
 
 #include "core/store/http/options.h"
-#include "core/store/store.h"
+#include "core/store/put_store.h"
 
 namespace zarrfs {
 
-class UploadStore : public Store {
+class UploadStore : public PutStore {
  public:
-  /// Puts the file that create() made at `path`, complete now, under that name. kExists where an
-  /// object stands there.
-  virtual Result<void> publish(const std::string& path) = 0;
   /// As publish(), also after replace_earlier(): false, and nothing is done, where an object stands
   /// there.
   virtual Result<bool> publish_first(const std::string& path) = 0;

@@ -8,21 +8,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/store/zip/zip_records.h"
+
 namespace zarrfs {
 namespace {
 
-constexpr std::uint32_t kEndSignature = 0x06054b50;
-constexpr std::uint32_t kEnd64Signature = 0x06064b50;
-constexpr std::uint32_t kLocatorSignature = 0x07064b50;
-constexpr std::uint32_t kEntrySignature = 0x02014b50;
-constexpr std::uint32_t kHeaderSignature = 0x04034b50;
-constexpr std::uint64_t kEndSize = 22;
-constexpr std::uint64_t kLocatorSize = 20;
-constexpr std::uint64_t kEnd64Size = 56;
-constexpr std::uint64_t kEntrySize = 46;
-constexpr std::uint64_t kLongestComment = 65535;
-constexpr std::uint64_t kLargestDirectory = std::uint64_t{1} << 30U;
-constexpr std::uint16_t kZip64Field = 1;
+using namespace zip;
+
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 std::uint16_t u16(ByteView bytes, std::size_t at) {
@@ -218,7 +210,8 @@ Result<void> check_places(const std::vector<ZipEntry>& entries, std::uint64_t di
 
 Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadRange& read) {
   ZARRFS_TRY(const Place place, find_directory(size, read));
-  if (place.range.length > kLargestDirectory || place.entries > place.range.length / kEntrySize) {
+  if (place.range.length > kLargestZipDirectory ||
+      place.entries > place.range.length / kEntrySize) {
     return damaged("directory of " + std::to_string(place.range.length) + " bytes does not hold " +
                    std::to_string(place.entries) + " entries");
   }

@@ -27,6 +27,10 @@ struct ZipEntry {
 inline constexpr std::uint64_t kZipTail = std::uint64_t{64} << 10U;  ///< Bytes worth reading first.
 inline constexpr std::uint64_t kZipHeader = 30;  ///< Bytes of a local header before the name.
 
+/// An archive with a larger directory, or whose directories have longer names, is refused.
+inline constexpr std::uint64_t kLargestZipDirectory = std::uint64_t{1} << 30U;
+inline constexpr std::uint64_t kMostZipFolderBytes = std::uint64_t{128} << 20U;
+
 /// Reads exactly `range`.
 using ReadRange = std::function<Result<Bytes>(ByteRange range)>;
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflated = 8;
-constexpr std::size_t kMostDirectoryBytes = std::size_t{128} << 20U;
 constexpr std::uint64_t kLargestDeflated = std::uint64_t{16} << 20U;
 
 /// What an entry's attributes are.
@@ -120,9 +119,9 @@ class ZipStore final : public Store {
     if (children_.empty()) {
       return fail(Fault::kInvalid, name_ + ": the archive has no directory of that name");
     }
-    if (directory_bytes_ > kMostDirectoryBytes) {
+    if (directory_bytes_ > kMostZipFolderBytes) {
       return fail(Fault::kUnsupported, name_ + ": the names of its directories have more than " +
-                                           std::to_string(kMostDirectoryBytes) + " bytes");
+                                           std::to_string(kMostZipFolderBytes) + " bytes");
     }
     for (const auto& [path, entry] : files_) {
       if (!children_.contains(path)) continue;
@@ -203,7 +202,7 @@ class ZipStore final : public Store {
   }
 
   void add_directory(const std::string& path) {
-    if (directory_bytes_ > kMostDirectoryBytes || !children_.try_emplace(path).second) return;
+    if (directory_bytes_ > kMostZipFolderBytes || !children_.try_emplace(path).second) return;
     directory_bytes_ += path.size();
     const std::string parent = parent_path(path);
     add_directory(parent);

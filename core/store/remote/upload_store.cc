@@ -1,17 +1,14 @@
 #include "core/store/remote/upload_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 #include <utility>
 
-#include "core/base/lock_order.h"
 #include "core/base/random_name.h"
+#include "core/store/begun_files.h"
 #include "core/store/local_file.h"
 #include "core/store/remote/part_plan.h"
 #include "core/store/remote/parts_use.h"
@@ -21,21 +18,12 @@
 namespace zarrfs {
 namespace {
 
-constexpr mode_t kStagedMode = 0600;
 constexpr int kPutAttempts = 5;  // where others put the same object at the same moment
 constexpr std::uint64_t kCompared = std::uint64_t{4} << 20U;
 
-/// A file that has no name, and so is gone with this process.
-Result<Fd> nameless_file() {
+std::string folder_for_uploads() {
   const char* const told = std::getenv("TMPDIR");
-  const std::string folder = told != nullptr && *told == '/' ? told : "/tmp";
-  Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kStagedMode));
-  if (file.valid()) return file;
-  std::string name = folder + "/zarrfs-upload-XXXXXX";
-  file = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file.valid()) return fail(system_error(errno, folder + ": making a temporary file"));
-  static_cast<void>(::unlink(name.c_str()));
-  return file;
+  return told != nullptr && *told == '/' ? told : "/tmp";
 }
 
 class Uploads final : public UploadStore {
@@ -57,28 +45,23 @@ class Uploads final : public UploadStore {
   }
 
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t /*mode*/) override {
-    ZARRFS_TRY(Fd file, nameless_file());
-    Fd other(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
-    if (!other.valid()) return fail(system_error(errno, path + ": a second descriptor"));
-    const std::lock_guard lock(mutex_);
-    staged_[path] = std::move(file);
-    return make_local_new_file(std::move(other), path);
+    return staged_.create(path, path);
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
-    ZARRFS_TRY(Fd file, take(from));
+    ZARRFS_TRY(Fd file, staged_.take(from));
     return put(std::move(file), to);
   }
   Result<void> publish(const std::string& path) override {
-    ZARRFS_TRY(Fd file, take(path));
+    ZARRFS_TRY(Fd file, staged_.take(path));
     return put(std::move(file), path);
   }
   Result<bool> publish_first(const std::string& path) override {
-    ZARRFS_TRY(Fd staged, take(path));
+    ZARRFS_TRY(Fd staged, staged_.take(path));
     ZARRFS_TRY(const auto file, complete_file(std::move(staged), path));
     return put_in_place_of(std::nullopt, file, path);
   }
   Result<void> remove(const std::string& path) override {
-    if (take(path)) return {};
+    if (staged_.take(path)) return {};
     ZARRFS_TRY(const auto info, objects_->status(path));
     return info ? objects_->writer().remove(path, *info) : Result<void>{};
   }
@@ -89,15 +72,6 @@ class Uploads final : public UploadStore {
   Result<void> check_conditions() override { return objects_->writer().check_conditions(); }
 
  private:
-  Result<Fd> take(const std::string& path) {
-    const std::lock_guard lock(mutex_);
-    const auto found = staged_.find(path);
-    if (found == staged_.end()) return fail(Fault::kInvalid, path + ": was not begun");
-    Fd file = std::move(found->second);
-    staged_.erase(found);
-    return file;
-  }
-
   Result<void> put(Fd staged, const std::string& path) {
     ZARRFS_TRY(const auto file, complete_file(std::move(staged), path));
     for (int attempt = 1;; ++attempt) {
@@ -167,8 +141,7 @@ class Uploads final : public UploadStore {
   const std::unique_ptr<Store> server_;
   PartsUse parts_;
   std::atomic<bool> replaces_{false};
-  TableMutex mutex_;
-  std::map<std::string, Fd> staged_;  // guarded by mutex_
+  BegunFiles staged_{folder_for_uploads()};
 };
 
 }  // namespace

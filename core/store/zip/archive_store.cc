@@ -1,13 +1,11 @@
 #include "core/store/zip/archive_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <climits>
 #include <ctime>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "core/base/lock_order.h"
 #include "core/base/path.h"
 #include "core/base/request.h"
+#include "core/store/begun_files.h"
 #include "core/store/local_file.h"
 #include "core/store/object_status.h"
 #include "core/store/zip/zip_records.h"
@@ -24,20 +23,8 @@
 namespace zarrfs {
 namespace {
 
-constexpr mode_t kPieceMode = 0600;
 constexpr std::uint64_t kCopied = std::uint64_t{1} << 20U;  // bytes at once
 constexpr std::int64_t kPerSecond = 1'000'000'000;
-
-/// A file that has no name, and so is gone with this process.
-Result<Fd> nameless_piece(const std::string& folder) {
-  Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPieceMode));
-  if (file.valid()) return file;
-  std::string name = folder + "/.zarrfs-piece-XXXXXX";
-  file = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file.valid()) return fail(system_error(errno, folder + ": making a temporary file"));
-  static_cast<void>(::unlink(name.c_str()));
-  return file;
-}
 
 struct stat status_in_archive(const ZipEntry& entry) {
   const std::string version =
@@ -73,8 +60,8 @@ class Archive final : public ArchiveStore {
   Archive(Fd file, std::string name, std::string folder)
       : archive_(make_local_new_file(std::move(file), name)),
         name_(std::move(name)),
-        folder_(std::move(folder)),
-        made_ns_(static_cast<std::int64_t>(std::time(nullptr)) * kPerSecond) {}
+        made_ns_(static_cast<std::int64_t>(std::time(nullptr)) * kPerSecond),
+        pieces_(std::move(folder)) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] StoreTraits traits() const override {
@@ -105,21 +92,16 @@ class Archive final : public ArchiveStore {
   }
 
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t /*mode*/) override {
-    ZARRFS_TRY(Fd file, nameless_piece(folder_));
-    Fd other(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
-    if (!other.valid()) return fail(system_error(errno, path + ": a second descriptor"));
-    const HeldLock lock(mutex_);
-    pieces_[path] = std::move(file);
-    return make_local_new_file(std::move(other), name_ + ": " + path);
+    return pieces_.create(path, name_ + ": " + path);
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
-    ZARRFS_TRY(Fd piece, take_piece(from));
+    ZARRFS_TRY(Fd piece, pieces_.take(from));
     return put(std::move(piece), to);
   }
   Result<void> publish(const std::string& path) override { return rename(path, path); }
   /// What was put stays.
   Result<void> remove(const std::string& path) override {
-    static_cast<void>(take_piece(path));
+    static_cast<void>(pieces_.take(path));
     return {};
   }
 
@@ -153,15 +135,6 @@ class Archive final : public ArchiveStore {
   }
 
  private:
-  Result<Fd> take_piece(const std::string& path) {
-    const HeldLock lock(mutex_);
-    const auto found = pieces_.find(path);
-    if (found == pieces_.end()) return fail(Fault::kInvalid, path + ": was not begun");
-    Fd piece = std::move(found->second);
-    pieces_.erase(found);
-    return piece;
-  }
-
   /// The room of an entry is reserved first, then it is filled, and found once it is whole.
   Result<void> put(Fd piece, const std::string& path) {
     struct stat status {};
@@ -250,10 +223,9 @@ class Archive final : public ArchiveStore {
 
   const std::shared_ptr<NewFile> archive_;
   const std::string name_;
-  const std::string folder_;
   const std::int64_t made_ns_;
+  BegunFiles pieces_;
   TableMutex mutex_;
-  std::map<std::string, Fd> pieces_ ZARRFS_GUARDED_BY(mutex_);
   std::unordered_map<std::string, ZipEntry> entries_ ZARRFS_GUARDED_BY(mutex_);
   std::unordered_set<std::string> folders_ ZARRFS_GUARDED_BY(mutex_);
   std::uint64_t size_ ZARRFS_GUARDED_BY(mutex_) = 0;

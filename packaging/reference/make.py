@@ -126,9 +126,11 @@ def man_pages(reference):
 def main():
     program, check = sys.argv[1], "--check" in sys.argv[2:]
     reference = json.loads(subprocess.run([program, "--help-json"], check=True, capture_output=True, text=True).stdout)
-    files = {"docs/reference.md": markdown(reference), "packaging/completions/zarrfs.bash": bash(reference),
-             "packaging/completions/_zarrfs": zsh(reference), "packaging/completions/zarrfs.fish": fish(reference)}
-    files.update({f"packaging/man/{name}": text for name, text in man_pages(reference).items()})
+    # Old spellings are in the reference alone.
+    today = {**reference, "mount_options": [option for option in reference["mount_options"] if not option["instead"]]}
+    files = {"docs/reference.md": markdown(reference), "packaging/completions/zarrfs.bash": bash(today),
+             "packaging/completions/_zarrfs": zsh(today), "packaging/completions/zarrfs.fish": fish(today)}
+    files.update({f"packaging/man/{name}": text for name, text in man_pages(today).items()})
     wrong = []
     for name, text in files.items():
         path = ROOT / name

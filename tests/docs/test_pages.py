@@ -1,5 +1,5 @@
 """Pages for readers: each of the five "I have X, I want Y" has a picture, commands that are run, and two screens at most; README.md names it early. Lines are of
-at most 120 columns outside tables and code."""
+at most 120 columns outside tables, code and what programs write."""
 import glob
 import importlib.machinery
 import importlib.util
@@ -17,7 +17,7 @@ FIVE = ["for-administrators.md", "for-climate-scientists.md", "for-connectomics.
 SCREENS = 120  # lines, without those that only show what a command prints
 FIRST_SCREENS = 60
 GENERATED = "reference.md"
-WIDE = {GENERATED, "architecture.md", "performance.md"}
+WIDE = {GENERATED, "architecture.md"}
 
 
 def text_of(name):

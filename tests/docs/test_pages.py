@@ -17,7 +17,7 @@ FIVE = ["for-administrators.md", "for-climate-scientists.md", "for-connectomics.
 SCREENS = 120  # lines, without those that only show what a command prints
 FIRST_SCREENS = 60
 GENERATED = "reference.md"
-WIDE = {GENERATED, "architecture.md"}
+WIDE = {GENERATED}
 
 
 def text_of(name):

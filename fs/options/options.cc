@@ -325,7 +325,8 @@ void add_daemon(std::vector<MountOption>& table) {
       table.end(),
       {{"threads", "N", "8",
         "requests served at once, with io_uring by each processor; 64 where not given and the "
-        "store is at a server; up to 24 more where all take long, so that interrupts are heard",
+        "store is at a server, fewer with memory= below 320M; up to 24 more where all take long, "
+        "so that interrupts are heard",
         Group::kDaemon,
         value_setter(
             [](const std::string& text) { return parse_number(text, 1, kMostThreads); },

@@ -41,6 +41,6 @@ def test_a_page_for_somebody(name):
     assert f"docs/{name}" in "\n".join(text_of("README.md").splitlines()[:FIRST_SCREENS])
 
 
-@pytest.mark.parametrize("name", ["README.md"] + [f"docs/{name}" for name in sorted(os.listdir(os.path.join(console.ROOT, "docs"))) if name.endswith(".md") and name not in WIDE])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md"] + [f"docs/{name}" for name in sorted(os.listdir(os.path.join(console.ROOT, "docs"))) if name.endswith(".md") and name not in WIDE])
 def test_lines_are_not_wide(name):
     assert readability.wide_lines(text_of(name)) == 0, f"tests/docs/readability {name}"

@@ -1,5 +1,5 @@
-// How often a walk over a store has come to each directory: links make many ways to few
-// directories, and a few levels of a few links each more than can ever be walked.
+// Limits how often a walk over a store visits a directory that it reaches by links. A few levels of
+// a few links each make more paths to one directory than can ever be walked.
 // For one thread.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace zarrfs {
 
 class Ways {
  public:
-  /// By how many ways a directory is entered.
+  /// Paths by which a walk enters one directory.
   static constexpr std::size_t kMost = 16;
 
-  /// kLoop, naming `path`, where kMost other ways have led to the directory with this status.
+  /// kLoop, naming `path`, if kMost other paths have led to the directory with this status.
   Result<void> enter(const struct stat& status, const std::string& path);
-  /// The same of what is at `path` of the store.
+  /// The same for the directory at `path` of the store.
   Result<void> enter(Store& store, const std::string& path);
 
  private:

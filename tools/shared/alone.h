@@ -1,4 +1,4 @@
-// Being the only one who writes to a store. Source: core/log/lock.h. Thread-safe.
+// The exclusive writer lock of a store, for commands. Source: core/log/lock.h. Thread-safe.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace zarrfs::tools {
 /// Whether the store in `directory` has chunks that are not published: kBusy where it has.
 Result<void> check_published(const std::string& directory);
 
-/// Keeps others from writing to the store in `directory`, and to the stores that it is a part of,
-/// as long as the lock lives. kBusy where another program writes to one of them, or left
-/// chunks there that are not published.
+/// Excludes other writers of the store in `directory`, and of the stores that it is a part of, as
+/// long as the lock lives. kBusy if another program writes to one of them, or left unpublished
+/// chunks there.
 Result<StoreLock> be_alone(const std::string& directory);
 
 }  // namespace zarrfs::tools

@@ -12,7 +12,7 @@ std::string_view name_of(ShownAs shown) {
   switch (shown) {
     case ShownAs::kVerbatim: return "verbatim";
     case ShownAs::kTrim: return "trimmed";
-    case ShownAs::kBloscWrap: return "recontained";
+    case ShownAs::kBloscWrap: return "blosc_wrapped";
     case ShownAs::kDecode: return "decoded";
     case ShownAs::kRechunk: return "rechunked";
     case ShownAs::kReduced: return "reduced";

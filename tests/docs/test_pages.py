@@ -5,6 +5,8 @@ import importlib.machinery
 import importlib.util
 import os
 import re
+import subprocess
+import sys
 
 import console
 import pytest
@@ -44,3 +46,8 @@ def test_a_page_for_somebody(name):
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md"] + [f"docs/{name}" for name in sorted(os.listdir(os.path.join(console.ROOT, "docs"))) if name.endswith(".md") and name not in WIDE])
 def test_lines_are_not_wide(name):
     assert readability.wide_lines(text_of(name)) == 0, f"tests/docs/readability {name}"
+
+
+def test_results_are_those_of_the_tables():
+    done = subprocess.run([sys.executable, os.path.join(console.ROOT, "tests", "bench", "results"), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

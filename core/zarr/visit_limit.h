@@ -12,7 +12,7 @@
 
 namespace zarrfs {
 
-class Ways {
+class VisitLimit {
  public:
   /// Paths by which a walk enters one directory.
   static constexpr std::size_t kMost = 16;
@@ -23,7 +23,7 @@ class Ways {
   Result<void> enter(Store& store, const std::string& path);
 
  private:
-  std::map<std::pair<dev_t, ino_t>, std::size_t> ways_;
+  std::map<std::pair<dev_t, ino_t>, std::size_t> visits_;
 };
 
 }  // namespace zarrfs

@@ -14,6 +14,6 @@ Result<void> check_published(const std::string& directory);
 /// Excludes other writers of the store in `directory`, and of the stores that it is a part of, as
 /// long as the lock lives. kBusy if another program writes to one of them, or left unpublished
 /// chunks there.
-Result<StoreLock> be_alone(const std::string& directory);
+Result<StoreLock> lock_exclusively(const std::string& directory);
 
 }  // namespace zarrfs::tools

@@ -20,7 +20,7 @@ using Group = MountOption::Group;
 using Setter = std::function<Result<void>(MountSettings&, const std::string&)>;
 
 constexpr std::uint64_t kMostThreads = 256;
-constexpr std::uint64_t kMostIndexCache = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMostPartSize = std::uint64_t{1} << 40U;
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT
 constexpr std::uint64_t kHighestId = std::numeric_limits<std::uint32_t>::max() - 1;
 
@@ -84,9 +84,9 @@ Result<std::uint64_t> parse_id(const std::string& text) {
   return parse_number(text, 0, kHighestId);
 }
 
-Result<std::uint64_t> parse_index_cache(const std::string& text) {
+Result<std::uint64_t> parse_part_size(const std::string& text) {
   ZARRFS_TRY(const std::uint64_t bytes, parse_size(text));
-  if (bytes > kMostIndexCache) {
+  if (bytes > kMostPartSize) {
     return fail(Fault::kInvalid, "\"" + printable(text) + "\" is more than 1 TiB");
   }
   return bytes;
@@ -192,7 +192,7 @@ void add_caching(std::vector<MountOption>& table) {
         "of memory: bytes for shard indexes; where not given 64M, or an eighth of memory if that "
         "is less",
         Group::kCaching,
-        value_setter(parse_index_cache,
+        value_setter(parse_part_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.index_cache = bytes; })},
        {"decode_memory", "SIZE", "",
         "of memory: bytes for decoding chunks, of which a quarter keeps what was decoded last; "
@@ -270,7 +270,7 @@ void add_writing(std::vector<MountOption>& table) {
         "of memory: bytes for what is being written; what is more goes to files in the store; "
         "where not given 256M, or an eighth of memory if that is less",
         Group::kWriting,
-        value_setter(parse_index_cache,
+        value_setter(parse_part_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.write_buffer = bytes; })},
        {"validate", alternatives(validate), "decode",
         "decode: bytes that do not decode to a chunk are kept as they are and shown, but not put "

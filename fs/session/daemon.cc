@@ -416,7 +416,7 @@ class Daemon {
     if (unmount(mountpoint_, false)) log_->write(LogLevel::kInfo, "unmounted: nobody used it");
   }
 
-  /// It goes on for who has something open there.
+  /// Programs that have something open there can go on.
   void end_with_owner() {
     log_->write(LogLevel::kInfo,
                 "ending: process " + std::to_string(*request_.settings.ends_with) + " has ended");

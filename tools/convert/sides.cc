@@ -6,7 +6,7 @@
 #include "core/store/zip/zip_store.h"
 #include "tools/convert/convert_place.h"
 #include "tools/convert/convert_upload.h"
-#include "tools/shared/alone.h"
+#include "tools/shared/exclusive_writer.h"
 
 namespace zarrfs::tools {
 

@@ -67,7 +67,8 @@ TEST_F(ProfileFileTest, ItBeginsWithGenericWhereItSaysNothing) {
 }
 
 TEST_F(ProfileFileTest, MembersAndValuesThatAreNoneAreNamed) {
-  EXPECT_THAT(complaint(R"({"profile": "mine"})"), HasSubstr(R"(: "profile": "mine" is no profile)"));
+  EXPECT_THAT(complaint(R"({"profile": "mine"})"),
+              HasSubstr(R"(: "profile": "mine" is no profile)"));
   EXPECT_THAT(complaint(R"({"colour": 1})"), HasSubstr(R"(: there is no "colour" in a profile)"));
   EXPECT_THAT(complaint(R"({"separator": "-"})"), HasSubstr(R"("separator": "-" is neither)"));
   EXPECT_THAT(complaint(R"({"separator": 1})"), HasSubstr(R"("separator": 1 is neither)"));

@@ -2,7 +2,7 @@
 #include "core/base/lock_order.h"
 #include "core/metadata/grid.h"
 #include "core/write/shard_builder.h"
-#include "core/zarr/other_file.h"
+#include "core/zarr/embedded_file.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
 #include "tools/shared/exclusive_writer.h"
@@ -118,7 +118,7 @@ class Compact final : public Command {
   [[nodiscard]] bool is_another_file(const Console& console, ArrayReader& reader,
                                      const std::vector<std::uint64_t>& cell) const {
     if (foreign_bytes_ == "drop") return false;
-    const auto other = other_file_in_shard(reader, cell);
+    const auto other = embedded_file_in(reader, cell);
     if (other && !*other) return false;
     const std::string why = other ? "is a file of " + **other + ", too" : other.error().message;
     console.say(reader.shard_path(cell) + " " + why + ", and left as it is");

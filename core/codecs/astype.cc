@@ -8,7 +8,7 @@
 #include "core/base/printable.h"
 #include "core/codecs/codecs.h"
 #include "core/codecs/configuration.h"
-#include "core/codecs/numeric.h"
+#include "core/codecs/element_numbers.h"
 #include "core/codecs/v2_spelling.h"
 
 namespace zarrfs {

@@ -3,7 +3,7 @@
 #include "core/base/request.h"
 #include "core/chunks/chunk_writer.h"
 #include "core/names/documents.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/store/store_users.h"
 
 namespace zarrfs {

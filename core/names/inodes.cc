@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 
 namespace zarrfs {
 

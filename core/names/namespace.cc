@@ -5,7 +5,7 @@
 #include "core/base/printable.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/log/successor.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/nodes/orphan_chunks.h"
 
 namespace zarrfs {

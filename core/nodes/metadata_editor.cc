@@ -213,7 +213,7 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
     ZARRFS_CHECK(marks_.store(state, plain));
     ZARRFS_CHECK(store_unsaid(state, array.zarray));
   }
-  shared_.spellings.set(state.path, array.zarray);
+  shared_.written.set(state.path, array.zarray);
   return {};
 }
 
@@ -353,7 +353,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, const Json& plai
   ZARRFS_TRY(const NewArray made, checked_new_array(state, plain));
   ZARRFS_CHECK(finish_removals(state.path));
   if (!state.has_document()) ZARRFS_CHECK(orphan_chunks_.park(state.path));
-  shared_.spellings.note(state.path, Spellings::Fact::kMade);
+  shared_.written.note(state.path, WrittenDocuments::Fact::kMade);
   ZARRFS_CHECK(documents_.put(state.path, made.document, state.node.document));
   return remove_early_documents(state);
 }

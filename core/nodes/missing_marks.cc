@@ -79,12 +79,12 @@ bool MissingMarks::profile_masks() const {
 /// through this mount, or that was shown when its names were removed. Of others a `.zarray` that is
 /// written, to resize them, repeats what was shown.
 bool MissingMarks::is_fill_given(const std::string& path) const {
-  return shared_.spellings.is(path, Spellings::Fact::kMade) ||
-         shared_.spellings.is(path, Spellings::Fact::kUnnamed);
+  return shared_.written.is(path, WrittenDocuments::Fact::kMade) ||
+         shared_.written.is(path, WrittenDocuments::Fact::kUnnamed);
 }
 
 std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const {
-  return is_fill_given(path) ? shared_.spellings.fill_value(path) : std::nullopt;
+  return is_fill_given(path) ? shared_.written.fill_value(path) : std::nullopt;
 }
 
 /// Whether a program takes away the names that it was shown. One that resized the array may have
@@ -92,31 +92,31 @@ std::optional<Json> MissingMarks::fill_given_here(const std::string& path) const
 bool MissingMarks::drops_names(const NodeState& state, const Json& written, bool seen) const {
   return leaves_out_names(state, written, seen) &&
          (!was_only_resized(state.path) ||
-          shared_.spellings.is(state.path, Spellings::Fact::kNamesKept));
+          shared_.written.is(state.path, WrittenDocuments::Fact::kNamesKept));
 }
 
 /// Whether all that this mount was told of the array is another shape.
 bool MissingMarks::was_only_resized(const std::string& path) const {
-  return !is_fill_given(path) && shared_.spellings.fill_value(path);
+  return !is_fill_given(path) && shared_.written.fill_value(path);
 }
 
 /// What a program has taken away of what it was shown (`seen`) is not made up again, and what it
 /// puts back is.
 void MissingMarks::note_removed(const NodeState& state, const Json& written, bool seen,
                                 bool drops_names) {
-  Spellings& spellings = shared_.spellings;
+  WrittenDocuments& facts = shared_.written;
   if (drops_names && !is_fill_given(state.path)) {
-    spellings.set(state.path, *state.shown.presentation.document);
+    facts.set(state.path, *state.shown.presentation.document);
   }
   if (drops_names || written.contains(kDimensionsAttribute)) {
-    spellings.note(state.path, Spellings::Fact::kUnnamed, drops_names);
+    facts.note(state.path, WrittenDocuments::Fact::kUnnamed, drops_names);
   }
   const bool kept = !drops_names && leaves_out_names(state, written, seen);
-  spellings.note(state.path, Spellings::Fact::kNamesKept, kept);
+  facts.note(state.path, WrittenDocuments::Fact::kNamesKept, kept);
   const bool declared = written.contains(kFillAttribute);
   const bool was_declared = seen && state.shown.presentation.attributes->contains(kFillAttribute);
   if (declared || was_declared) {
-    spellings.note(state.path, Spellings::Fact::kUndeclared, !declared);
+    facts.note(state.path, WrittenDocuments::Fact::kUndeclared, !declared);
   }
 }
 
@@ -138,7 +138,7 @@ Result<bool> MissingMarks::is_pixels(const std::string& path) {
 
 Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& written,
                                        const Json& shown, Json& plain) {
-  shared_.spellings.note(state.path, Spellings::Fact::kNamesKept, false);
+  shared_.written.note(state.path, WrittenDocuments::Fact::kNamesKept, false);
   const Json fill = written.value(kFillValue, Json());
   const bool named = has_dimension_names(plain);
   if (!shown.is_null()) {
@@ -158,7 +158,7 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
     if (pixels && named) note_dimensions(plain, true);
     marks = marks && !pixels && add_mark(plain);
   }
-  shared_.spellings.note(state.path, Spellings::Fact::kMarked, marks);
+  shared_.written.note(state.path, WrittenDocuments::Fact::kMarked, marks);
   return {};
 }
 
@@ -178,7 +178,7 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
   }
   const bool marks = mark_is_left_out && !pixels && was_written_as_fill(state);
   const bool written_here = fill_given_here(state.path).has_value();
-  const bool own = shared_.spellings.is(state.path, Spellings::Fact::kMarked);
+  const bool own = shared_.written.is(state.path, WrittenDocuments::Fact::kMarked);
   const bool takes_names =
       leaves_out_names(state, written, seen) && !written.contains(kFillAttribute);
   const bool dropped = drops_names(state, written, seen);
@@ -194,10 +194,10 @@ Result<void> MissingMarks::take_zattrs(const NodeState& state, const Json& writt
     }
     const bool newly_named = has_dimension_names(document) && (written_here || !had_names);
     if (marks && newly_named && add_mark(document))
-      shared_.spellings.note(state.path, Spellings::Fact::kMarked);
+      shared_.written.note(state.path, WrittenDocuments::Fact::kMarked);
     const bool unnamed = own && takes_names && !profile_masks();
     if (unnamed && remove_mark(document))
-      shared_.spellings.note(state.path, Spellings::Fact::kMarked, false);
+      shared_.written.note(state.path, WrittenDocuments::Fact::kMarked, false);
   });
   if (edited) note_removed(state, written, seen, dropped);
   return edited;
@@ -210,14 +210,14 @@ Result<void> MissingMarks::take_group(const std::string& path, const Json& attri
     if (!node && node.error().fault == Fault::kIo) return fail(node.error());
     if (!node || node->array == nullptr) continue;
     const bool marked = is_one_with_fill(*node->array);
-    const bool named = shared_.spellings.is(array_path, Spellings::Fact::kMade) &&
+    const bool named = shared_.written.is(array_path, WrittenDocuments::Fact::kMade) &&
                        has_dimension_names(*node->array);
     if (!marked && !named) continue;
     ZARRFS_CHECK(documents_.edit_array(array_path, [&](Json& document) {
       if (marked) remove_mark(document);
       if (named) note_dimensions(document, true);
     }));
-    if (marked) shared_.spellings.note(array_path, Spellings::Fact::kMarked, false);
+    if (marked) shared_.written.note(array_path, WrittenDocuments::Fact::kMarked, false);
   }
   return {};
 }

@@ -253,8 +253,8 @@ Result<void> NodeCache::build_array(NodeState& state) {
 Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ArrayCircumstances circumstances;
   if (shared_.options.format != ViewFormat::kV2) return circumstances;
-  circumstances.names_dropped = shared_.spellings.is(array.path, Spellings::Fact::kUnnamed);
-  circumstances.mark_dropped = shared_.spellings.is(array.path, Spellings::Fact::kUndeclared);
+  circumstances.names_dropped = shared_.written.is(array.path, WrittenDocuments::Fact::kUnnamed);
+  circumstances.mark_dropped = shared_.written.is(array.path, WrittenDocuments::Fact::kUndeclared);
   circumstances.netcdf_wrote = array.as_netcdf_wrote;
   if (circumstances.netcdf_wrote) return circumstances;
   if (shared_.profile_for(array.path).unique_dimensions) circumstances.dimensions = dimensions();
@@ -263,7 +263,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   circumstances.in_ome_image = family->ome_image;
   circumstances.image_level = family->image_levels.contains(array.path);
   if (array.node.array->shape.empty() &&
-      !shared_.spellings.is(array.path, Spellings::Fact::kMade)) {
+      !shared_.written.is(array.path, WrittenDocuments::Fact::kMade)) {
     // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
     ZARRFS_TRY(const bool named, has_names_in(*shared_.store, parent_path(array.path)));
     if (named) circumstances.dimensions = std::make_shared<const DimensionNames>();
@@ -271,7 +271,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   const auto& names = array.node.array->dimension_names;
   // While arrays that were made here grow, one after the other, their names are what they were.
   circumstances.omit_dimension_names =
-      !shared_.spellings.is(array.path, Spellings::Fact::kMade) &&
+      !shared_.written.is(array.path, WrittenDocuments::Fact::kMade) &&
       std::any_of(names.begin(), names.end(), [&family](const auto& name) {
         return name && family->ambiguous_names.contains(*name);
       });
@@ -317,7 +317,7 @@ void NodeCache::present(NodeState& state) {
   }
   if (!shared_.options.separator) {
     Json& spelled = state.shown.presentation.document;
-    spelled = shared_.spellings.spell(state.path, std::move(spelled));
+    spelled = shared_.written.spell(state.path, std::move(spelled));
     state.shown.presentation.keys.separator =
         spelled.value("dimension_separator", "") == "/" ? '/' : '.';
   }
@@ -479,7 +479,7 @@ void NodeCache::moved_away(const std::string& path) {
 
 std::string NodeCache::reason_of(const NodeState& state) const {
   const std::string& reason = state.shown.presentation.reason;
-  if (!shared_.spellings.is(state.path, Spellings::Fact::kMarked)) return reason;
+  if (!shared_.written.is(state.path, WrittenDocuments::Fact::kMarked)) return reason;
   return (reason.empty() ? "" : reason + "; ") + std::string(kMarked);
 }
 

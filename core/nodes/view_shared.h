@@ -15,7 +15,7 @@
 #include "core/nodes/path_changes.h"
 #include "core/nodes/refusals.h"
 #include "core/nodes/reporter.h"
-#include "core/nodes/spellings.h"
+#include "core/nodes/written_documents.h"
 #include "core/present/profile.h"
 #include "core/view/node_numbers.h"
 
@@ -34,7 +34,7 @@ struct ViewShared : ChunkContext {
   std::shared_ptr<ShardListings> listings;
   std::shared_ptr<IndexCache> indexes;
   std::shared_ptr<ShardVersions> versions = std::make_shared<ShardVersions>();
-  Spellings spellings;
+  WrittenDocuments written;
   Refusals refusals;
   PathChanges path_changes;
 
@@ -59,8 +59,9 @@ struct ViewShared : ChunkContext {
     return style;
   }
   [[nodiscard]] const Profile& profile_for(const std::string& array_path) const {
-    return profile_of_made && spellings.is(array_path, Spellings::Fact::kMade) ? *profile_of_made
-                                                                               : profile;
+    return profile_of_made && written.is(array_path, WrittenDocuments::Fact::kMade)
+               ? *profile_of_made
+               : profile;
   }
 };
 

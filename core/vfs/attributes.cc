@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "core/base/printable.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/store/store_links.h"
 
 namespace zarrfs {

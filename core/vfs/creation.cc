@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/vfs/early_files.h"
 #include "core/vfs/stored_as_caller.h"
 
@@ -119,7 +119,7 @@ Result<std::optional<bool>> Moves::move_directory(const Way& way, const Name& so
   ZARRFS_CHECK(parts_.editor.move(from, to, [&]() -> Result<void> {
     change.emplace(parts_.shared.path_changes);
     ZARRFS_CHECK(parts_.shared.store->rename(from, to));
-    parts_.shared.spellings.moved(from, to);
+    parts_.shared.written.moved(from, to);
     parts_.nodes.moved_away(from);
     parts_.table.moved(from, to);
     parts_.shared.numbers.moved(from, to);

@@ -5,7 +5,7 @@
 #include "core/codecs/decoding_room.h"
 #include "core/files/open_files.h"
 #include "core/names/directory_listing.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 
 namespace zarrfs {
 

@@ -8,7 +8,7 @@
 
 #include "core/files/open_files.h"
 #include "core/files/stored_file.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/store/as_caller.h"
 #include "core/store/store_links.h"
 #include "core/vfs/stored_as_caller.h"

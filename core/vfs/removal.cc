@@ -2,7 +2,7 @@
 
 #include "core/chunks/chunk_lister.h"
 #include "core/names/directory_listing.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {

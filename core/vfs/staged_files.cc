@@ -10,7 +10,7 @@
 #include "core/base/json.h"
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 #include "core/store/with_umask.h"
 #include "core/vfs/early_files.h"
 #include "core/vfs/staged_handle.h"

@@ -1,6 +1,6 @@
 #include "core/vfs/staged_handle.h"
 
-#include "core/names/errors.h"
+#include "core/names/refusals.h"
 
 namespace zarrfs {
 

@@ -8,7 +8,7 @@
 #include "core/store/as_caller.h"
 #include "core/store/conditional_writer.h"
 #include "core/write/commit.h"
-#include "core/zarr/other_file.h"
+#include "core/zarr/embedded_file.h"
 
 namespace zarrfs {
 namespace {
@@ -61,7 +61,7 @@ Result<void> check_own_file(const DirtyShard& shard, bool drop_foreign) {
   ArrayReader& array = *shard.array;
   if (array.layout().sharded()) {
     if (drop_foreign) return {};
-    const auto other = other_file_in_shard(array, shard.cell);
+    const auto other = embedded_file_in(array, shard.cell);
     if (!other || !*other) return {};  // what cannot be read is told by whoever reads it
     return fail(Fault::kReadOnly, "shard " + shard.shard_path + " is a file of " + **other +
                                       ", too, and would not be one any more; `zarrfs compact "

@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-/// For some answers to a thread that asks for one thing after the other; see Hops.
+/// For some answers to a thread that asks for one thing after the other; see ThreadMoves.
 constexpr std::chrono::microseconds kBusyTime{300};
 /// A turn that another thread had lasts longer.
 constexpr std::chrono::microseconds kNoTurn{5};

@@ -20,15 +20,15 @@
 #include "core/base/result.h"
 #include "fs/requests/fuse.h"
 #include "fs/requests/statistics.h"
-#include "fs/ring/hops.h"
 #include "fs/ring/ring_entry.h"
 #include "fs/ring/ring_places.h"
+#include "fs/ring/thread_moves.h"
 
 namespace zarrfs {
 
 /// What all threads of a connection share.
 struct RingConnection {
-  Hops hops;
+  ThreadMoves hops;
   fuse_session* session = nullptr;
   std::size_t payload = 0;  ///< Bytes of an entry.
   Statistics* statistics = nullptr;
@@ -94,8 +94,9 @@ class RingThread {
   std::unique_ptr<RingEntry> entry_;
   bool serves_ = false;  ///< It is at the request.
   bool waits_ = false;   ///< The request has one of `places_`.
-  pid_t busy_for_ = 0;   ///< Whose processor it keeps busy for a while after the answer; see Hops.
-  Fd answered_event_;    ///< Wakes it when another thread has answered.
+  pid_t busy_for_ =
+      0;  ///< Whose processor it keeps busy for a while after the answer; see ThreadMoves.
+  Fd answered_event_;  ///< Wakes it when another thread has answered.
   std::uint64_t event_count_ = 0;
 };
 

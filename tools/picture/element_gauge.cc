@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/printable.h"
-#include "core/codecs/numeric.h"
+#include "core/codecs/element_numbers.h"
 #include "core/present/v2_types.h"
 
 namespace zarrfs::tools {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/json.h"
-#include "core/codecs/numeric.h"
+#include "core/codecs/element_numbers.h"
 #include "tools/picture/element_gauge.h"
 #include "tools/picture/slice.h"
 #include "tools/picture/terminal.h"

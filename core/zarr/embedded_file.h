@@ -14,7 +14,7 @@ namespace zarrfs {
 
 /// What else the shard at `cell` is, "HDF5" or "TIFF", by a signature in bytes that belong to no
 /// chunk and not to the index; nothing where it is a shard only, or absent.
-Result<std::optional<std::string>> other_file_in_shard(ArrayReader& array,
-                                                       std::span<const std::uint64_t> cell);
+Result<std::optional<std::string>> embedded_file_in(ArrayReader& array,
+                                                    std::span<const std::uint64_t> cell);
 
 }  // namespace zarrfs

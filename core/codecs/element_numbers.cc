@@ -1,4 +1,4 @@
-#include "core/codecs/numeric.h"
+#include "core/codecs/element_numbers.h"
 
 #include "core/base/printable.h"
 

@@ -17,7 +17,7 @@ namespace zarrfs {
 
 /// The `.zarray` documents that programs wrote through this mount, as they wrote them: TensorStore
 /// changes an array only if it finds exactly what it wrote. Thread-safe; bounded.
-class Spellings {
+class WrittenDocuments {
  public:
   /// What this mount knows of an array.
   enum class Fact {

@@ -1,4 +1,4 @@
-#include "core/zarr/other_file.h"
+#include "core/zarr/embedded_file.h"
 
 #include <array>
 #include <string_view>
@@ -50,8 +50,8 @@ bool holds(ByteRange range, std::uint64_t offset) {
 
 }  // namespace
 
-Result<std::optional<std::string>> other_file_in_shard(ArrayReader& array,
-                                                       std::span<const std::uint64_t> cell) {
+Result<std::optional<std::string>> embedded_file_in(ArrayReader& array,
+                                                    std::span<const std::uint64_t> cell) {
   const Layout& layout = array.layout();
   if (!layout.sharded() || !layout.levels().front().around.steps().empty()) return std::nullopt;
   ZARRFS_TRY(const auto file, array.store().open(array.shard_path(cell)));

@@ -1,4 +1,4 @@
-#include "core/zarr/other_file.h"
+#include "core/zarr/embedded_file.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::MemoryStore;
 
-class OtherFileTest : public ::testing::Test {
+class EmbeddedFileTest : public ::testing::Test {
  protected:
   /// What is found in a shard of two chunks with `before` in front of them.
   std::string found_in(const std::string& before, const std::string& chunk = "abcd") {
@@ -29,7 +29,7 @@ class OtherFileTest : public ::testing::Test {
     ArrayReader array(store, "a", node->array, node->layout, std::make_shared<IndexCache>(1 << 20),
                       std::make_shared<ReadCounters>());
     const std::vector<std::uint64_t> cell{0, 0};
-    const auto found = other_file_in_shard(array, cell);
+    const auto found = embedded_file_in(array, cell);
     EXPECT_TRUE(found) << found.error().message;
     return found ? found->value_or("nothing") : "error";
   }
@@ -37,7 +37,7 @@ class OtherFileTest : public ::testing::Test {
 
 const std::string kHdf5("\x89HDF\r\n\x1a\n");
 
-TEST_F(OtherFileTest, IsKnownByItsSignature) {
+TEST_F(EmbeddedFileTest, IsKnownByItsSignature) {
   EXPECT_EQ(found_in(kHdf5), "HDF5");
   EXPECT_EQ(found_in(std::string(512, '\0') + kHdf5), "HDF5") << "behind a user block";
   EXPECT_EQ(found_in(std::string(4096, 'x') + kHdf5), "HDF5");
@@ -46,7 +46,7 @@ TEST_F(OtherFileTest, IsKnownByItsSignature) {
   EXPECT_EQ(found_in(std::string("II+\0", 4)), "TIFF");
 }
 
-TEST_F(OtherFileTest, IsNothingThatAChunkHolds) {
+TEST_F(EmbeddedFileTest, IsNothingThatAChunkHolds) {
   EXPECT_EQ(found_in(""), "nothing");
   EXPECT_EQ(found_in("", std::string("II*\0", 4)), "nothing") << "a chunk that looks like TIFF";
   EXPECT_EQ(found_in(std::string(100, '\0')), "nothing") << "padding";

@@ -1,5 +1,5 @@
 // Which threads of programs change their processor with each answer.
-#include "fs/ring/hops.h"
+#include "fs/ring/thread_moves.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ class HopsTest : public testing::Test {
     return 0;
   }
 
-  Hops hops_;
+  ThreadMoves hops_;
   unsigned queue_ = 0;
 };
 
@@ -44,24 +44,24 @@ TEST_F(HopsTest, OneHopIsNoHabit) {
 
 TEST_F(HopsTest, WhatDoesNotHelpIsTriedEverMoreSeldom) {
   EXPECT_FALSE(stays());
-  unsigned wanted = Hops::kFirst;
+  unsigned wanted = ThreadMoves::kFirst;
   unsigned hops = 0;
   for (int i = 0; i < 20; ++i) {
     hops += moves_until_busy();
     EXPECT_EQ(hops % wanted, 0U);
-    wanted = std::min(2 * wanted, Hops::kMost);
+    wanted = std::min(2 * wanted, ThreadMoves::kMost);
     EXPECT_FALSE(moves());
     ++hops;
     hops_.was_busy(kTask);
   }
-  EXPECT_EQ(wanted, Hops::kMost);
-  EXPECT_GT(hops, Hops::kMost);
+  EXPECT_EQ(wanted, ThreadMoves::kMost);
+  EXPECT_GT(hops, ThreadMoves::kMost);
 }
 
 TEST_F(HopsTest, WhatHelpedIsTriedAgainAtOnce) {
   EXPECT_FALSE(stays());
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(moves_until_busy(), Hops::kFirst);
+    EXPECT_EQ(moves_until_busy(), ThreadMoves::kFirst);
     EXPECT_FALSE(moves());  // the answer finds the processor of the one before idle
     EXPECT_FALSE(stays());
     hops_.was_busy(kTask);
@@ -70,7 +70,7 @@ TEST_F(HopsTest, WhatHelpedIsTriedAgainAtOnce) {
 
 TEST_F(HopsTest, OneProcessorIsBusyAtATime) {
   EXPECT_FALSE(stays());
-  EXPECT_EQ(moves_until_busy(), Hops::kFirst);
+  EXPECT_EQ(moves_until_busy(), ThreadMoves::kFirst);
   EXPECT_EQ(moves_until_busy(), 0U);
   hops_.was_busy(kTask);
   EXPECT_NE(moves_until_busy(), 0U);

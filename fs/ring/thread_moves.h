@@ -18,7 +18,7 @@
 
 namespace zarrfs {
 
-class Hops {
+class ThreadMoves {
  public:
   static constexpr unsigned kFirst = 2;    ///< So many hops, one after the other, are a habit.
   static constexpr unsigned kMost = 4096;  ///< Where it did not help, twice as many the next time.

@@ -1,4 +1,4 @@
-#include "core/nodes/spellings.h"
+#include "core/nodes/written_documents.h"
 
 #include <utility>
 
@@ -12,20 +12,21 @@ namespace {
 constexpr std::size_t kMaxSpellings = 4096;
 }  // namespace
 
-void Spellings::set(const std::string& path, Json document) {
+void WrittenDocuments::set(const std::string& path, Json document) {
   const std::lock_guard lock(mutex_);
   if (documents_.size() >= kMaxSpellings) documents_.clear();
   documents_[path] = std::move(document);
 }
 
-std::optional<Json> Spellings::fill_value(const std::string& path) const {
+std::optional<Json> WrittenDocuments::fill_value(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   const auto found = documents_.find(path);
   if (found == documents_.end()) return std::nullopt;
   return found->second->value("fill_value", Json());
 }
 
-std::vector<std::pair<std::string, Json>> Spellings::written_below(const std::string& top) const {
+std::vector<std::pair<std::string, Json>> WrittenDocuments::written_below(
+    const std::string& top) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::pair<std::string, Json>> found;
   for (const auto& [path, document] : documents_) {
@@ -34,7 +35,7 @@ std::vector<std::pair<std::string, Json>> Spellings::written_below(const std::st
   return found;
 }
 
-void Spellings::note(const std::string& path, Fact fact, bool is_so) {
+void WrittenDocuments::note(const std::string& path, Fact fact, bool is_so) {
   const std::lock_guard lock(mutex_);
   std::set<std::string>& paths = paths_[fact];
   if (!is_so) {
@@ -44,13 +45,13 @@ void Spellings::note(const std::string& path, Fact fact, bool is_so) {
   }
 }
 
-bool Spellings::is(const std::string& path, Fact fact) const {
+bool WrittenDocuments::is(const std::string& path, Fact fact) const {
   const std::lock_guard lock(mutex_);
   const auto paths = paths_.find(fact);
   return paths != paths_.end() && paths->second.contains(path);
 }
 
-void Spellings::moved(const std::string& from, const std::string& to) {
+void WrittenDocuments::moved(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   for (auto& [fact, paths] : paths_) {
     std::set<std::string> moved;
@@ -64,7 +65,7 @@ void Spellings::moved(const std::string& from, const std::string& to) {
   documents_ = std::move(documents);
 }
 
-Json Spellings::spell(const std::string& path, Json document) const {
+Json WrittenDocuments::spell(const std::string& path, Json document) const {
   Json own;
   {
     const std::lock_guard lock(mutex_);

@@ -17,6 +17,10 @@ std::string take_name(SharedState& state, std::uint8_t number) {
   payload.way_out = false;
   state.names[payload.shard] = number;
   std::uint8_t& shown = state.highest_shown[payload.shard];
+  if (state.epoch != Epoch::kOpen) {
+    state.went_back = state.went_back || shown != number;
+    return call + "done";
+  }
   if (payload.generation < shown) state.went_back = true;
   shown = std::max(shown, payload.generation);
   return call + "done";
@@ -118,6 +122,13 @@ void SharedModel::go_on(const Step& step) const {
   const Machine& mine = step.mine();
   SharedState after = before;
   Machine& its = Step::mine(after, step.machine);
+  const bool asks_for_records = mine.at >= At::kFindTip && mine.at <= At::kReadBase;
+  const bool asks_for_anything = mine.at == At::kComeAgain || mine.at == At::kLink;
+  if ((before.epoch != Epoch::kOpen && (asks_for_records || mine.at == At::kComeAgain)) ||
+      (before.epoch == Epoch::kGone && asks_for_anything)) {
+    its = Machine{.lives = false, .log = mine.log};
+    return step.tell(after, "finds the epoch closed, and puts nothing more");
+  }
   switch (mine.at) {
     case At::kIdle: return idle(step);
     case At::kSync: {
@@ -159,6 +170,7 @@ void SharedModel::go_on(const Step& step) const {
       return step.tell(after, "waits until its caches know the present");
     case At::kReadLog: return read_log(step);
     case At::kFinish: return finish_log(step);
+    case At::kClosing: return go_on_closing(step);
   }
 }
 
@@ -197,6 +209,47 @@ void SharedModel::idle(const Step& step) const {
     go_on({after, step.machine, step.next});
   }
   if (mine.drafts == 0) take(step);
+  if (scenario_.closes && next_write < 0 && mine.drafts == 0) leave(step);
+}
+
+/// Leaves; the last one closes.
+void SharedModel::leave(const Step& step) const {
+  const int own = log_of(step.machine, step.mine());
+  bool last = step.before.epoch == Epoch::kOpen && step.before.logs[own].token == Token::kAlive;
+  for (int number = 0; number < kMostLogs; ++number) {
+    const Token token = step.before.logs[number].token;
+    last = last && (number == own || token == Token::kNone || token == Token::kFinished);
+  }
+  SharedState after = step.before;
+  Machine& its = Step::mine(after, step.machine);
+  if (after.logs[own].token == Token::kAlive) after.logs[own].token = Token::kFinished;
+  if (!last) {
+    its = Machine{.lives = false, .log = its.log};
+    return step.tell(after, "leaves");
+  }
+  for (int shard = 0; shard < scenario_.shards; ++shard) {
+    const std::uint8_t tip = after.records[shard][after.tips[shard]];
+    if (after.tips[shard] > 0 && after.names[shard] != tip) after.went_back = true;
+    // What the name has to lead to from now on.
+    after.highest_shown[shard] = after.names[shard];
+    after.records[shard].fill(0);
+  }
+  after.epoch = Epoch::kRecordsRemoved;
+  its.at = At::kClosing;
+  step.tell(after, "closes the epoch, and removes its records");
+}
+
+void SharedModel::go_on_closing(const Step& step) const {
+  SharedState after = step.before;
+  Machine& its = Step::mine(after, step.machine);
+  for (auto& records : after.records) records.fill(0);
+  if (after.records != step.before.records) {
+    return step.tell(after, "finds the directory of records not empty, and removes what came");
+  }
+  after.epoch = Epoch::kGone;
+  for (Payload& payload : after.payloads) payload.kept = false;
+  its = Machine{.lives = false, .log = its.log};
+  step.tell(after, "removes the directory of records, and what was kept");
 }
 
 /// The logs of writers that are dead, or are taken for it.
@@ -215,7 +268,7 @@ void SharedModel::take(const Step& step) const {
     const Machine& other = step.before.machines[holder];
     const bool in_use = other.lives && (taken || number == log_of(owner, other));
     if (in_use && step.before.fences >= scenario_.fences) continue;
-    if (!in_use && log.puts == 0 && log.published == 0) continue;
+    if (!in_use && log.puts == 0 && log.published == 0 && !scenario_.closes) continue;
     SharedState after = step.before;
     Machine& its = Step::mine(after, step.machine);
     if (in_use) ++after.fences;
@@ -432,6 +485,12 @@ void SharedModel::finish_commit(const Step& step) const {
   SharedState after = step.before;
   Machine& its = Step::mine(after, step.machine);
   const std::uint8_t done = drafts_of_shard(mine.shard);
+  Payload& announced = after.payloads[mine.deciding];
+  const std::uint8_t decided = after.records[mine.shard][announced.generation];
+  if (mine.deciding != 0 && announced.shard == mine.shard && decided != 0 &&
+      decided != mine.deciding && !is_planted(Planted::kLoserKeepsItsWay)) {
+    announced.way_out = announced.kept = false;
+  }
   WritersLog& log = after.logs[log_of(step.machine, mine)];
   drop(log.puts, done);
   drop(log.synced, done);

@@ -39,6 +39,7 @@ enum class Planted : std::uint8_t {
   kTakerCleans,          ///< Who takes a log removes payloads that no record has yet.
   kNotAnnounced,         ///< A record is linked without a look whether its log is read still.
   kNotDecided,           ///< Who takes a log leaves open which record an announced one will be.
+  kLoserKeepsItsWay,     ///< A taker leaves the way out of what it has decided against.
   kReaderLooksTwice,     ///< A reader looks the name up for the index, and again for the chunk.
 };
 
@@ -59,6 +60,7 @@ struct Scenario {
   int lost_answers = 0;             ///< Of link and rename.
   int looks = 0;                    ///< Of a machine at a log or a shard's name, into its cache.
   int readers = 0;                  ///< 0 or 1.
+  bool closes = false;              ///< Writers leave, and the last one closes the epoch.
   bool commits_after_each = false;  ///< Each write is committed before the next.
   Planted planted = Planted::kNothing;
 };
@@ -105,7 +107,10 @@ enum class At : std::uint8_t {
   kWait,
   kReadLog,
   kFinish,
+  kClosing,
 };
+
+enum class Epoch : std::uint8_t { kOpen, kRecordsRemoved, kGone };
 
 struct Machine {
   bool lives = true;
@@ -154,6 +159,7 @@ struct SharedState {
   std::uint8_t fences = 0;
   std::uint8_t lost_answers = 0;
   std::uint8_t looks = 0;
+  Epoch epoch = Epoch::kOpen;
   bool went_back = false;
   bool out_of_bounds = false;  ///< The scenario needs more than the model has.
   auto operator<=>(const SharedState&) const = default;
@@ -181,8 +187,11 @@ class SharedModel {
   [[nodiscard]] std::uint8_t without_older(std::uint8_t drafts) const;
   [[nodiscard]] std::string fault_of_generation(const SharedState& state,
                                                 const Payload& payload) const;
+  [[nodiscard]] std::string fault_when_closed(const SharedState& state) const;
   [[nodiscard]] std::string fault_of_draft(const SharedState& state, int draft) const;
   void idle(const Step& step) const;
+  void leave(const Step& step) const;
+  void go_on_closing(const Step& step) const;
   void take(const Step& step) const;
   void go_on(const Step& step) const;
   void move_token(const Step& step) const;

@@ -52,12 +52,25 @@ std::string SharedModel::fault_of_draft(const SharedState& state, int draft) con
          " was acknowledged, and is in no generation and in no log that will be read";
 }
 
+/// When the epoch is closed, the shards' names alone have what was acknowledged.
+std::string SharedModel::fault_when_closed(const SharedState& state) const {
+  for (int draft = 0; draft < static_cast<int>(scenario_.writes.size()); ++draft) {
+    const Payload& shown = state.payloads[state.names[scenario_.writes[draft].shard]];
+    if (has(state.acknowledged, draft) && !truly_speaks_for(shown.notes, draft)) {
+      return "d" + std::to_string(draft) + " was acknowledged, and was not there when the epoch " +
+             "was closed";
+    }
+  }
+  return {};
+}
+
 std::string SharedModel::fault_of(const SharedState& state) const {
   if (state.went_back) return "the shard's name went back to an earlier generation";
   if (state.reader.step == 2 && state.reader.index_of != state.reader.chunk_of) {
     return "a reader has seen a mixed shard: the index of " + payload_name(state.reader.index_of) +
            ", a chunk of " + payload_name(state.reader.chunk_of);
   }
+  if (state.epoch != Epoch::kOpen) return fault_when_closed(state);
   for (int draft = 0; draft < static_cast<int>(scenario_.writes.size()); ++draft) {
     if (!has(state.acknowledged, draft)) continue;
     if (std::string fault = fault_of_draft(state, draft); !fault.empty()) return fault;

@@ -55,6 +55,8 @@ std::vector<Case> cases() {
       {"three writers", {.writers = 3, .writes = {kA0, kB1, kC0}}},
       {"three machines, two deaths and a lost lease",
        {.writers = 3, .writes = {kA0}, .kills = 2, .fences = 1}},
+      {"two writers, and the end of the epoch",
+       {.writes = {kA0, kB1}, .kills = 1, .fences = 1, .closes = true}},
       {"two writers, a death, a lost lease, a lost answer",
        {.writes = {kA0, kA1, kB1}, .kills = 1, .fences = 1, .lost_answers = 1},
        true},
@@ -67,6 +69,9 @@ std::vector<Case> cases() {
       {"three writers, a death", {.writers = 3, .writes = {kA0, kB1, kC1}, .kills = 1}, true},
       {"three machines, a death and a lost lease",
        {.writers = 3, .writes = {kA0, kB1}, .kills = 1, .fences = 1},
+       true},
+      {"three machines, a lost lease, and the end of the epoch",
+       {.writers = 3, .writes = {kA0, kB1}, .fences = 1, .closes = true},
        true},
       {"three machines, two writers, two deaths and a lost lease",
        {.writers = 3, .writes = {kA0, kB1}, .kills = 2, .fences = 1},
@@ -122,6 +127,14 @@ TEST(SharedModel, WaysByChanceThroughLargerCasesLoseNothing) {
         .lost_answers = 2,
         .looks = 2,
         .commits_after_each = true}},
+      {"three writers, and the end of the epoch",
+       {.writers = 3,
+        .writes = {kA0, kB0, kC1, kA1},
+        .kills = 1,
+        .fences = 3,
+        .lost_answers = 1,
+        .looks = 1,
+        .closes = true}},
       {"two writers that write again and again",
        {.writes = {kA0, kA0, kA1, kB0, kB1},
         .kills = 1,
@@ -180,6 +193,10 @@ std::vector<Fault> faults() {
       {Planted::kTakerCleans, "TakerCleans", mistaken, "its payload is gone"},
       {Planted::kNotAnnounced, "NotAnnounced", deaths, "does not lead to its tip"},
       {Planted::kNotDecided, "NotDecided", deaths, "does not lead to its tip"},
+      {Planted::kLoserKeepsItsWay,
+       "LoserKeepsItsWay",
+       {.writes = {kA0, kB1}, .fences = 1, .closes = true},
+       "went back"},
       {Planted::kReaderLooksTwice,
        "ReaderLooksTwice",
        {.writes = {kA0}, .readers = 1},
@@ -217,18 +234,34 @@ TEST(SharedModel, SeesWhatItIsThereFor) {
       "whose writer it takes for dead",
       "is killed",
       "finds nothing that is not in the shard",
+      "leaves",
+      "closes the epoch",
+      "finds the epoch closed",
+      "finds the directory of records not empty",
   };
   std::set<std::string_view> missing = expected;
-  const SharedModel model({.writers = 3,
-                           .writes = {kA0, kB1, kC0, kA0},
-                           .kills = 2,
-                           .fences = 3,
-                           .lost_answers = 2,
-                           .looks = 2,
-                           .commits_after_each = true});
-  for (std::uint64_t way = 0; way < 500 && !missing.empty(); ++way) {
-    visit_some(model, way, [&](const SharedState&, const std::string& what) {
-      std::erase_if(missing, [&](std::string_view one) { return what.find(one) != what.npos; });
+  const auto see = [&](const std::string& what) {
+    std::erase_if(missing, [&](std::string_view one) { return what.find(one) != what.npos; });
+  };
+  const SharedModel larger({.writers = 3,
+                            .writes = {kA0, kB1, kC0, kA0},
+                            .kills = 2,
+                            .fences = 3,
+                            .lost_answers = 2,
+                            .looks = 2,
+                            .commits_after_each = true});
+  for (std::uint64_t way = 0; way < 500; ++way) {
+    visit_some(larger, way, [&](const SharedState&, const std::string& what) { see(what); });
+  }
+  const SharedModel closing({.writes = {kA0, kB1}, .fences = 1, .closes = true});
+  std::set<SharedState> known = {closing.first()};
+  std::vector<SharedState> open(known.begin(), known.end());
+  while (!open.empty()) {
+    const SharedState state = open.back();
+    open.pop_back();
+    closing.steps(state, [&](const SharedState& after, const std::string& what) {
+      see(what);
+      if (known.insert(after).second) open.push_back(after);
     });
   }
   EXPECT_EQ(missing, std::set<std::string_view>());

@@ -270,11 +270,16 @@ class Writer:
         published = self.read_log(folder)
         self.tell("count", "drafts of others", len(self.taken))
         for shard in sorted({key[1] for key in self.taken} | set(published)):
-            self.commit(shard, published.get(shard, 0))
+            announced = published.get(shard, [])
+            self.commit(shard, max((generation for generation, _ in announced), default=0))
+            for generation, payload in announced:
+                if self.record(shard, generation)["payload"] != payload:  # it has lost, and is never to be the shard
+                    remove(self.way_out(payload))
+                    remove(self.kept(payload))
         consume(f"{folder}/{mine}", f"{folder}/finished")
 
     def read_log(self, folder):
-        """Fills `taken`; {shard: the generation that was announced}."""
+        """Fills `taken`; {shard: each (generation, payload) that was announced and is not done}."""
         self.taken, published = {}, {}
         try:
             with open(f"{folder}/log") as file:
@@ -290,7 +295,7 @@ class Writer:
                 mount, sequence, shard, chunk, value = record
                 self.taken[mount, shard, chunk] = (sequence, value)
             elif kind == "publish":
-                published[record[0]] = record[1]
+                published.setdefault(record[0], []).append(tuple(record[1:]))
             else:
                 published.pop(record[0], None)
                 for key in [key for key in self.taken if key[1] == record[0]]:

@@ -39,7 +39,10 @@ class Clients:
     def __init__(self, place, command, count):
         self.place, self.command = place, command
         self.mounts = [place / f"client{number + 1}" for number in range(count)]
-        self.processes = [None] * count
+        self.processes, self.connections = [None] * count, [None] * count
+        self.control = place / "connections"
+        self.control.mkdir()
+        subprocess.run(["mount", "-t", "fusectl", "none", self.control], check=True)
         for number, mount in enumerate(self.mounts):
             mount.mkdir(exist_ok=True)
             self.start(number)
@@ -51,10 +54,17 @@ class Clients:
         if until(lambda: os.path.ismount(mount), 60) is None:
             sys.exit(f"{mount} is not mounted: {(self.place / 'clients.log').read_text()[-2000:]}")
 
+        self.connections[number] = os.minor(os.stat(mount).st_dev)
+
     def end(self, number, how=signal.SIGTERM):
+        """As when its machine ends: a thread of it may wait for a page that a reader of it holds."""
         self.processes[number].send_signal(how)
         subprocess.run(["umount", "-l", self.mounts[number]], stderr=subprocess.DEVNULL)
-        self.processes[number].wait()
+        if until(lambda: self.processes[number].poll() is not None, 10) is None:
+            with contextlib.suppress(FileNotFoundError):
+                (self.control / str(self.connections[number]) / "abort").write_text("1")
+            self.processes[number].kill()
+            self.processes[number].wait()
 
     def kill(self, number):
         """kill -9 of a client; what mounts it again is returned."""
@@ -64,6 +74,7 @@ class Clients:
     def close(self):
         for number in range(len(self.mounts)):
             self.end(number)
+        subprocess.run(["umount", "-l", self.control], check=True)
 
 
 class OneMount:

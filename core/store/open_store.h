@@ -18,7 +18,6 @@ struct StoreOptions {
   std::size_t manifests = std::size_t{64} << 20U;  ///< Of repositories: bytes kept of manifests.
 };
 
-/// The only place that names concrete stores.
 Result<StorePlace> open_place(const std::string& source, const StoreOptions& options);
 
 /// Where a source at a server is: the URL of the store, or of what an archive or an array's file

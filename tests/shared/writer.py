@@ -165,7 +165,11 @@ class Writer:
         sync_directory(self.path(SHARDS))
         if tip > 1:
             remove(self.kept(self.record(shard, tip - 1)["payload"]))
-        base = read_whole(self.kept(record["payload"]))
+        try:
+            base = read_whole(self.kept(record["payload"]))
+        except ValueError:
+            self.tell("count", "old sizes", 1)
+            base = None
         return None if base is None else (record["notes"], base)
 
     def commit(self, shard, decide=0):

@@ -1,0 +1,31 @@
+"""What tests/shared has for file systems of several machines, tried on a local one."""
+import os
+import subprocess
+
+from conftest import ROOT
+
+SHARED = os.path.join(ROOT, "tests", "shared")
+
+
+def row_of(program, *arguments, status=0):
+    """The cells of the one row that it prints, and the lines behind it."""
+    done = subprocess.run([os.path.join(SHARED, program), *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == status, done.stdout[-2000:] + done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    return [cell.strip() for cell in lines[2].strip("|").split("|")], lines[3:]
+
+
+def test_a_local_file_system_grants_what_shared_writing_needs(tmp_path):
+    cells, rest = row_of("measure", "local", "--rounds", 10, "--longest", 2, "--local", tmp_path)
+    assert cells[1:9] == ["10 of 10", "10 of 10", "fail", "yes", "10 of 10", "no", "no", "no"]
+    assert cells[9:] == ["holds; at once; not tried"] * 3 and not rest
+
+
+def test_the_protocol_of_shared_writing_loses_nothing_on_a_local_file_system(tmp_path):
+    cells, rest = row_of("rehearse", "local", "--faults", 8, "--lease", 1, "--local", tmp_path)
+    assert int(cells[2]) > 20 and cells[3] == "0" and not rest, (cells, rest)
+
+
+def test_the_rehearsal_finds_what_a_rename_in_place_of_a_link_loses(tmp_path):
+    cells, rest = row_of("rehearse", "local", "--faults", 8, "--lease", 1, "--planted", "--local", tmp_path, status=1)
+    assert any("is lost" in line or "tip" in line for line in rest), (cells, rest)

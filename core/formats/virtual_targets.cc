@@ -78,8 +78,14 @@ tl::unexpected<Error> not_there(const std::string& key, const VirtualTargets::Pa
   return fail(Fault::kDamaged, key + ": its bytes lie elsewhere: there is no " + shown(part.url));
 }
 
-std::uint64_t size_of(const struct stat& status) {
-  return static_cast<std::uint64_t>(status.st_size);
+/// Where the part lies in the file with the status `whole`.
+Result<ByteRange> range_in(const std::string& key, const VirtualTargets::Part& part,
+                           const struct stat& whole) {
+  const auto size = static_cast<std::uint64_t>(whole.st_size);
+  const ByteRange range = part.range.value_or(ByteRange{0, size});
+  if (lies_within(range, size)) return range;
+  return fail(Fault::kDamaged, key + ": its bytes " + spell_range(range) + " of " +
+                                   shown(part.url) + " lie past the end, " + std::to_string(size));
 }
 
 /// Of `range` of the file with the status `whole`: another file, and another number of bytes of it,
@@ -274,12 +280,7 @@ Result<std::shared_ptr<File>> VirtualTargets::open(const std::string& key, const
   std::shared_ptr<File> whole = std::move(*opened);
   if (whole == nullptr) return not_there(key, part);
   ZARRFS_CHECK(check_same(key, part, whole->version_tag(), whole->status()));
-  const ByteRange range = part.range.value_or(ByteRange{0, whole->size()});
-  if (!lies_within(range, whole->size())) {
-    return fail(Fault::kDamaged, key + ": its bytes " + spell_range(range) + " of " +
-                                     shown(part.url) + " lie past the end, " +
-                                     std::to_string(whole->size()));
-  }
+  ZARRFS_TRY(const ByteRange range, range_in(key, part, whole->status()));
   const struct stat status = status_of(key, range, whole->status());
   return std::make_shared<PartFile>(FilePlace{std::move(whole), std::string(part.url), range}, key,
                                     status);
@@ -291,7 +292,8 @@ Result<struct stat> VirtualTargets::status(const std::string& key, const Part& p
   const auto asked = target->store->status(target->path);
   if (!asked) return fail(of_key(key, asked.error()));
   if (!*asked) return not_there(key, part);
-  return status_of(key, part.range.value_or(ByteRange{0, size_of(**asked)}), **asked);
+  ZARRFS_TRY(const ByteRange range, range_in(key, part, **asked));
+  return status_of(key, range, **asked);
 }
 
 void VirtualTargets::open_ahead(std::span<const Part> parts, const OpenHint& hint) const {

@@ -201,9 +201,11 @@ TEST(ReferencesTest, AHundredThousandTakeLittle) {
 }
 
 TEST(ToldV2Test, UnknownCodecsAndTypesAreNamed) {
-  const auto parsed = [](const std::string& zarray) {
-    const auto text = told_array(zarray, "", "a");
-    return text ? parse_node(*text, "a") : fail(text.error());
+  const auto parsed = [](const std::string& zarray) -> Result<void> {
+    ZARRFS_TRY(const std::string text, told_array(zarray, "", "a"));
+    ZARRFS_TRY(const NodeMetadata node, parse_node(text, "a"));
+    ZARRFS_TRY(const Layout layout, Layout::make(std::get<ArrayMetadata>(node)));
+    return {};
   };
   const std::string begin =
       R"({"zarr_format": 2, "shape": [4], "chunks": [4], "order": "C", "fill_value": 0, )";

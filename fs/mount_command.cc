@@ -4,6 +4,7 @@
 #include "core/store/http/schemes.h"
 #include "fs/commands.h"
 #include "fs/options/options.h"
+#include "fs/options/options_help.h"
 #include "fs/session/process.h"
 
 namespace zarrfs {
@@ -39,7 +40,7 @@ void MountCommand::declare(CLI::App& app) {
   add_options_argument(app, options_);
   app.add_flag("-f,--foreground", foreground_, "Stay in the foreground and log to standard error");
   app.add_flag("-v,--verbose", verbose_, "The same as -o log_level=debug");
-  app.footer(options_help(OptionsOf::kMount));
+  declare_options_help(app, OptionsOf::kMount);
 }
 
 Result<MountRequest> MountCommand::request() const {
@@ -57,6 +58,7 @@ int MountCommand::run(const Streams& streams) {
     streams.err << "zarrfs: " << wanted.error().message << "\n";
     return kUsage;
   }
+  tell_words(wanted->settings, "zarrfs", streams.err);
   return run_mount(*wanted, streams.err);
 }
 
@@ -101,6 +103,7 @@ int run_mount_helper(const std::vector<std::string>& words, const Streams& strea
   if (fake) return 0;
   const MountRequest request{source, mountpoint, std::move(*settings), false,
                              descriptors_in(words)};
+  tell_words(request.settings, "mount.zarrfs", streams.err);
   return run_mount(request, streams.err) == 0 ? 0 : kHelperMountFailure;
 }
 

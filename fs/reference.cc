@@ -44,6 +44,7 @@ Json describe(const MountOption& option) {
   object["default"] = option.default_value;
   object["help"] = option.help;
   object["group"] = mount_option_group_title(option.group);
+  object["instead"] = option.instead;
   return object;
 }
 

@@ -20,6 +20,7 @@ Commands tool_commands() {
   commands.push_back(recover_command());
   commands.push_back(map_command());
   commands.push_back(stats_command());
+  commands.push_back(profiles_command());
   return commands;
 }
 

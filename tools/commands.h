@@ -24,5 +24,6 @@ std::unique_ptr<Command> mark_command();
 std::unique_ptr<Command> recover_command();
 std::unique_ptr<Command> map_command();
 std::unique_ptr<Command> stats_command();
+std::unique_ptr<Command> profiles_command();
 
 }  // namespace zarrfs::tools

@@ -4,8 +4,8 @@
 #include "core/write/shard_builder.h"
 #include "core/zarr/other_file.h"
 #include "tools/commands.h"
-#include "tools/shared/alone.h"
 #include "tools/shared/console.h"
+#include "tools/shared/exclusive_writer.h"
 #include "tools/shared/numbers.h"
 #include "tools/shared/parallel.h"
 #include "tools/shared/scan.h"
@@ -63,7 +63,7 @@ class Compact final : public Command {
         return fail(Fault::kReadOnly, source_ + ": " + *reason);
       }
       ZARRFS_TRY(const std::string directory, local_path(source_));
-      ZARRFS_TRY(lock, be_alone(directory));
+      ZARRFS_TRY(lock, lock_exclusively(directory));
     }
     const auto complain = [&](const std::string& path, const Error& error) {
       ++damaged_;

@@ -4,8 +4,8 @@
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
 #include "tools/commands.h"
-#include "tools/shared/alone.h"
 #include "tools/shared/console.h"
+#include "tools/shared/exclusive_writer.h"
 #include "tools/shared/source.h"
 #include "tools/shared/target.h"
 
@@ -46,7 +46,7 @@ class Mark final : public Command {
       return fail(Fault::kReadOnly, source_ + ": " + *reason);
     }
     ZARRFS_TRY(const std::string directory, local_path(source_));
-    ZARRFS_TRY(const StoreLock lock, be_alone(directory));
+    ZARRFS_TRY(const StoreLock lock, lock_exclusively(directory));
     std::vector<SourceArray> found;
     for (const std::string& typed : arrays_) {
       ZARRFS_TRY(SourceArray array, find_array(source, clean_path(typed)));

@@ -293,7 +293,7 @@ class Refs final : public Command {
     return {};
   }
 
-  /// What of an array stands in the references themselves.
+  /// Chunks of an array that are in the references themselves.
   struct Inlined {
     bool stored = false;  // Its chunks, all of which are shown in another form than they have.
     Bytes missing;  // A chunk for each missing one, which the reader would not fill in; or none.

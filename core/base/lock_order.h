@@ -192,7 +192,7 @@ using RankedMutex = Ranked<std::mutex, kRank>;
 /// Of a table: held for a moment, never across I/O or another lock.
 using TableMutex = RankedMutex<LockRank::kTable>;
 using CommandMutex = RankedMutex<LockRank::kCommand>;
-/// Of the log of messages, and of what else is drawn for who looks on.
+/// Of the log of messages, and of progress that is drawn.
 using MessageMutex = RankedMutex<LockRank::kMessages>;
 /// What threads wait on for a change that a ranked mutex guards.
 using RankedCondition = std::condition_variable_any;

@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "core/base/lock_order.h"
-#include "core/chunks/sweep.h"
+#include "core/chunks/far_walk.h"
 #include "core/zarr/array_reader.h"
 
 namespace zarrfs {
@@ -20,29 +20,22 @@ namespace zarrfs {
 class FarAhead {
  public:
   /// `window`: bytes asked for at most at once; 0: none.
-  explicit FarAhead(std::uint64_t window);
-  ~FarAhead();
+  explicit FarAhead(std::uint64_t window) : window_(window) {}
 
   /// A chunk is about to be read, which lies in a file that is not near.
   void opened(ArrayReader& reader, const ChunkPlace& place, const ChunkBytes& bytes);
 
  private:
-  struct Chunk;
-  struct Ask;
-  struct Found;
-  struct Plan;
-  struct Shard;
-  class Walk;
-  Walk& walk_of(const std::string& path);
-  void fetch_swept(ArrayReader& reader, const Ask& ask, const File& file);
-  void fetch_opened(ArrayReader& reader, Ask ask);
-  static void fetch_alike(ArrayReader& reader, const Coordinates& cell, const Plan& plan,
+  FarWalk& walk_of(const std::string& path);
+  void fetch_swept(ArrayReader& reader, const FarAsk& ask, const File& file);
+  void fetch_opened(ArrayReader& reader, FarAsk ask);
+  static void fetch_alike(ArrayReader& reader, const Coordinates& cell, const FarPlan& plan,
                           const File& file);
-  static void open_next(const ArrayReader& reader, const Plan& plan);
+  static void open_next(const ArrayReader& reader, const FarPlan& plan);
 
   const std::uint64_t window_;
   TableMutex mutex_;
-  std::unordered_map<std::string, std::unique_ptr<Walk>> walks_;  // by the array's path
+  std::unordered_map<std::string, std::unique_ptr<FarWalk>> walks_;  // by the array's path
 };
 
 }  // namespace zarrfs

@@ -2,7 +2,7 @@
 // writing, or a file of another name in an array ("temporary": mostly the
 // unfinished file of an atomic write).
 //
-// It has one mutex, held across the I/O of that file; who needs two takes both
+// It has one mutex, held across the I/O of that file; a thread that needs two takes both
 // at once (std::lock).
 #pragma once
 
@@ -50,7 +50,7 @@ class StagedFile {
 
   mutable StagedMutex mutex;
   // Under mutex:
-  std::string path;         ///< By which programs name it. Of documents: the document's.
+  std::string path;         ///< As programs see it. Of documents: the document's.
   Coordinates chunk;        ///< Of kChunk.
   std::uint64_t limit = 0;  ///< Bytes it may have; 0: any number.
   StagedBytes bytes;

@@ -17,7 +17,7 @@ class CallerRights {
   Result<void> check_writing() const;
   /// kForbidden where the mount keeps what there is.
   Result<void> check_deleting(const std::string& path) const;
-  /// kDenied where who asks may not change what is stored at one of these paths.
+  /// kDenied if the user who asks may not change what is stored at one of these paths.
   Result<void> check_caller(std::initializer_list<std::string> paths);
   /// The same of what the name is, or would be, stored in.
   Result<void> check_caller(const Directory& directory, const Name& name);

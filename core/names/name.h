@@ -15,7 +15,7 @@ struct Directory {
   StatePtr state;                     ///< Of the directory, or of the array it belongs to.
   std::optional<Coordinates> prefix;  ///< Of a directory of chunks.
 
-  /// By which programs call it.
+  /// As programs see it.
   [[nodiscard]] std::string path() const {
     return prefix ? part_path(state->shown, ChunkOrPrefix{true, *prefix}) : state->path;
   }
@@ -43,10 +43,10 @@ struct ResolvedName {
 /// A name that a program may make, change or remove.
 struct Name {
   NameKind kind = NameKind::kPassThrough;
-  std::string path;        ///< By which programs call it.
+  std::string path;        ///< As programs see it.
   std::string store_path;  ///< Of kPassThrough, and of kTemporary that is in the store.
   ChunkOrPrefix part;      ///< Of kChunk and kPrefix.
-  mode_t mode = 0644;      ///< That a program asks for who makes it.
+  mode_t mode = 0644;      ///< Requested by the program that creates it.
 
   /// Whether what is written to it becomes something else in the store.
   [[nodiscard]] bool takes_bytes() const {

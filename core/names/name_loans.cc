@@ -61,7 +61,7 @@ void NameLoans::pause() {
   wake();
 }
 
-/// There is room for no more: what is not used any longer makes room.
+/// The table is full: recalls loans, so that unused ones make room.
 void NameLoans::start_over() {
   const auto now = Clock::now().time_since_epoch().count();
   auto earliest = start_over_from_.load();

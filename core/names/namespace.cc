@@ -123,7 +123,7 @@ Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
   return entries_.of(id, statuses_.of_prefix(array, inode_of(array.path, number)));
 }
 
-/// By which node a chunk that is being written is looked up; `now`: that of what is stored.
+/// The node by which a chunk that is being written is looked up; `now`: that of what is stored.
 std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeState& array,
                                                  std::optional<NodeId> now) const {
   const std::lock_guard lock(file.mutex);

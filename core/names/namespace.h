@@ -33,12 +33,12 @@ class Namespace {
 
   /// What is there; nothing where that is proven absent.
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name);
-  /// The same, for who holds a SharedCreation or ExclusiveCreation.
+  /// The same. The caller holds a SharedCreation or ExclusiveCreation.
   Result<std::optional<InodeEntry>> find_now(NodeId parent, std::string_view name);
   /// A child of the directory after a change.
   Result<InodeEntry> found_again(NodeId parent, std::string_view name);
 
-  /// What is there in the directory by this name. For who holds a SharedCreation.
+  /// What is there in the directory by this name. The caller holds a SharedCreation.
   Result<std::optional<InodeEntry>> find_in(const Directory& directory, const std::string& name);
 
   /// The directory that a program changes.

@@ -50,10 +50,11 @@ struct ViewParts {
   /// See ListingWatch. While something that was written is not in its shards, no listing has one.
   std::optional<std::uint64_t> serial_of(const Directory& directory,
                                          const std::function<bool()>& is_sound);
-  /// What lies where a node is being made is neither a plain file nor a part of it for a moment.
+  /// While a node is being created, a path below it is neither pass-through nor yet one of its
+  /// chunks: names are made only while this is held.
   SharedCreation shared_creation();
-  /// For who is going to write a document in the directory at `path`. Taken before the mutex of any
-  /// file, which those who are waited for may hold.
+  /// For callers that will write a document in the directory at `path`. Taken before the mutex of
+  /// any file, because the holders of shared_creation() that it waits for may hold one.
   Result<ExclusiveCreation> exclusive_creation(const std::string& path);
   /// Has the report and the log tell of an error that is worth it; gives `result` back.
   template <class T>

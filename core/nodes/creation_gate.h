@@ -23,7 +23,7 @@ using ExclusiveCreation = std::unique_lock<CreationMutex>;
 
 class CreationGate {
  public:
-  /// For who looks a name up and makes it: no node is made while this lives.
+  /// For requests that look a name up and make it: no node is made while this lives.
   SharedCreation shared() { return SharedCreation(creation_mutex_); }
 
   /// The file at `path` is going to be opened for writing. Returns what closed() asks for; where it
@@ -34,8 +34,8 @@ class CreationGate {
   /// The directory at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
 
-  /// For who makes a node at `path`: while this lives nobody makes a name. kBusy while a file that
-  /// may be a chunk or the attributes of it is open for writing.
+  /// For requests that make a node at `path`: no name is made while this lives. kBusy while a file
+  /// that may be a chunk or the attributes of it is open for writing.
   Result<ExclusiveCreation> exclusive_creation(const std::string& path);
   /// Whether exclusive_creation(path) was kBusy a moment ago.
   [[nodiscard]] bool node_waits(const std::string& path) const;

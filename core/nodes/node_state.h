@@ -45,7 +45,7 @@ struct NodeState {
                           ///< where ViewShared::profile_of_others asks for it.
 
   ArrayView shown;                   ///< Of arrays only, as are the next three.
-  const Profile* profile = nullptr;  ///< By which it is shown; a part of ViewShared.
+  const Profile* profile = nullptr;  ///< It is shown by this one; a part of ViewShared.
   std::uint64_t generation = 0;      ///< Another one for other metadata or another presentation.
   NodeNumbers::Range numbers;        ///< Of its chunks and their directories.
 

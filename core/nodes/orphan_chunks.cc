@@ -58,21 +58,21 @@ Result<void> OrphanChunks::park(const std::string& path) {
   for (const Entry& entry : *entries) {
     ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(parked, entry.name)));
   }
-  Ways ways;
-  ZARRFS_CHECK(keep_directories(parked, path, ways));
+  VisitLimit visits;
+  ZARRFS_CHECK(keep_directories(parked, path, visits));
   return store.sync_directory(path);
 }
 
 /// Directories that were parked stay in sight: programs are in them.
 Result<void> OrphanChunks::keep_directories(const std::string& from, const std::string& shown_as,
-                                            Ways& ways) {
-  ZARRFS_CHECK(ways.enter(*shared_.store, from));
+                                            VisitLimit& visits) {
+  ZARRFS_CHECK(visits.enter(*shared_.store, from));
   ZARRFS_TRY(const auto entries, shared_.store->list(from));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
     if (entry.kind != EntryKind::kDirectory) continue;
     const std::string shown = join_path(shown_as, entry.name);
     overlay_.make_chunk_directory(shown);
-    ZARRFS_CHECK(keep_directories(join_path(from, entry.name), shown, ways));
+    ZARRFS_CHECK(keep_directories(join_path(from, entry.name), shown, visits));
   }
   return {};
 }
@@ -122,7 +122,7 @@ Result<void> OrphanChunks::adopt(const NodeState& array) {
 
 Result<void> OrphanChunks::take_files(const NodeState& array, const std::string& directory,
                                       const std::string& key, Taken& taken) {
-  ZARRFS_CHECK(taken.ways.enter(*shared_.store, directory));
+  ZARRFS_CHECK(taken.visits.enter(*shared_.store, directory));
   ZARRFS_TRY(const auto entries, shared_.store->list(directory));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
     const std::string path = join_path(directory, entry.name);

@@ -17,7 +17,7 @@
 #include "core/chunks/chunk_writer.h"
 #include "core/nodes/mount_overlay.h"
 #include "core/nodes/node_cache.h"
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 
 namespace zarrfs {
 
@@ -42,11 +42,12 @@ class OrphanChunks {
   Result<void> place_left();
 
  private:
-  Result<void> keep_directories(const std::string& from, const std::string& shown_as, Ways& ways);
+  Result<void> keep_directories(const std::string& from, const std::string& shown_as,
+                                VisitLimit& visits);
   Result<void> adopt(const NodeState& array);
   /// Files that are chunks of the array now, and directories that held them, the inner ones first.
   struct Taken {
-    Ways ways;
+    VisitLimit visits;
     std::vector<std::string> files;
     std::vector<Coordinates> chunks;
     std::vector<std::string> directories;

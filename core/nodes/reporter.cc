@@ -12,7 +12,7 @@ std::string_view name_of(ShownAs shown) {
   switch (shown) {
     case ShownAs::kVerbatim: return "verbatim";
     case ShownAs::kTrim: return "trimmed";
-    case ShownAs::kBloscWrap: return "recontained";
+    case ShownAs::kBloscWrap: return "blosc_wrapped";
     case ShownAs::kDecode: return "decoded";
     case ShownAs::kRechunk: return "rechunked";
     case ShownAs::kReduced: return "reduced";
@@ -71,9 +71,9 @@ void Reporter::forget(const std::string& path) {
 }
 
 void Reporter::fault(const Error& error) {
-  // What another user may not do is his affair, and no fault of the store.
+  // What another user may not do is the caller's error, not the store's.
   if (error.fault == Fault::kDenied && foreign_caller() != nullptr) return;
-  if (is_given_up(error)) return;  // nor is that nobody waits any more
+  if (is_given_up(error)) return;  // neither is a request that was given up
   {
     const std::lock_guard lock(mutex_);
     const auto found = faults_.find(error.message);

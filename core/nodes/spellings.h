@@ -1,4 +1,4 @@
-// The words in which programs wrote documents through a mount.
+// Documents as programs wrote them through a mount.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace zarrfs {
 
-/// The `.zarray` documents that programs wrote through this mount, in their own words: TensorStore
-/// changes an array only where it finds exactly what it wrote. Thread-safe; bounded.
+/// The `.zarray` documents that programs wrote through this mount, as they wrote them: TensorStore
+/// changes an array only if it finds exactly what it wrote. Thread-safe; bounded.
 class Spellings {
  public:
   /// What this mount knows of an array.
@@ -38,7 +38,7 @@ class Spellings {
   [[nodiscard]] bool is(const std::string& path, Fact fact) const;
   /// The directory at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
-  /// The program's words for `document` where they say the same, with its shape; else `document`.
+  /// What the program wrote, with the shape of `document`, if it means the same; else `document`.
   [[nodiscard]] Json spell(const std::string& path, Json document) const;
 
  private:

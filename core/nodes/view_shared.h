@@ -45,7 +45,7 @@ struct ViewShared : ChunkContext {
         listings(std::make_shared<ShardListings>(chosen.immutable)),
         indexes(std::make_shared<IndexCache>(chosen.index_cache)) {}
 
-  /// Whether data sets of netCDF-C are shown as it wrote them: to it, or to whoever comes.
+  /// Whether data sets of netCDF-C are shown as it wrote them: to it, or to every reader.
   [[nodiscard]] bool shows_as_netcdf_wrote() const {
     return profile.name == "netcdf" || !profile_because.empty();
   }

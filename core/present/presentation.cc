@@ -110,8 +110,8 @@ bool is_cf(const Given& given) {
   return is_named(given) && spell_mark(given.array.type, given.array.fill).has_value();
 }
 
-/// A default mount is for all readers, and those of Zarr v2 see no mark that its writer did not
-/// make: none of an array that is none of CF, nor where he said null.
+/// A default mount is for all readers. Those of Zarr v2 see no mark that the writer did not make:
+/// an array has none if it is not CF, or if the writer said null.
 MissingValue missing_value_of(const Given& given) {
   const bool unmarked =
       given.profile.as_noted && (!is_cf(given) || is_noted_null(given.array.attributes));
@@ -119,7 +119,7 @@ MissingValue missing_value_of(const Given& given) {
 }
 
 /// What readers make of the fill value: where the axes have names, xarray reads the array whatever
-/// the profile, and takes it for missing data. The pixels of an image it is none of.
+/// the profile, and takes it for missing data. Pixels of an image are not missing data.
 FillStyle fill_style(const Given& given) {
   const FillStyle style = given.profile.fill;
   const auto& columns = given.options.columns;

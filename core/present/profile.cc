@@ -97,6 +97,12 @@ Names split_names(const std::string& text) {
   return names;
 }
 
+std::string joined(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
+  return text.empty() ? "none" : text;
+}
+
 /// Replaces what "*" stands for where the table asks for names that can be looked at one by one.
 Names expand(Names names, const Names& all) {
   if (names == kAll) return all;
@@ -127,14 +133,27 @@ Result<bool> parse_flag(const std::string& column, const std::string& value) {
   return fail(Fault::kInvalid, "option " + column + ": \"" + value + "\" is neither yes nor no");
 }
 
+const std::vector<std::pair<std::string, FillStyle>> kFillStyles = {
+    {"verbatim", FillStyle::kVerbatim},
+    {"mask", FillStyle::kMask},
+    {"numeric", FillStyle::kNumeric},
+    {"scalar", FillStyle::kScalar},
+    {"declared", FillStyle::kDeclared}};
+
 Result<FillStyle> parse_fill_style(const std::string& value) {
-  if (value == "verbatim") return FillStyle::kVerbatim;
-  if (value == "mask") return FillStyle::kMask;
-  if (value == "numeric") return FillStyle::kNumeric;
-  if (value == "scalar") return FillStyle::kScalar;
-  if (value == "declared") return FillStyle::kDeclared;
-  return fail(Fault::kInvalid, "option fill: \"" + value +
-                                   "\" is not one of verbatim, mask, numeric, scalar, declared");
+  std::string list;
+  for (const auto& [word, style] : kFillStyles) {
+    if (word == value) return style;
+    list_name(list, word);
+  }
+  return fail(Fault::kInvalid, "option fill: \"" + value + "\" is not one of " + list);
+}
+
+std::string fill_style_word(FillStyle style) {
+  for (const auto& [word, one] : kFillStyles) {
+    if (one == style) return word;
+  }
+  return "";
 }
 
 const Names& known_types() {
@@ -148,65 +167,78 @@ using Setter = std::function<Result<void>(Profile&, const std::string&)>;
 struct Column {
   ProfileColumn described;
   Setter set;
+  std::function<std::string(const Profile&)> text;
 };
 
-Setter names_setter(std::string column, Names Profile::*member, Names known, Names all) {
-  return [column = std::move(column), member, known = std::move(known), all = std::move(all)](
-             Profile& profile, const std::string& value) -> Result<void> {
+Column names_column(const std::string& name, const std::string& help, Names Profile::*member,
+                    const Names& known, const Names& all) {
+  const auto set = [name, member, known, all](Profile& profile,
+                                              const std::string& value) -> Result<void> {
     Names names = expand(split_names(value), all);
-    if (names != kAll) ZARRFS_CHECK(check_known(names, known, column));
+    if (names != kAll) ZARRFS_CHECK(check_known(names, known, name));
     profile.*member = std::move(names);
     return {};
   };
+  return {{name, help, ProfileColumn::Kind::kNames}, set, [member](const Profile& profile) {
+            return joined(profile.*member);
+          }};
 }
 
-Setter flag_setter(std::string column, bool Profile::*member) {
-  return [column = std::move(column), member](Profile& profile,
-                                              const std::string& value) -> Result<void> {
-    ZARRFS_TRY(profile.*member, parse_flag(column, value));
+Column flag_column(const std::string& name, const std::string& help, bool Profile::*member) {
+  const auto set = [name, member](Profile& profile, const std::string& value) -> Result<void> {
+    ZARRFS_TRY(profile.*member, parse_flag(name, value));
     return {};
   };
+  return {{name, "yes or no: " + help, ProfileColumn::Kind::kFlag},
+          set,
+          [member](const Profile& profile) { return profile.*member ? "yes" : "no"; }};
+}
+
+Column fill_column() {
+  const auto set = [](Profile& profile, const std::string& value) -> Result<void> {
+    ZARRFS_TRY(profile.fill, parse_fill_style(value));
+    return {};
+  };
+  return {
+      {"fill", "verbatim, mask, numeric, scalar or declared: what the reader makes of fill values",
+       ProfileColumn::Kind::kWord},
+      set,
+      [](const Profile& profile) { return fill_style_word(profile.fill); }};
 }
 
 std::vector<Column> make_columns() {
   return {
-      {{"compressors", "codecs the reader knows as compressor, e.g. blosc+zlib; none; * for all"},
-       names_setter("compressors", &Profile::compressors, kNumcodecs, kNumcodecs)},
-      {{"filters", "codecs the reader knows as filters, e.g. delta+shuffle; none; * for all"},
-       names_setter("filters", &Profile::filters, kNumcodecsFilters, kNumcodecsFilters)},
-      {{"types", "data types the reader knows, e.g. i1+u1+f4, M8, S, U, V, O, struct; * for all"},
-       names_setter("types", &Profile::types, known_types(), kAll)},
-      {{"big_endian", "yes or no: the reader knows big-endian types"},
-       flag_setter("big_endian", &Profile::big_endian)},
-      {{"fortran", "yes or no: the reader knows order F"},
-       flag_setter("fortran", &Profile::fortran)},
-      {{"clamp_chunks", "yes or no: chunks are shown no larger than the array"},
-       flag_setter("clamp_chunks", &Profile::clamp_chunks)},
-      {{"zero_dimensions", "yes or no: the reader knows dimensions of length 0"},
-       flag_setter("zero_dimensions", &Profile::zero_dimensions)},
-      {{"scalars", "yes or no: the reader knows arrays without dimensions"},
-       flag_setter("scalars", &Profile::scalars)},
-      {{"fill",
-        "verbatim, mask, numeric, scalar or declared: what the reader makes of fill values"},
-       [](Profile& profile, const std::string& value) -> Result<void> {
-         ZARRFS_TRY(profile.fill, parse_fill_style(value));
-         return {};
-       }},
-      {{"dimension_names", "yes or no: every array gets _ARRAY_DIMENSIONS"},
-       flag_setter("dimension_names", &Profile::always_dimension_names)},
-      {{"ome04", "yes or no: OME-Zarr 0.5 attributes are shown as 0.4"},
-       flag_setter("ome04", &Profile::ome04)},
-      {{"numbered_levels", "yes or no: levels of images in plates are shown as 0, 1, ..."},
-       flag_setter("numbered_levels", &Profile::numbered_levels)},
-      {{"unique_dimensions",
-        "yes or no: a dimension whose name has another length elsewhere in the store is renamed"},
-       flag_setter("unique_dimensions", &Profile::unique_dimensions)},
-      {{"nested_attributes",
-        "yes or no: the reader knows attributes other than text, numbers and lists of numbers"},
-       flag_setter("nested_attributes", &Profile::nested_attributes)},
-      {{"ascii",
-        "yes or no: documents are shown in ASCII, other characters as \\uXXXX; no: in UTF-8"},
-       flag_setter("ascii", &Profile::ascii)},
+      names_column("compressors",
+                   "codecs the reader knows as compressor, e.g. blosc+zlib; none; * for all",
+                   &Profile::compressors, kNumcodecs, kNumcodecs),
+      names_column("filters",
+                   "codecs the reader knows as filters, e.g. delta+shuffle; none; * for all",
+                   &Profile::filters, kNumcodecsFilters, kNumcodecsFilters),
+      names_column("types",
+                   "data types the reader knows, e.g. i1+u1+f4, M8, S, U, V, O, struct; * for all",
+                   &Profile::types, known_types(), kAll),
+      flag_column("big_endian", "the reader knows big-endian types", &Profile::big_endian),
+      flag_column("fortran", "the reader knows order F", &Profile::fortran),
+      flag_column("clamp_chunks", "chunks are shown no larger than the array",
+                  &Profile::clamp_chunks),
+      flag_column("zero_dimensions", "the reader knows dimensions of length 0",
+                  &Profile::zero_dimensions),
+      flag_column("scalars", "the reader knows arrays without dimensions", &Profile::scalars),
+      fill_column(),
+      flag_column("dimension_names", "every array gets _ARRAY_DIMENSIONS",
+                  &Profile::always_dimension_names),
+      flag_column("ome04", "OME-Zarr 0.5 attributes are shown as 0.4", &Profile::ome04),
+      flag_column("numbered_levels", "levels of images in plates are shown as 0, 1, ...",
+                  &Profile::numbered_levels),
+      flag_column("unique_dimensions",
+                  "a dimension whose name has another length elsewhere in the store is renamed",
+                  &Profile::unique_dimensions),
+      flag_column("nested_attributes",
+                  "the reader knows attributes other than text, numbers and lists of numbers",
+                  &Profile::nested_attributes),
+      flag_column("ascii",
+                  "documents are shown in ASCII, other characters as \\uXXXX; no: in UTF-8",
+                  &Profile::ascii),
   };
 }
 
@@ -222,14 +254,8 @@ Result<Profile> find_profile(const std::string& name) {
     if (profile.name == name) return profile;
     list_name(list, profile.name);
   }
-  return fail(Fault::kInvalid, "option profile: \"" + name + "\" is not one of " + list);
-}
-
-Result<void> set_column(Profile& profile, const std::string& name, const std::string& value) {
-  for (const Column& column : columns()) {
-    if (column.described.name == name) return column.set(profile, value);
-  }
-  return fail(Fault::kInvalid, "option " + name + " is not a column of the profiles");
+  return fail(Fault::kInvalid, "option profile: \"" + name + "\" is not one of " + list +
+                                   "; a profile in a file has a / in its name, or ends in .json");
 }
 
 }  // namespace
@@ -267,10 +293,25 @@ const std::vector<ProfileColumn>& profile_columns() {
   return table;
 }
 
+std::string profile_column(const Profile& profile, const std::string& name) {
+  for (const Column& column : columns()) {
+    if (column.described.name == name) return column.text(profile);
+  }
+  return "";
+}
+
+Result<void> set_profile_column(Profile& profile, const std::string& name,
+                                const std::string& value) {
+  for (const Column& column : columns()) {
+    if (column.described.name == name) return column.set(profile, value);
+  }
+  return fail(Fault::kInvalid, "option " + name + " is not a column of the profiles");
+}
+
 Result<Profile> choose_profile(const ViewOptions& options) {
   ZARRFS_TRY(Profile profile, find_profile(options.profile));
   for (const auto& [name, value] : options.columns) {
-    ZARRFS_CHECK(set_column(profile, name, value));
+    ZARRFS_CHECK(set_profile_column(profile, name, value));
   }
   return profile;
 }

@@ -70,10 +70,22 @@ Profile as_netcdf_wrote(Profile profile);
 /// Names of the columns that can be changed by options ("compressors", "filters", ...), with help
 /// texts.
 struct ProfileColumn {
+  enum class Kind {
+    kNames,  ///< "a+b", "none", "*" for all
+    kFlag,   ///< "yes", "no"
+    kWord
+  };
   std::string name;
   std::string help;
+  Kind kind = Kind::kWord;
 };
 const std::vector<ProfileColumn>& profile_columns();
+
+/// The value of the column `name`, which there is, as text.
+std::string profile_column(const Profile& profile, const std::string& name);
+/// kInvalid, naming column and value, where `value` is none of it.
+Result<void> set_profile_column(Profile& profile, const std::string& name,
+                                const std::string& value);
 
 /// The profile that is chosen by what the store is, when it is mounted; till then it stands for the
 /// first row.

@@ -22,7 +22,6 @@ struct StoreOptions {
   std::vector<std::string> virtual_prefixes{};
 };
 
-/// The only place that names concrete stores.
 Result<StorePlace> open_place(const std::string& source, const StoreOptions& options);
 
 /// Where a source at a server is: the URL of the store, or of what an archive or an array's file

@@ -2,20 +2,20 @@
 
 #include "core/chunks/chunk_names.h"
 #include "core/names/entries.h"
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 
 namespace zarrfs {
 namespace {
 
-Result<void> disown_below(ViewParts& parts, const std::string& directory, Ways& ways) {
+Result<void> disown_below(ViewParts& parts, const std::string& directory, VisitLimit& visits) {
   Store& store = *parts.shared.store;
-  ZARRFS_CHECK(ways.enter(store, directory));
+  ZARRFS_CHECK(visits.enter(store, directory));
   ZARRFS_TRY(const auto entries, store.list(directory));
   for (const Entry& entry : entries ? *entries : std::vector<Entry>{}) {
     if (!looks_like_chunk(entry.name)) continue;
     const std::string path = join_path(directory, entry.name);
     if (entry.kind == EntryKind::kDirectory) {
-      ZARRFS_CHECK(disown_below(parts, path, ways));
+      ZARRFS_CHECK(disown_below(parts, path, visits));
       continue;
     }
     ZARRFS_TRY(const auto status, store.status(path));
@@ -45,8 +45,8 @@ Result<void> disown_early_files(ViewParts& parts, const std::string& directory,
   if (state->has_document()) return {};
   ZARRFS_CHECK(disown_documents(parts, directory));
   if (!array) return {};
-  Ways ways;
-  return disown_below(parts, directory, ways);
+  VisitLimit visits;
+  return disown_below(parts, directory, visits);
 }
 
 }  // namespace zarrfs

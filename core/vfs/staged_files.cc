@@ -31,7 +31,7 @@ bool is_temporary_of(std::string_view name) {
                      [name](std::string_view end) { return name.ends_with(end); });
 }
 
-/// Whether it stands in a directory of chunks, which is none in the store: only here it is found by
+/// Whether it is in a directory of chunks, which the store does not have: only here it is found by
 /// its name.
 bool is_among_chunks(const StagedFile& file) {
   const std::size_t start = file.directory.empty() ? 0 : file.directory.size() + 1;
@@ -299,8 +299,8 @@ Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
   return parts_.chunk_writer.put(array->shown, file.chunk, bytes, file.modified);
 }
 
-/// What was submitted is in its shard, where each close sees to that. It is not put again for that:
-/// a chunk that is held would count as decided.
+/// Puts what was submitted into its shard, if each close has to. The chunk is not put again for
+/// that: one that is held would count as decided.
 Result<void> StagedFiles::publish_chunk(const StagedFile& file) {
   const bool submitted =
       file.state() == StagedFile::State::kSubmitted && file.kind() == StagedFile::Kind::kChunk;

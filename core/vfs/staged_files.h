@@ -40,7 +40,7 @@ class StagedFiles {
   void closed(const StagedPointer& file);
   [[nodiscard]] bool must_wait(const StagedFile& file) const;
 
-  // For who puts something else in its place. The caller holds the file's mutex.
+  // For callers that put something else in its place. The caller holds the file's mutex.
   /// What `name` is called in the table.
   static std::string key_of(const Directory& directory, const Name& name);
   using Lock = std::unique_lock<StagedMutex>;
@@ -68,7 +68,7 @@ class StagedFiles {
   Result<void> submit_all();
 
  private:
-  /// Whether who asks may open it for writing.
+  /// Whether the user who asks may open it for writing.
   Result<void> check_opening(const Directory& directory, const Name& name, int flags);
   /// The caller holds its mutex.
   Result<std::shared_ptr<OpenFile>> one_more_writer(const StagedPointer& file, NodeId node,

@@ -138,7 +138,7 @@ class View {
   /// kStale where the node's version is no longer the current one and it is not open.
   virtual Result<InodeEntry> attributes(NodeId node) = 0;
   /// Those of the version that is the current one by now, or of the file that has the name by now,
-  /// for who cannot ask by name again; not to be kept.
+  /// for callers that cannot ask by name again; not to be kept.
   virtual Result<InodeEntry> attributes_by_now(NodeId node) { return attributes(node); }
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;
@@ -197,7 +197,7 @@ class View {
 
   /// `.zarrfs/report.json`: how each array met so far is shown, and why.
   virtual std::string report() = 0;
-  /// What whoever mounts should know of how the store is shown, in one line; empty where nothing.
+  /// What the mounter should know of how the store is shown, in one line; empty if nothing.
   [[nodiscard]] virtual std::string notice() const { return {}; }
   /// The members that this layer adds to `.zarrfs/stats.json`; the front end passes its own through
   /// set_front_statistics.

@@ -93,8 +93,8 @@ class ArrayReader {
   /// they show it as it was at the first of them.
   Result<std::optional<ChunkBytes>> find_chunk(std::span<const std::uint64_t> chunk,
                                                ShardInHand* hand = nullptr);
-  /// The same in two steps, for who needs the place, too. kInvalid where the chunk is not in the
-  /// array's grid.
+  /// The same in two steps, for callers that also need the place. kInvalid where the chunk is not
+  /// in the array's grid.
   [[nodiscard]] Result<ChunkPlace> place_of(std::span<const std::uint64_t> chunk) const;
   Result<std::optional<ChunkBytes>> find_at(const ChunkPlace& place, ShardInHand* hand = nullptr);
 

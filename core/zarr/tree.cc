@@ -6,7 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 
 namespace zarrfs {
 namespace {
@@ -139,7 +139,7 @@ class Walker {
     if (std::find(above_.begin(), above_.end(), directory) != above_.end()) {
       return fail(Fault::kLoop, path + ": a link that leads back to a directory above it");
     }
-    ZARRFS_CHECK(ways_.enter(*status, path));
+    ZARRFS_CHECK(visits_.enter(*status, path));
     if (above_.size() > kMaxDepth) {
       return fail(Fault::kLoop, path + ": more than " + std::to_string(kMaxDepth) +
                                     " directories deep; not entered");
@@ -161,7 +161,7 @@ class Walker {
   Store& store_;
   const Visit& visit_;
   std::vector<Directory> above_;
-  Ways ways_;
+  VisitLimit visits_;
 };
 
 }  // namespace

@@ -15,7 +15,10 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kProgram = 24 * kMiB;
 constexpr std::uint64_t kThread = kMiB + kMiB / 4;  // an answer, and the stack
 constexpr std::uint64_t kThreadsAtOnce = 16;        // that have a large answer in hand
-constexpr std::uint64_t kShare = 8;                 // no part but decoding takes more of the rest
+constexpr unsigned kThreadsNear = 8;
+constexpr unsigned kThreadsFar = 64;  // a thread that waits for a network serves nobody else
+constexpr std::uint64_t kPartForThreads = 4;
+constexpr std::uint64_t kShare = 8;  // no part but decoding takes more of the rest
 constexpr std::uint64_t kLeastDecoding = 4 * kMiB;
 constexpr std::uint64_t kMostNames = 256 * kMiB;
 constexpr std::uint64_t kMostNodes = 128 * kMiB;
@@ -81,6 +84,14 @@ std::uint64_t group_memory(const std::string& root) {
   return least;
 }
 
+/// Requests served at once if nobody chose another number: not more than a small bound has room
+/// for, where each may have a large answer in hand.
+unsigned usual_threads(bool far, std::uint64_t bound) {
+  if (!far) return kThreadsNear;
+  const std::uint64_t fit = bound / kPartForThreads / kThread;
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(fit, kThreadsNear, kThreadsFar));
+}
+
 /// A part that an option may give.
 struct Part {
   const char* option;
@@ -94,12 +105,13 @@ struct Part {
 Result<MemoryPlan> plan_memory(const MemoryWishes& wishes, std::uint64_t machine) {
   MemoryPlan plan;
   plan.bound = wishes.bound.value_or(machine / kPartOfMachine);
-  plan.base = kProgram + std::min<std::uint64_t>(wishes.threads, kThreadsAtOnce) * kThread;
+  plan.threads = wishes.threads.value_or(usual_threads(wishes.far, plan.bound));
+  plan.base = kProgram + std::min<std::uint64_t>(plan.threads, kThreadsAtOnce) * kThread;
   const std::uint64_t least = plan.base + kShare * kLeastDecoding;
   if (!wishes.bound) plan.bound = std::max(plan.bound, least);
   if (plan.bound < least) {
     return fail(Fault::kInvalid, "option memory=" + spell(plan.bound) +
-                                     ": a daemon with threads=" + std::to_string(wishes.threads) +
+                                     ": a daemon with threads=" + std::to_string(plan.threads) +
                                      " takes " + spell(least) + " at least");
   }
   const std::array<Part, 8> parts = {

@@ -17,7 +17,7 @@ struct MemoryWishes {
   std::optional<std::uint64_t> decode_memory;
   std::optional<std::uint64_t> memory_cache;
   std::optional<std::uint64_t> write_buffer;
-  unsigned threads = 1;
+  std::optional<unsigned> threads;
   bool far = false;     ///< The store is at a server.
   bool writes = false;  ///< The mount may write.
   bool ring = false;    ///< Requests may come by io_uring.
@@ -26,6 +26,7 @@ struct MemoryWishes {
 /// Bytes. All together are the bound.
 struct MemoryPlan {
   std::uint64_t bound = 0;
+  unsigned threads = 0;        ///< Requests served at once.
   std::uint64_t base = 0;      ///< The program, its threads with their buffers, small tables.
   std::uint64_t names = 0;     ///< What the kernel knows by name, and the numbers of chunks.
   std::uint64_t nodes = 0;     ///< Groups and arrays as they are shown.

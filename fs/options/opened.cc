@@ -8,9 +8,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr unsigned kThreads = 8;
-constexpr unsigned kThreadsFar = 64;        // a thread that waits for a network serves nobody else
-constexpr std::uint64_t kPartForTable = 4;  // of what is kept of a server's objects
+constexpr std::uint64_t kPartForTable = 4;      // of what is kept of a server's objects
 constexpr std::uint64_t kPartForManifests = 2;  // of what is kept of indexes, where there are any
 constexpr std::size_t kShardsKeptOpen = 64;     // where they do not change
 
@@ -25,13 +23,11 @@ LogLevel log_level(ViewOptions::Level level) {
 
 }  // namespace
 
-unsigned usual_threads(bool near) { return near ? kThreads : kThreadsFar; }
-
 MemoryWishes memory_wishes(const MountSettings& settings, const std::string& source) {
   MemoryWishes wishes = settings.memory;
   wishes.far = !is_local(source) || !std::all_of(settings.virtual_prefixes.begin(),
                                                  settings.virtual_prefixes.end(), is_local);
-  wishes.threads = settings.threads.value_or(usual_threads(!wishes.far));
+  wishes.threads = settings.threads;
   return wishes;
 }
 

@@ -13,9 +13,6 @@
 
 namespace zarrfs {
 
-/// Requests served at once where nobody chose another number.
-unsigned usual_threads(bool near);
-
 /// Of who only reads and is asked by no ring.
 MemoryWishes memory_wishes(const MountSettings& settings, const std::string& source);
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "core/base/printable.h"
 #include "core/cli/lengths.h"
-#include "core/present/profile.h"
+#include "core/present/profile_file.h"
 #include "core/store/http/schemes.h"
+#include "fs/options/old_options.h"
 #include "fs/options/option_values.h"
 
 namespace zarrfs {
@@ -18,7 +20,7 @@ using Group = MountOption::Group;
 using Setter = std::function<Result<void>(MountSettings&, const std::string&)>;
 
 constexpr std::uint64_t kMostThreads = 256;
-constexpr std::uint64_t kMostIndexCache = std::uint64_t{1} << 40U;
+constexpr std::uint64_t kMostPartSize = std::uint64_t{1} << 40U;
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT
 constexpr std::uint64_t kHighestId = std::numeric_limits<std::uint32_t>::max() - 1;
 
@@ -64,6 +66,16 @@ Setter word_setter(const Words<Value>& words, Store store) {
   };
 }
 
+/// `set`, which also takes a word by the name that it had before.
+Setter with_old_word(const std::string& option, const std::string& old, const std::string& word,
+                     const Setter& set) {
+  return [=](MountSettings& settings, const std::string& text) -> Result<void> {
+    if (text != old) return set(settings, text);
+    settings.words.push_back(old_spelling(option + "=" + old, option + "=" + word));
+    return set(settings, word);
+  };
+}
+
 Setter kernel_setter(const std::string& name) {
   return flag_setter([name](MountSettings& s) { s.kernel_options.push_back(name); });
 }
@@ -72,9 +84,9 @@ Result<std::uint64_t> parse_id(const std::string& text) {
   return parse_number(text, 0, kHighestId);
 }
 
-Result<std::uint64_t> parse_index_cache(const std::string& text) {
+Result<std::uint64_t> parse_part_size(const std::string& text) {
   ZARRFS_TRY(const std::uint64_t bytes, parse_size(text));
-  if (bytes > kMostIndexCache) {
+  if (bytes > kMostPartSize) {
     return fail(Fault::kInvalid, "\"" + printable(text) + "\" is more than 1 TiB");
   }
   return bytes;
@@ -142,10 +154,11 @@ void add_view(std::vector<MountOption>& table) {
       {{"view", alternatives(formats), "v2",
         "the Zarr format shown: version 2, or version 3 without sharding", Group::kView,
         word_setter(formats, [](MountSettings& s, ViewFormat format) { s.view.format = format; })},
-       {"profile", "NAME", kAutoProfile, "the programs that will read, see the profiles",
+       {"profile", "PROFILE", kAutoProfile,
+        "the programs that will read: a profile's name, or a file in which one is described, which "
+        "`zarrfs profiles NAME` prints",
         Group::kView,
-        value_setter([](const std::string& text) { return Result<std::string>(text); },
-                     [](MountSettings& s, std::string name) { s.view.profile = std::move(name); })},
+        [](MountSettings& s, const std::string& text) { return take_profile(s.view, text); }},
        {"separator", alternatives(separators), "",
         "between the numbers of a v2 chunk's name; the profile's where not given", Group::kView,
         word_setter(separators, [](MountSettings& s, char c) { s.view.separator = c; })},
@@ -161,16 +174,6 @@ void add_view(std::vector<MountOption>& table) {
         value_setter(parse_lengths, [](MountSettings& s, std::vector<std::uint64_t> lengths) {
           s.view.rechunk = std::move(lengths);
         })}});
-}
-
-void add_profile_columns(std::vector<MountOption>& table) {
-  for (const ProfileColumn& column : profile_columns()) {
-    table.push_back({column.name, "VALUE", "", column.help, Group::kProfile,
-                     [name = column.name](MountSettings& settings, const std::string& value) {
-                       settings.view.columns.emplace_back(name, value);
-                       return Result<void>();
-                     }});
-  }
 }
 
 void add_caching(std::vector<MountOption>& table) {
@@ -197,7 +200,7 @@ void add_caching(std::vector<MountOption>& table) {
         "of memory: bytes for shard indexes; where not given 64M, or an eighth of memory if that "
         "is less",
         Group::kCaching,
-        value_setter(parse_index_cache,
+        value_setter(parse_part_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.index_cache = bytes; })},
        {"decode_memory", "SIZE", "",
         "of memory: bytes for decoding chunks, of which a quarter keeps what was decoded last; "
@@ -234,14 +237,29 @@ Result<double> parse_pause(const std::string& text) {
   return seconds;
 }
 
+/// "512x512x64", "8x8x1chunks" or "64M".
+Result<ShardForm> parse_shards(const std::string& text) {
+  constexpr std::string_view kChunks = "chunks";
+  ShardForm form;
+  const bool lengths_only = text.find_first_not_of("0123456789x") == std::string::npos;
+  if (lengths_only) {
+    ZARRFS_TRY(form.shape, parse_lengths(text));
+  } else if (text.ends_with(kChunks)) {
+    ZARRFS_TRY(form.chunks,
+               parse_lengths(std::string_view(text).substr(0, text.size() - kChunks.size())));
+  } else {
+    ZARRFS_TRY(form.bytes, parse_size(text));
+  }
+  return form;
+}
+
 void add_writing(std::vector<MountOption>& table) {
   const Words<bool> flush = {{"close", true}, {"later", false}};
-  const Words<bool> validate = {{"cheap", true}, {"off", false}};
+  const Words<bool> validate = {{"decode", true}, {"off", false}};
   const Words<bool> deletes = {{"allow", true}, {"deny", false}};
   const Words<bool> conflicts = {{"last", false}, {"fail", true}};
   const Words<bool> fsync = {{"keep", false}, {"commit", true}};
   const Words<bool> foreign = {{"keep", false}, {"drop", true}};
-  using Lengths = std::vector<std::uint64_t>;
   table.insert(
       table.end(),
       {{"flush_after", "SECONDS", "5",
@@ -260,13 +278,15 @@ void add_writing(std::vector<MountOption>& table) {
         "of memory: bytes for what is being written; what is more goes to files in the store; "
         "where not given 256M, or an eighth of memory if that is less",
         Group::kWriting,
-        value_setter(parse_index_cache,
+        value_setter(parse_part_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.write_buffer = bytes; })},
-       {"validate", alternatives(validate), "cheap",
-        "cheap: bytes that do not decode to a chunk are kept as they are and shown, but not put "
+       {"validate", alternatives(validate), "decode",
+        "decode: bytes that do not decode to a chunk are kept as they are and shown, but not put "
         "into a shard",
         Group::kWriting,
-        word_setter(validate, [](MountSettings& s, bool on) { writing(s).validate = on; })},
+        with_old_word(
+            "validate", "cheap", "decode",
+            word_setter(validate, [](MountSettings& s, bool on) { writing(s).validate = on; }))},
        {"deletes", alternatives(deletes), "allow",
         "deny: chunks, documents and nodes cannot be removed or replaced by a rename",
         Group::kWriting,
@@ -303,22 +323,11 @@ void add_writing(std::vector<MountOption>& table) {
        {"spool_in_memory", "", "",
         "the spool may lie on a file system in memory, where a power cut loses it", Group::kWriting,
         flag_setter([](MountSettings& s) { s.remote.spool_in_memory = true; })},
-       {"shard_shape", "LENGTHS", "",
-        "shards of new arrays, in elements, e.g. 512x512x64, or one number for every axis",
-        Group::kWriting,
-        value_setter(parse_lengths,
-                     [](MountSettings& s, Lengths lengths) {
-                       writing(s).shards.shape = std::move(lengths);
-                     })},
-       {"shard_chunks", "LENGTHS", "", "shards of new arrays, in chunks", Group::kWriting,
-        value_setter(parse_lengths,
-                     [](MountSettings& s, Lengths lengths) {
-                       writing(s).shards.chunks = std::move(lengths);
-                     })},
-       {"shard_bytes", "SIZE", "64M",
-        "decoded bytes of a shard of new arrays, at most, where no shape is given", Group::kWriting,
-        value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
-          writing(s).shards.bytes = bytes;
+       {"shards", "SHARDS", "64M",
+        "shards of new arrays: so many elements along each axis (512x512x64, or one number for "
+        "every axis), so many chunks (8x8x1chunks), or as many chunks as have that size decoded",
+        Group::kWriting, value_setter(parse_shards, [](MountSettings& s, ShardForm form) {
+          writing(s).shards = std::move(form);
         })}});
 }
 
@@ -333,7 +342,8 @@ void add_daemon(std::vector<MountOption>& table) {
       table.end(),
       {{"threads", "N", "8",
         "requests served at once, with io_uring by each processor; 64 where not given and the "
-        "store is at a server; up to 24 more where all take long, so that interrupts are heard",
+        "store is at a server, fewer with memory= below 320M; up to 24 more where all take long, "
+        "so that interrupts are heard",
         Group::kDaemon,
         value_setter(
             [](const std::string& text) { return parse_number(text, 1, kMostThreads); },
@@ -390,12 +400,12 @@ std::vector<MountOption> make_table() {
   std::vector<MountOption> table;
   add_access(table);
   add_view(table);
-  add_profile_columns(table);
   add_caching(table);
   add_remote(table);
   add_writing(table);
   add_daemon(table);
   add_mount(table);
+  std::ranges::move(old_options(), std::back_inserter(table));
   return table;
 }
 
@@ -436,12 +446,12 @@ std::string mount_option_group_title(MountOption::Group group) {
   switch (group) {
     case Group::kAccess: return "Access";
     case Group::kView: return "What is shown";
-    case Group::kProfile: return "Single columns of the profile";
     case Group::kCaching: return "Caching";
     case Group::kRemote: return "Stores at a server (" + server_schemes() + ")";
     case Group::kWriting: return "Writing";
     case Group::kDaemon: return "The daemon";
     case Group::kMount: return "The mount, as for every file system";
+    case Group::kOld: return "Old spellings, which the next version does not know";
   }
   return "";
 }
@@ -471,8 +481,9 @@ bool is_for_serving(const MountOption& option) {
       "ro", "symlinks", "umask", "threads", "log_level", "log", "immutable"};
   if (std::find(kNames.begin(), kNames.end(), option.name) != kNames.end()) return true;
   const bool by_kernel = option.name == "timeout" || option.name == "watch";
-  return option.group == Group::kView || option.group == Group::kProfile ||
-         option.group == Group::kRemote || (option.group == Group::kCaching && !by_kernel);
+  const bool of_profile = option.group == Group::kOld && !option.name.starts_with("shard_");
+  return option.group == Group::kView || option.group == Group::kRemote || of_profile ||
+         (option.group == Group::kCaching && !by_kernel);
 }
 
 Result<void> apply_serve_options(MountSettings& settings, std::string_view list) {
@@ -485,6 +496,10 @@ Result<void> apply_serve_options(MountSettings& settings, std::string_view list)
     ZARRFS_CHECK(apply_one(settings, item));
   }
   return {};
+}
+
+void tell_words(const MountSettings& settings, const std::string& program, std::ostream& err) {
+  for (const std::string& words : settings.words) err << program << ": " << words << "\n";
 }
 
 Result<void> check_settings(const MountSettings& settings) {
@@ -500,38 +515,11 @@ Result<void> check_settings(const MountSettings& settings) {
                             static_cast<int>(shards.bytes != 0);
   if (shard_options > 1) {
     return fail(Fault::kInvalid,
-                "options shard_shape, shard_chunks and shard_bytes exclude each other");
+                "options shards, shard_shape, shard_chunks and shard_bytes exclude each other");
   }
   auto profile = choose_profile(settings.view);
   if (!profile) return fail(std::move(profile.error()));
   return {};
-}
-
-std::string options_help(OptionsOf command) {
-  std::string text;
-  std::optional<Group> group;
-  for (const MountOption& option : mount_options()) {
-    if (command == OptionsOf::kServe && !is_for_serving(option)) continue;
-    if (group != option.group) {
-      group = option.group;
-      text += "\n" + mount_option_group_title(option.group) + ":\n";
-    }
-    std::string left = "  " + option.name;
-    if (!option.argument.empty()) left += "=" + option.argument;
-    left.resize(std::max<std::size_t>(left.size() + 2, 30), ' ');
-    text += left + option.help;
-    if (!option.default_value.empty()) text += " (" + option.default_value + ")";
-    text += "\n";
-  }
-  text += "\nProfiles:\n";
-  const auto add_profile = [&text](const std::string& name, const std::string& summary) {
-    std::string left = "  " + name;
-    left.resize(std::max<std::size_t>(left.size() + 2, 30), ' ');
-    text += left + summary + "\n";
-  };
-  add_profile(kAutoProfile, kAutoSummary);
-  for (const Profile& profile : profiles()) add_profile(profile.name, profile.summary);
-  return text;
 }
 
 }  // namespace zarrfs

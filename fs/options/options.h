@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,12 +49,13 @@ struct MountSettings {
   bool allow_root = false;
   LogLevel log_level = LogLevel::kInfo;
   std::string log_file;  ///< Empty: standard error in the foreground, the system's log otherwise.
+  std::vector<std::string> words;  ///< What is to be said about the options, a line each.
   /// Options of the mount itself, handed on to the kernel: "noexec", "noatime", ...
   std::vector<std::string> kernel_options;
 };
 
 struct MountOption {
-  enum class Group { kAccess, kView, kProfile, kCaching, kRemote, kWriting, kDaemon, kMount };
+  enum class Group { kAccess, kView, kCaching, kRemote, kWriting, kDaemon, kMount, kOld };
 
   std::string name;
   std::string argument;       ///< What follows "=", e.g. "SIZE" or "v2|v3"; empty: a flag.
@@ -61,6 +63,7 @@ struct MountOption {
   std::string help;           ///< One phrase, with the unit.
   Group group;
   std::function<Result<void>(MountSettings&, const std::string& value)> set;
+  std::string instead = {};  ///< Of Group::kOld: the spelling that took its place.
 };
 
 /// In the order in which they are documented.
@@ -81,12 +84,11 @@ Result<void> apply_mount_options(MountSettings& settings, std::string_view list)
 Result<void> apply_serve_options(MountSettings& settings, std::string_view list);
 bool is_for_serving(const MountOption& option);
 
+/// What is to be said about them, before they are used: a line each.
+void tell_words(const MountSettings& settings, const std::string& program, std::ostream& err);
+
 /// What one option alone cannot tell: an unknown profile, options that contradict each other.
 /// kInvalid.
 Result<void> check_settings(const MountSettings& settings);
-
-/// The table as text for `--help`; of `zarrfs serve` only the options that it has.
-enum class OptionsOf { kMount, kServe };
-std::string options_help(OptionsOf command);
 
 }  // namespace zarrfs

@@ -51,9 +51,9 @@ struct FrontEndSettings {
   std::function<std::span<char>(std::size_t)> room = [](std::size_t) { return std::span<char>(); };
   /// Whether the request that the calling thread serves may wait so.
   std::function<bool()> may_wait = [] { return true; };
-  /// Other users use the mount: the View is told who asks.
+  /// Other users use the mount: the View is told which user asks.
   bool for_others = false;
-  /// Nobody is served but the user of this process, and root. Else the kernel sees to that.
+  /// Only the user of this process, and root, are served. If false, the kernel checks that.
   bool own_user_only = false;
   /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is
   /// to blame for.

@@ -1,6 +1,7 @@
 // Which listings the kernel may keep: the names of a directory, so that listing it again costs
-// OPENDIR and RELEASEDIR only. It fills its cache from the answers to whoever lists the directory
-// first after an OPENDIR that dropped what was there, and may use it as long as OPENDIR says so.
+// OPENDIR and RELEASEDIR only. It fills its cache from the answers to programs that list the
+// directory first after an OPENDIR that dropped what was there, and may use it as long as OPENDIR
+// says so.
 //
 // A *term* begins with an OPENDIR that drops the cache, and lasts while the listing's serial (see
 // OpenDirectory::serial) is the same. All that list within one term get no older answers than its
@@ -60,15 +61,15 @@ class KeptListings {
   /// what they list.
   Opened open(NodeId node, std::optional<std::uint64_t> serial, bool names_suffice,
               Clock::time_point now = Clock::now());
-  /// Who opened it so is asked for names from `offset` on. Returns the position up to which the
-  /// kernel has them.
+  /// A listing that was opened so is asked for names from `offset` on. Returns the position up to
+  /// which the kernel has them.
   std::uint64_t asks(NodeId node, const Opened& opened, std::uint64_t offset);
-  /// Who takes part was told names up to `next`, of which the one at `reached` is among them.
+  /// A listing that takes part was given names up to `next`; the one at `reached` is among them.
   void told(NodeId node, const Opened& opened, std::uint64_t reached, std::uint64_t next);
-  /// Who takes part was told that there are no more from `offset` on.
+  /// A listing that takes part was told that there are no more from `offset` on.
   void ends(NodeId node, const Opened& opened, std::uint64_t offset);
-  /// With which serial a listing began that takes part and is open; nothing where there is none, 0
-  /// where its term is over. Once the serial is another, it would give what the kernel has kept if
+  /// The serial with which a listing began that takes part and is open; nothing if there is none, 0
+  /// if its term is over. Once the serial is another, it would give what the kernel has kept if
   /// it is read again from its start, unless the directory's time changes.
   std::optional<std::uint64_t> serial_held(NodeId node);
   /// An answer with names from `offset` on, `brief` of which without a status that is lent.

@@ -57,10 +57,10 @@ class Hops {
   /// On a cache line of its own: a thread has one request at a time, mostly.
   struct alignas(64) Place {
     std::atomic<pid_t> task{0};
-    std::atomic<unsigned> queue{0};  ///< By which its last request came.
+    std::atomic<unsigned> queue{0};  ///< Its last request came by this one.
     std::atomic<unsigned> hops{0};   ///< One after the other.
     std::atomic<unsigned> wanted{kFirst};
-    std::atomic<bool> busy{false};  ///< A processor is, for who has this place.
+    std::atomic<bool> busy{false};  ///< A processor is kept busy for this task.
   };
 
   Place& place_of(pid_t task) {

@@ -33,11 +33,11 @@ class RingEntry {
   /// Where the answer's bytes may be made, so that answer() copies none; empty where `size` do not
   /// fit, or the request has bytes there itself.
   [[nodiscard]] std::span<char> room(std::size_t size) const;
-  /// Whether it is `unique`, without an answer; who gets true gives it by answer().
+  /// Whether it is `unique`, without an answer; the thread that gets true gives it by answer().
   bool claim(std::uint64_t unique);
   /// The answer, for the command that gives it to the kernel. How many bytes libfuse gave.
   std::size_t answer(std::span<const iovec> answer);
-  /// By which the kernel knows the request.
+  /// The kernel's number of the request.
   [[nodiscard]] std::uint64_t commit_id() const { return commit_id_; }
 
  private:

@@ -71,7 +71,7 @@ class Service {
   Result<void> listen() {
     ServerSettings server = request_.server;
     server.near = store_->traits().near;
-    server.threads = request_.settings.threads.value_or(usual_threads(server.near));
+    server.threads = memory_.threads;
     SiteSettings site;
     site.access = request_.access;
     site.name = store_->name();

@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "core/store/http/schemes.h"
+#include "fs/options/options_help.h"
 
 namespace zarrfs {
 namespace {
@@ -76,7 +77,7 @@ void ServeCommand::declare(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--stats", statistics_,
                "Serve counters, too: /.zarrfs/stats.json, and /.zarrfs/metrics for Prometheus");
-  app.footer(options_help(OptionsOf::kServe));
+  declare_options_help(app, OptionsOf::kServe);
 }
 
 Result<std::string> ServeCommand::token() const {
@@ -122,6 +123,7 @@ int ServeCommand::run(const Streams& streams) {
     streams.err << "zarrfs: " << wanted.error().message << "\n";
     return kUsage;
   }
+  tell_words(wanted->settings, "zarrfs", streams.err);
   return run_serve(std::move(*wanted), streams.out, streams.err);
 }
 

@@ -342,12 +342,7 @@ class Daemon {
   /// Where a network is waited for, a ring must not leave a processor with fewer threads than all
   /// processors share without it.
   [[nodiscard]] RingThreads ring_threads() const {
-    return {threads(), near_ ? kLeastRingThreads : threads(), memory_.ring};
-  }
-
-  /// A thread that waits for a network serves nobody else meanwhile.
-  [[nodiscard]] unsigned threads() const {
-    return request_.settings.threads.value_or(usual_threads(near_));
+    return {memory_.threads, near_ ? kLeastRingThreads : memory_.threads, memory_.ring};
   }
 
   [[nodiscard]] std::vector<std::string> kernel_options() const {
@@ -365,7 +360,7 @@ class Daemon {
   Result<void> serve() {
     if (readiness_.awaited()) leave_working_directory();  // before the threads, which keep theirs
     auto started = session_->start(
-        threads(), [notes = notes_.get()] { notes->leave(Notes::kEnded); },
+        memory_.threads, [notes = notes_.get()] { notes->leave(Notes::kEnded); },
         [log = log_](const std::string& line) { log->write(LogLevel::kError, line); });
     if (!started) {
       unmount_own();
@@ -421,7 +416,7 @@ class Daemon {
     if (unmount(mountpoint_, false)) log_->write(LogLevel::kInfo, "unmounted: nobody used it");
   }
 
-  /// It goes on for who has something open there.
+  /// Programs that have something open there can go on.
   void end_with_owner() {
     log_->write(LogLevel::kInfo,
                 "ending: process " + std::to_string(*request_.settings.ends_with) + " has ended");

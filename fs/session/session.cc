@@ -196,7 +196,7 @@ void Session::tell_end() {
 }
 
 void Session::recall(NodeId node) {
-  constexpr off_t kNoPages = -1;  // to drop pages would wait for who reads them
+  constexpr off_t kNoPages = -1;  // to drop pages would wait for programs that read them
   static_cast<void>(fuse_lowlevel_notify_inval_inode(session_.get(), node, kNoPages, 0));
 }
 

@@ -12,6 +12,9 @@ import sys
 from completions import bash, fish, zsh
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXIT_STATUSES = [
+    (0, "good"), (1, "damage or a difference was found, or something was left out or left as it is"), (2, "wrong usage"), (3, "could not"),
+    (4, "`umount`: unmounted, but the daemon has not ended in time"), (5, "`diff`: values are equal, and what is missing differs")]
 
 
 def spelled(option):
@@ -59,7 +62,7 @@ def markdown(reference):
             out += ["| argument | what |", "| --- | --- |"]
             out += [f"| `{cell(spelled(o))}` | {cell(o['help'])}{cell(shown_default(o))} |" for o in rows]
             out.append("")
-    out += ["Exit status: 0 good, 1 damage or a difference was found, or something was left out or left as it is, 2 wrong usage, 3 could not, 4 (of `umount`) unmounted, but the daemon has not ended in time, 5 (of `diff`) values are equal and what is missing differs.", "", "## Mount options", "",
+    out += ["## Exit status", "", "| status | meaning |", "| --- | --- |", *(f"| {status} | {meaning} |" for status, meaning in EXIT_STATUSES), "", "## Mount options", "",
             "Each is written `-o name` or `-o name=value`, several separated by commas.", ""]
     for group, options in groups(reference["mount_options"]).items():
         out += [f"### {group}", "", "| option | default | what |", "| --- | --- | --- |"]
@@ -67,8 +70,8 @@ def markdown(reference):
         out.append("")
     out += ["## Profiles", "", "| profile | for |", "| --- | --- |"]
     out += [f"| `{p['name']}` | {cell(p['summary'])} |" for p in reference["profiles"]]
-    out += ["", "## Metrics", "", "What `zarrfs stats --prometheus` prints, for each mount (label `mount`); a mount has those that concern it. In `.zarrfs/stats.json` they have the",
-            "names of the second column.", "", "| metric | in stats.json | type | what |", "| --- | --- | --- | --- |"]
+    out += ["", "## Metrics", "", "`zarrfs stats --prometheus` prints these for each mount (label `mount`). A mount has those that concern it. The second",
+            "column has their names in `.zarrfs/stats.json`.", "", "| metric | in stats.json | type | what |", "| --- | --- | --- | --- |"]
     out += [f"| `{m['name']}` | `{m['member']}` | {m['type']} | {cell(m['help'])}{', by `' + m['by'] + '`' if m['by'] else ''} |" for m in reference["metrics"]]
     return "\n".join(out) + "\n"
 
@@ -126,9 +129,11 @@ def man_pages(reference):
 def main():
     program, check = sys.argv[1], "--check" in sys.argv[2:]
     reference = json.loads(subprocess.run([program, "--help-json"], check=True, capture_output=True, text=True).stdout)
-    files = {"docs/reference.md": markdown(reference), "packaging/completions/zarrfs.bash": bash(reference),
-             "packaging/completions/_zarrfs": zsh(reference), "packaging/completions/zarrfs.fish": fish(reference)}
-    files.update({f"packaging/man/{name}": text for name, text in man_pages(reference).items()})
+    # Old spellings are in the reference alone.
+    today = {**reference, "mount_options": [option for option in reference["mount_options"] if not option["instead"]]}
+    files = {"docs/reference.md": markdown(reference), "packaging/completions/zarrfs.bash": bash(today),
+             "packaging/completions/_zarrfs": zsh(today), "packaging/completions/zarrfs.fish": fish(today)}
+    files.update({f"packaging/man/{name}": text for name, text in man_pages(today).items()})
     wrong = []
     for name, text in files.items():
         path = ROOT / name

@@ -34,7 +34,7 @@ def local(tmp_path_factory):
     """A directory with the array `big`: one shard of 64 MiB, whose chunk N has the bytes of seed N."""
     folder = tmp_path_factory.mktemp("big")
     os.mkdir(folder / "store")
-    maker = Mount(folder / "store", folder / "mnt", folder / "log", f"rw,flush_after=3600,shard_chunks={CHUNKS}")
+    maker = Mount(folder / "store", folder / "mnt", folder / "log", f"rw,flush_after=3600,shards={CHUNKS}chunks")
     os.mkdir(maker / "big")
     with open(maker / "big/.zarray", "w") as file:
         file.write(f'{{"zarr_format": 2, "shape": [{SHARD}], "chunks": [{CHUNK}], "dtype": "|u1", "fill_value": 0, "order": "C", "compressor": null, "filters": null}}')

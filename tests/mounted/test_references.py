@@ -197,3 +197,34 @@ def test_a_hundred_thousand_open_soon(mount, tmp_path):
     print(f"{took[100000] - took[1]:.2f} s, {(memory[100000] - memory[1]) / 1024:.1f} MiB more")
     assert took[100000] < took[1] + 5
     assert memory[100000] < memory[1] + (60 << 10)
+
+
+VIRTUAL = """
+import sys, icechunk, zarr
+folder, data, offset = sys.argv[1:4]
+config = icechunk.RepositoryConfig.default()
+prefix = "file://" + data + "/"
+config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(data)))
+repository = icechunk.Repository.create(icechunk.local_filesystem_storage(folder), config=config)
+session = repository.writable_session("main")
+zarr.group(store=session.store)
+zarr.create_array(session.store, name="plain", shape=(6, 10), chunks=(6, 10), dtype="<i4", fill_value=0, filters=None, compressors=None)
+session.store.set_virtual_ref("plain/c/0/0", prefix + "data.h5", offset=int(offset), length=240)
+session.commit("virtual")
+"""
+
+
+def test_virtual_chunks_of_icechunk(mount, tmp_path):
+    python = os.path.join(VENVS, "icechunk", "bin", "python")
+    if not os.path.exists(python):
+        pytest.skip("icechunk is missing: run packaging/install-test-readers all")
+    with open(os.path.join(PLACE, "version0.json")) as text:
+        offset = json.load(text)["plain/0.0"][1]
+    subprocess.run([python, "-c", VIRTUAL, tmp_path / "repository", PLACE, str(offset)], check=True, capture_output=True)
+    mounted = mount(tmp_path / "repository", f"view=v2,virtual={PLACE}")
+    assert read_all("zarr2", mounted.path)["plain"] == expected_of(GOLDEN, "kerchunk")["plain"]
+    refused = mount(tmp_path / "repository", "view=v2", damaged=True)
+    with pytest.raises(PermissionError):
+        with open(refused / "plain/0.0", "rb") as file:
+            file.read()
+    assert "virtual=PREFIX" in refused.log_text()

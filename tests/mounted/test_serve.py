@@ -344,7 +344,7 @@ def test_a_thousand_readers_stay_within_the_memory(serve, tmp_path, monkeypatch)
     write_file(str(tmp_path / "data/store/c/0/0"), shard_bytes(chunks))
     server, clients = ObjectServer(str(tmp_path / "data"), "bucket"), []
     try:
-        served = serve("s3://bucket/store", options=f"profile=generic,memory=96M,threads=32,endpoint={server.url},region={server.region}")
+        served = serve("s3://bucket/store", options=f"profile=generic,memory=96M,endpoint={server.url},region={server.region}")
         for i in range(1000):
             client = socket.socket()
             client.settimeout(300)

@@ -16,8 +16,8 @@ import tempfile
 import matrix
 from matrix import DEBIAN, Row
 
-ZARR_JL = "separator=.,compressors=blosc+zlib+zstd,filters=none,types=b1+i1+i2+i4+i8+u1+u2+u4+u8+f2+f4+f8,big_endian=no,fortran=no,fill=numeric"
-Z5 = "compressors=blosc+bz2+gzip+lz4+zlib+zstd,filters=none,types=i1+i2+i4+i8+u1+u2+u4+u8+f4+f8,big_endian=no,fortran=no,fill=numeric"
+PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "profiles")
+ZARR_JL, Z5, JZARR = (f"profile={PROFILES}/{name}.json" for name in ("zarr_jl", "z5", "jzarr"))
 # Readers are those of read_store.py; what comes last copies the view first.
 MATRIX = [
     Row("zarr-python 2.13", DEBIAN, "zarr2", "view=v2,profile=generic"),
@@ -42,7 +42,7 @@ MATRIX = [
     Row("bioio-ome-zarr 3.8", "images", "bioio", "view=v2,profile=ome"),
     Row("iohub 0.3", "images", "iohub", "view=v2,profile=ome"),
     Row("z5py 3.0", "z5", "z5", "view=v2," + Z5),
-    Row("jzarr 0.4", "jzarr", "jzarr", "view=v2,profile=ome,compressors=blosc+zlib"),
+    Row("jzarr 0.4", "jzarr", "jzarr", "view=v2," + JZARR),
     Row("ncdump 4.9.0", DEBIAN, "ncdump", "view=v2,profile=netcdf"),
     Row("gdalinfo, gdal_translate", DEBIAN, "gdal_translate", "view=v2,profile=gdal"),
     Row("Zarr.jl's row, zarr-python 2.13", DEBIAN, "zarr2", "view=v2," + ZARR_JL),

@@ -208,6 +208,42 @@ def test_parts_are_refused_by_name(image, tmp_path):
         assert not (tmp_path / name).exists()
 
 
+def test_an_ozx_archive_of_zarr_v2_is_refused(image, tmp_path):
+    told = run("unshard", image, tmp_path / "image.ozx", "--format", "v2", status=2).stderr_text
+    assert "image.ozx: an .ozx archive holds OME-Zarr of Zarr v3 (RFC 9): end the name in .zip, or leave out --format v2" in told
+    assert left_beside(tmp_path / "image.ozx") == []
+
+
+# As NFS has it.
+NO_NOREPLACE = """
+#include <errno.h>
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags) {
+  return errno = EINVAL, -1;
+}
+"""
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_an_archive_is_named_where_rename_has_no_conditions(large, tmp_path, taken):
+    (tmp_path / "no.c").write_text(NO_NOREPLACE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "no.so", tmp_path / "no.c"], check=True)
+    made = tmp_path / "made.zip"
+    environment = os.environ | {"LD_PRELOAD": str(tmp_path / "no.so")}
+    with subprocess.Popen([ZARRFS, "unshard", large, made], env=environment, stderr=subprocess.PIPE, text=True) as process:
+        while taken and not os.path.exists(tmp_path / ".zarrfs-new-made.zip"):
+            assert process.poll() is None
+            time.sleep(0.001)
+        if taken:
+            made.write_text("another's")
+        told = process.communicate(timeout=300)[1]
+    assert process.returncode == (3 if taken else 0), told
+    if taken:
+        assert "made.zip was made by another program meanwhile" in told and made.read_text() == "another's"
+    else:
+        run("diff", large, made)
+    assert left_beside(made) == ["made.zip"]
+
+
 def test_a_hundred_thousand_entries(tmp_path):
     root, made = tmp_path / "many", tmp_path / "many.zip"
     add_array(root, shape=[300_000])

@@ -9,7 +9,7 @@
 #include "tools/convert/convert_upload.h"
 #include "tools/convert/sides.h"
 #include "tools/convert/store_plan.h"
-#include "tools/shared/alone.h"
+#include "tools/shared/exclusive_writer.h"
 #include "tools/shared/target.h"
 
 namespace zarrfs::tools {
@@ -122,7 +122,7 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     if (const auto reason = sides.source.store->why_read_only()) {
       return fail(Fault::kReadOnly, *reason);
     }
-    ZARRFS_TRY(lock, be_alone(source_path));
+    ZARRFS_TRY(lock, lock_exclusively(source_path));
   }
   ZARRFS_CHECK(check_source(sides, options.in_place));
   const auto plan = [&] {

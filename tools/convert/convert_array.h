@@ -26,7 +26,7 @@ struct ArrayWork {
   std::vector<std::uint64_t> cells;   ///< Of the objects of the source, where they were listed.
 };
 
-/// What of a piece is in the target.
+/// The objects and bytes of a piece in the target.
 struct Made {
   std::uint64_t objects = 0;
   std::uint64_t bytes = 0;
@@ -40,7 +40,7 @@ class Conversion {
   /// The piece as it is in the target, where it is complete there, as names, sizes and indexes
   /// tell; nothing where it has to be made.
   virtual Result<std::optional<Made>> found(std::uint64_t piece) = 0;
-  /// What of the piece differs from the source; empty where nothing does. Compares presence and
+  /// How the piece differs from the source; empty if it does not. Compares presence and
   /// sizes of chunks, and with `bytes` the bytes themselves.
   virtual Result<std::string> check(std::uint64_t piece, bool bytes) = 0;
 };

@@ -191,7 +191,7 @@ class PartsConversion {
     return marker == marker_ ? Result<void>() : another_conversion(place_->name(), marker);
   }
 
-  // Of all elements of all arrays, as far as types have a size; for who chooses how many parts.
+  // Of all elements of all arrays, as far as types have a size; for choosing the number of parts.
   [[nodiscard]] std::uint64_t decoded_bytes() const {
     std::uint64_t bytes = 0;
     for (const ArrayWork& work : planned_.arrays) {

@@ -20,7 +20,7 @@ class PartsPlace {
   /// What the file says; nothing where there is none.
   virtual Result<std::optional<std::string>> read(const std::string& name) = 0;
   /// A new file, whole and durable from the moment that others see it. False, and nothing is done,
-  /// where there is one of that name: whoever is first wins.
+  /// if there is one of that name: the first one wins.
   virtual Result<bool> put_first(const std::string& name, std::string_view text) = 0;
   /// The same, in place of what is there.
   virtual Result<void> put(const std::string& name, std::string_view text) = 0;

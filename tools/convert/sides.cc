@@ -6,7 +6,7 @@
 #include "core/store/zip/zip_store.h"
 #include "tools/convert/convert_place.h"
 #include "tools/convert/convert_upload.h"
-#include "tools/shared/alone.h"
+#include "tools/shared/exclusive_writer.h"
 
 namespace zarrfs::tools {
 
@@ -40,6 +40,12 @@ Result<ConversionSides> open_sides(const std::string& source_name, const std::st
   ZARRFS_TRY(sides.source_path, real_path(source_name));
   sides.uploads = !options.in_place && !is_local(target_name);
   sides.archives = !options.in_place && is_archive_target(target_name);
+  if (sides.archives && options.form.kind == Form::Kind::kPlainV2 &&
+      target_name.ends_with(".ozx")) {
+    return fail(Fault::kInvalid, target_name +
+                                     ": an .ozx archive holds OME-Zarr of Zarr v3 (RFC 9): end the "
+                                     "name in .zip, or leave out --format v2");
+  }
   if (!options.in_place) {
     ZARRFS_TRY(sides.target_path, sides.uploads ? upload_target(target_name, sides.source_path)
                                                 : target_outside(target_name, sides.source_path));

@@ -32,7 +32,7 @@ Result<ConversionSides> open_sides(const std::string& source_name, const std::st
                                    const ConversionOptions& options);
 
 /// Refuses a source that has chunks which are not published, or is itself the unfinished result of
-/// a conversion. Whoever converts in place holds its lock.
+/// a conversion. A conversion in place holds its lock.
 Result<void> check_source(const ConversionSides& sides, bool in_place);
 
 }  // namespace zarrfs::tools

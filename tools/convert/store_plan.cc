@@ -9,7 +9,7 @@
 #include "core/base/request.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 #include "core/zarr/zvf.h"
 #include "tools/shared/shown.h"
 #include "tools/shared/stored_shards.h"
@@ -181,7 +181,7 @@ class StorePlanner {
   }
 
   Result<void> plan_children(const std::string& path, bool documents_are_new) {
-    ZARRFS_CHECK(ways_.enter(*source_.store, path));
+    ZARRFS_CHECK(visits_.enter(*source_.store, path));
     ZARRFS_TRY(const auto entries, source_.store->list(path));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
@@ -328,7 +328,7 @@ class StorePlanner {
 
   Result<void> copy_tree(const std::string& path, bool without_documents) {
     ZARRFS_CHECK(check_wanted());
-    ZARRFS_CHECK(ways_.enter(*source_.store, path));
+    ZARRFS_CHECK(visits_.enter(*source_.store, path));
     ZARRFS_TRY(const auto entries, source_.store->list(path));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
@@ -352,7 +352,7 @@ class StorePlanner {
   StorePlan& planned_;
   const Source& source_;
   NewDocuments& documents_;
-  Ways ways_;  ///< Directories that were entered.
+  VisitLimit visits_;  ///< Directories that were entered.
   ShownAs as_;
   bool any_node_ = false;
 };

@@ -7,6 +7,7 @@
 #include "core/chunks/zstd_frames.h"
 #include "core/metadata/grid.h"
 #include "core/present/cf_mask.h"
+#include "core/present/profile_file.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
@@ -92,7 +93,7 @@ Result<ShownAs> ShownAs::choose(const std::string& view, const std::string& prof
     return fail(Fault::kInvalid, "--view " + printable(view) + ": it is v2 or v3");
   }
   as.options.format = view == "v2" ? ViewFormat::kV2 : ViewFormat::kV3;
-  as.options.profile = profile;
+  ZARRFS_CHECK(take_profile(as.options, profile));
   if (!fill.empty()) as.options.columns.emplace_back("fill", fill);
   ZARRFS_TRY(as.profile, choose_profile(as.options));
   return as;

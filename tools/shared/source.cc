@@ -14,7 +14,7 @@
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/store/http/schemes.h"
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
@@ -122,12 +122,12 @@ bool is_damage(Fault fault) {
 
 /// A directory to which too many ways lead is visited as a damaged node.
 Result<void> walk_from(
-    Store& store, const std::string& path, int depth, Ways& ways,
+    Store& store, const std::string& path, int depth, VisitLimit& visits,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
   ZARRFS_CHECK(check_wanted());
   ZARRFS_TRY(SourceNode node, load_source_node(store, path));
   if (has_children(node.node.kind)) {
-    if (auto entered = ways.enter(store, path); !entered) {
+    if (auto entered = visits.enter(store, path); !entered) {
       if (entered.error().fault != Fault::kLoop) return entered;
       set_error(node.node, entered.error());
     }
@@ -139,7 +139,7 @@ Result<void> walk_from(
             [](const Entry& a, const Entry& b) { return a.name < b.name; });
   for (const Entry& entry : *entries) {
     if (entry.kind != EntryKind::kDirectory || is_own_name(entry.name)) continue;
-    ZARRFS_CHECK(walk_from(store, join_path(path, entry.name), depth + 1, ways, visit));
+    ZARRFS_CHECK(walk_from(store, join_path(path, entry.name), depth + 1, visits, visit));
   }
   return {};
 }
@@ -196,7 +196,7 @@ Result<bool> is_image_level(Store& store, const std::string& path) {
 Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit) {
-  Ways ways;
+  VisitLimit visits;
   Result<void> unread;
   const auto visit_read = [&](const std::string& at, const SourceNode& found) {
     const Node& node = found.node;
@@ -206,7 +206,7 @@ Result<void> walk_source(
     }
     return visit(at, found);
   };
-  ZARRFS_CHECK(walk_from(store, path, 0, ways, visit_read));
+  ZARRFS_CHECK(walk_from(store, path, 0, visits, visit_read));
   return unread;
 }
 

@@ -7,7 +7,7 @@
 #include "core/base/request.h"
 #include "core/metadata/grid.h"
 #include "core/zarr/tree.h"
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -68,7 +68,7 @@ class CellLister {
     const std::string directory = relative.empty() ? path_ : join_path(path_, relative);
     ZARRFS_TRY(const auto entries, store_.list(directory));
     if (!entries) return {};
-    ZARRFS_CHECK(ways_.enter(store_, directory));
+    ZARRFS_CHECK(visits_.enter(store_, directory));
     for (const Entry& entry : *entries) {
       if (relative.empty() && is_metadata_name(entry.name)) continue;
       if (is_own_name(entry.name)) continue;
@@ -132,7 +132,7 @@ class CellLister {
   const CellBox* box_;
   std::vector<std::uint64_t> counts_;
   StoredShards found_;
-  Ways ways_;
+  VisitLimit visits_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 Environment process_environment();
 
 /// A file of sections ("[default]", "[profile a]") with "name = value" lines: section -> name ->
-/// value. Lines that are neither are left out; names are in lower case. Never an error: untrusted.
+/// value. Malformed lines are skipped; names are in lower case. Never an error: untrusted.
 using Sections = std::map<std::string, std::map<std::string, std::string>>;
 Sections parse_sections(std::string_view text);
 

@@ -16,8 +16,8 @@ namespace zarrfs {
 /// Names in lower case. Of a header that comes twice, the first counts.
 class Headers {
  public:
-  /// Takes one line as it came, with or without its end; lines that are none are left out, and so
-  /// is what would be more than 64 KiB. A status line begins a new answer.
+  /// Takes one line as it came, with or without its end. Malformed lines are skipped, and so is
+  /// what would be more than 64 KiB. A status line begins a new answer.
   void add_line(std::string_view line);
   [[nodiscard]] std::optional<std::string> find(const std::string& name) const;
 

@@ -121,7 +121,7 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read(const ObjectQuestion
   if (!encoding.empty() && (response.status == 200 || response.status == 206)) {
     return refused(Fault::kUnsupported, question,
                    "the server sends it compressed (" + encoding +
-                       "), so that ranges of it are none of the object");
+                       "), so byte ranges would be of the compressed form");
   }
   // Nothing is stored under the name of a directory.
   if (response.directory) response.status = 404;

@@ -1,6 +1,6 @@
-// Credentials that are good now, for many threads: found when they are first needed, and anew in
-// the background before they expire. Nobody waits while there are good ones. What finds them (a
-// program, a service) is asked once at a time, and less and less often where that fails.
+// Valid credentials for many threads: fetched on first use, and renewed in the background 5 minutes
+// before they expire. No thread waits while there are valid ones. Their source (a program, a
+// service) is asked by one thread at a time, and less and less often while it fails.
 // Thread-safe.
 #pragma once
 

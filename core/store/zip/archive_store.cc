@@ -57,9 +57,10 @@ class PutEntry final : public File {
 
 class Archive final : public ArchiveStore {
  public:
-  Archive(Fd file, std::string name, std::string folder)
+  Archive(Fd file, std::string name, std::string folder, std::uint64_t largest_directory)
       : archive_(make_local_new_file(std::move(file), name)),
         name_(std::move(name)),
+        largest_directory_(largest_directory),
         made_ns_(static_cast<std::int64_t>(std::time(nullptr)) * kPerSecond),
         pieces_(std::move(folder)) {}
 
@@ -166,8 +167,7 @@ class Archive final : public ArchiveStore {
     if (entries_.contains(entry.name)) return put_already(entry.name);
     directory_bytes_ += most_zip_entry_bytes(entry.name.size());
     add_folders(entry.name);
-    if (directory_bytes_ > kLargestZipDirectory)
-      return too_large("directory", kLargestZipDirectory);
+    if (directory_bytes_ > largest_directory_) return too_large("directory", largest_directory_);
     if (folder_bytes_ > kMostZipFolderBytes) {
       return too_large("names of directories", kMostZipFolderBytes);
     }
@@ -223,6 +223,7 @@ class Archive final : public ArchiveStore {
 
   const std::shared_ptr<NewFile> archive_;
   const std::string name_;
+  const std::uint64_t largest_directory_;
   const std::int64_t made_ns_;
   BegunFiles pieces_;
   TableMutex mutex_;
@@ -236,8 +237,9 @@ class Archive final : public ArchiveStore {
 }  // namespace
 
 std::shared_ptr<ArchiveStore> make_archive_store(Fd file, const std::string& name,
-                                                 const std::string& folder) {
-  return std::make_shared<Archive>(std::move(file), name, folder);
+                                                 const std::string& folder,
+                                                 std::uint64_t largest_directory) {
+  return std::make_shared<Archive>(std::move(file), name, folder, largest_directory);
 }
 
 }  // namespace zarrfs

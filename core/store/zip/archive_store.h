@@ -9,6 +9,7 @@
 
 #include "core/base/fd.h"
 #include "core/store/put_store.h"
+#include "core/store/zip/zip_directory.h"
 
 namespace zarrfs {
 
@@ -22,8 +23,10 @@ class ArchiveStore : public PutStore {
 
 /// `file` is empty and open for reading and writing; `name` is what messages call the archive, and
 /// `folder` is where files are written before they are put. Putting is kTooBig where the archive
-/// would have a directory that open_zip_store() refuses.
-std::shared_ptr<ArchiveStore> make_archive_store(Fd file, const std::string& name,
-                                                 const std::string& folder);
+/// would have a directory that open_zip_store() refuses, one of more than `largest_directory`
+/// bytes.
+std::shared_ptr<ArchiveStore> make_archive_store(
+    Fd file, const std::string& name, const std::string& folder,
+    std::uint64_t largest_directory = kLargestZipDirectory);
 
 }  // namespace zarrfs

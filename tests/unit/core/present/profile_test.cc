@@ -27,7 +27,8 @@ TEST(Profile, UnknownProfileNamesTheValueAndTheChoices) {
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().fault, Fault::kInvalid);
   EXPECT_EQ(chosen.error().message,
-            "option profile: \"fiji\" is not one of auto, generic, xarray, ome, gdal, netcdf");
+            "option profile: \"fiji\" is not one of auto, generic, xarray, ome, gdal, netcdf; a "
+            "profile in a file has a / in its name, or ends in .json");
 }
 
 TEST(Profile, ColumnsReplaceWhatTheRowSays) {

@@ -132,6 +132,20 @@ TEST_F(ArchiveStoreTest, RefusesMoreNamesOfDirectoriesThanAreRead) {
   EXPECT_THAT(made.error().message, HasSubstr("names of directories would have more than"));
 }
 
+// The bound of the directory is a small one here: every entry counts with the most that its record
+// may have.
+TEST_F(ArchiveStoreTest, RefusesALargerDirectoryThanIsRead) {
+  const std::uint64_t three = 3 * most_zip_entry_bytes(5);
+  archive_ = make_archive_store(Fd(::open(path().c_str(), O_RDWR)), "a.zip", place_.path(), three);
+  for (const char* name : {"c/0/0", "c/0/1", "c/0/2"}) ASSERT_TRUE(put(name, "x"));
+  const auto refused = put("c/0/3", "x");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kTooBig);
+  EXPECT_EQ(refused.error().message,
+            "a.zip: the archive's directory would have more than " + std::to_string(three) +
+                " bytes, and zarrfs reads no such archive: make a directory, or larger shards");
+}
+
 TEST_F(ArchiveStoreTest, CountsMoreEntriesThanTheOldRecordHolds) {
   constexpr int kMany = 70'000;
   for (int i = 0; i < kMany; ++i) ASSERT_TRUE(put("c/" + std::to_string(i), "x"));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/zarr/ways.h"
+#include "core/zarr/visit_limit.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/shard_bytes.h"
 #include "tests/support/temp_dir.h"
@@ -157,7 +157,7 @@ TEST_F(TreeTest, LevelsOfLinksAreNotWalkedByEveryWay) {
   }
   directory.write("level8/zarr.json", kGroup);
   const auto seen = walk("level0");
-  EXPECT_LT(seen.size(), 8U * 10U * (Ways::kMost + 1));
+  EXPECT_LT(seen.size(), 8U * 10U * (VisitLimit::kMost + 1));
   EXPECT_EQ(last_error.fault, Fault::kLoop);
   EXPECT_THAT(last_error.message, HasSubstr("ways lead to this directory"));
 }

@@ -101,6 +101,23 @@ TEST(MemoryPlan, ABoundThatIsTooSmallForADaemonIsRefused) {
   EXPECT_THAT(complaint(wishes), HasSubstr("option memory=10M: a daemon with threads=8 takes"));
 }
 
+TEST(MemoryPlan, ASmallBoundHasFewerThreadsUnlessTheyAreChosen) {
+  const auto threads = [](bool far, std::uint64_t bound, std::optional<unsigned> chosen) {
+    MemoryWishes wishes;
+    wishes.far = far;
+    wishes.bound = bound;
+    wishes.threads = chosen;
+    const auto plan = plan_memory(wishes, kGiB);
+    return plan ? plan->threads : 0;
+  };
+  EXPECT_EQ(threads(true, kGiB, {}), 64U);
+  EXPECT_EQ(threads(true, 96 * kMiB, {}), 19U);
+  EXPECT_EQ(threads(true, 80 * kMiB, {}), 16U);
+  EXPECT_EQ(threads(true, 96 * kMiB, 64), 64U);
+  EXPECT_EQ(threads(false, 80 * kMiB, {}), 8U);
+  EXPECT_EQ(threads(false, kGiB, {}), 8U);
+}
+
 class MachineMemory : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {

@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/cli/lengths.h"
 #include "fs/options/option_values.h"
 #include "fs/options/options.h"
+#include "fs/options/options_help.h"
 
 namespace zarrfs {
 namespace {
@@ -79,6 +82,55 @@ TEST(MountOptions, WrongValuesAreNamedWithTheirOption) {
   EXPECT_THAT(complaint("ro=yes"), HasSubstr("option ro takes no value"));
   EXPECT_THAT(complaint("timeout"), HasSubstr("timeout=SECONDS"));
   EXPECT_THAT(complaint("remount"), HasSubstr("option remount: "));
+}
+
+TEST(MountOptions, ShardsAreGivenInElementsChunksOrBytes) {
+  const auto form = [](const std::string& value) {
+    MountSettings settings;
+    const auto done = apply_mount_options(settings, "shards=" + value);
+    EXPECT_TRUE(done) << done.error().message;
+    return settings.writing.shards;
+  };
+  EXPECT_THAT(form("512x512x64").shape, ElementsAre(512, 512, 64));
+  EXPECT_THAT(form("64").shape, ElementsAre(64));
+  EXPECT_THAT(form("8x8x1chunks").chunks, ElementsAre(8, 8, 1));
+  EXPECT_THAT(form("4chunks").chunks, ElementsAre(4));
+  EXPECT_EQ(form("64M").bytes, std::uint64_t{64} << 20U);
+  for (const char* wrong : {"", "chunks", "8x", "xchunks", "64X", "8x8M"}) {
+    EXPECT_THAT(complaint(std::string("shards=") + wrong), HasSubstr("option shards: ")) << wrong;
+  }
+}
+
+TEST(MountOptions, OldSpellingsAreTakenAndToldOf) {
+  MountSettings settings;
+  const auto done = apply_mount_options(
+      settings, "fortran=no,shard_shape=8x8,validate=cheap,compressors=zlib,validate=off");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(settings.writing.shards.shape, ElementsAre(8, 8));
+  EXPECT_FALSE(settings.writing.validate);
+  EXPECT_THAT(settings.view.columns,
+              ElementsAre(testing::Pair("fortran", "no"), testing::Pair("compressors", "zlib")));
+  EXPECT_THAT(
+      settings.words,
+      ElementsAre(
+          HasSubstr("option fortran is \"fortran\" of a profile file (profile=FILE.json) now"),
+          HasSubstr("option shard_shape is shards=LENGTHS now"),
+          HasSubstr("option validate=cheap is validate=decode now"),
+          HasSubstr("option compressors is ")));
+  EXPECT_THAT(complaint("shard_bytes=1X"), HasSubstr("option shard_bytes: "));
+}
+
+TEST(MountOptions, TheFirstHelpIsShortAndTheOtherHasAll) {
+  for (const OptionsOf command : {OptionsOf::kMount, OptionsOf::kServe}) {
+    const std::string first = first_options_help(command);
+    EXPECT_LE(std::count(first.begin(), first.end(), '\n'), 14);
+    const std::string all = all_options_help(command);
+    for (const MountOption& option : mount_options()) {
+      const bool has = command == OptionsOf::kMount || is_for_serving(option);
+      const std::string line = "\n  " + option.name + (option.argument.empty() ? " " : "=");
+      EXPECT_EQ(all.find(line) != std::string::npos, has) << option.name;
+    }
+  }
 }
 
 TEST(MountOptions, ThoseOfMountAndFstabAreAccepted) {

@@ -1,4 +1,4 @@
-#include "tools/shared/alone.h"
+#include "tools/shared/exclusive_writer.h"
 
 #include <filesystem>
 
@@ -33,7 +33,7 @@ Result<void> check_published(const std::string& directory) {
                                 "published yet: unmount it, or run zarrfs recover");
 }
 
-Result<StoreLock> be_alone(const std::string& directory) {
+Result<StoreLock> lock_exclusively(const std::string& directory) {
   fs::path at = fs::absolute(directory);
   ZARRFS_CHECK(check_published(at.string()));
   while (at.has_relative_path()) {

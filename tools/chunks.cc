@@ -46,7 +46,7 @@ std::string with_dots(std::string name) {
   return name;
 }
 
-Result<NamedChunk> find_named(const std::string& source_name, const std::string& options,
+Result<NamedChunk> find_named(const std::string& source_name, const SourceOptions& options,
                               const std::string& typed) {
   NamedChunk found;
   ZARRFS_TRY(found.source, Source::open(source_name, options));
@@ -74,7 +74,7 @@ class Ls final : public Command {
   [[nodiscard]] std::string summary() const override { return "The chunks of an array"; }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.add_option("ARRAY", array_, "The array's path; not needed where SOURCE is an array");
     app.add_flag("-l,--long", long_, "Also stored size, shard and offset");
     app.add_flag("--json", json_, "One JSON object a line: chunk, shard, offset, length");
@@ -90,7 +90,7 @@ class Ls final : public Command {
 
  private:
   Result<void> list(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
+    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
     ZARRFS_TRY(const SourceArray array, find_array(source, clean_path(array_)));
     const auto reader = source.reader(array.path, array.node);
     ZARRFS_TRY(const StoredShards stored,
@@ -142,7 +142,7 @@ class Ls final : public Command {
 
   std::string source_;
 
-  std::string remote_;
+  SourceOptions source_options_;
   std::string array_;
   bool long_ = false;
   bool json_ = false;
@@ -157,7 +157,7 @@ class Cat final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.add_option("CHUNK", chunk_,
                    "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
                    "a/b/0/1/2 or a/b/c/0/1/2")
@@ -187,7 +187,7 @@ class Cat final : public Command {
 
  private:
   Result<Bytes> read() {
-    ZARRFS_TRY(const NamedChunk named, find_named(source_, remote_, chunk_));
+    ZARRFS_TRY(const NamedChunk named, find_named(source_, source_options_, chunk_));
     if (decoded_) return named.reader->read_elements(named.chunk);
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     if (!found) {
@@ -203,7 +203,7 @@ class Cat final : public Command {
 
   std::string source_;
 
-  std::string remote_;
+  SourceOptions source_options_;
   std::string chunk_;
   bool stored_ = false;
   bool shown_ = false;
@@ -220,7 +220,7 @@ class Locate final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.add_option("CHUNK", chunk_,
                    "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
                    "a/b/0/1/2 or a/b/c/0/1/2")
@@ -236,7 +236,7 @@ class Locate final : public Command {
 
  private:
   Result<void> locate(const Console& console) {
-    ZARRFS_TRY(const NamedChunk named, find_named(source_, remote_, chunk_));
+    ZARRFS_TRY(const NamedChunk named, find_named(source_, source_options_, chunk_));
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     std::string shard = cell_path_of(named);
     ByteRange range = found ? found->range : ByteRange{};
@@ -267,7 +267,7 @@ class Locate final : public Command {
 
   std::string source_;
 
-  std::string remote_;
+  SourceOptions source_options_;
   std::string chunk_;
   bool json_ = false;
 };

@@ -23,7 +23,7 @@ class Convert final : public Command {
   [[nodiscard]] std::string summary() const override { return summary_; }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     auto* target =
         app.add_option("TARGET", target_,
                        "Where the new store is made: a directory, a bucket's URL, or an archive "
@@ -86,8 +86,8 @@ class Convert final : public Command {
                               .in_place = in_place_,
                               .check_bytes = check_,
                               .threads = threads_.value_or(uploads ? kUploads : default_threads()),
-                              .remote = remote_,
-                              .target_remote = target_remote_.value_or(remote_)};
+                              .source_options = source_options_,
+                              .target_remote = target_remote_.value_or(source_options_.remote)};
     if (discard_) {
       const auto discarded = discard_conversion(console, source_, target_, options);
       return discarded ? kGood : console.failed(discarded.error());
@@ -191,7 +191,7 @@ class Convert final : public Command {
   std::string name_;
   std::string summary_;
   std::string source_;
-  std::string remote_;
+  SourceOptions source_options_;
   std::string target_;
   std::optional<std::string> target_remote_;
   std::string format_ = "v3";

@@ -55,7 +55,7 @@ class Diff final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("A", a_, "A store or a mount");
     app.add_option("B", b_, "Another one");
-    declare_remote_options(app, remote_);
+    declare_source_options(app, source_options_);
     declare_parts(app, parts_);
     app.add_option("--limit", limit_, "Differences listed for each array (all are counted)")
         ->check(number_from(0))
@@ -151,8 +151,8 @@ class Diff final : public Command {
   }
 
   Result<void> compare(const Console& console) {
-    ZARRFS_TRY(const Source a, Source::open(a_, remote_));
-    ZARRFS_TRY(const Source b, Source::open(b_, remote_));
+    ZARRFS_TRY(const Source a, Source::open(a_, source_options_));
+    ZARRFS_TRY(const Source b, Source::open(b_, source_options_));
     ZARRFS_TRY(const Nodes in_a, nodes_of(a));
     ZARRFS_TRY(const Nodes in_b, nodes_of(b));
     const bool tells = parts_.tells_of_nodes();
@@ -406,7 +406,7 @@ class Diff final : public Command {
 
   std::string a_;
   std::string b_;
-  std::string remote_;
+  SourceOptions source_options_;
   PartOptions parts_;
   std::uint64_t limit_ = 20;
   bool attributes_ = false;

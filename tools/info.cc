@@ -122,7 +122,7 @@ class Info final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("--view", view_, "v2 or v3: the view for \"shown as\"")->capture_default_str();
@@ -141,12 +141,12 @@ class Info final : public Command {
  private:
   Result<void> look(const Console& console) {
     ZARRFS_TRY(as_, ShownAs::choose(view_, profile_));
-    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
+    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
     std::vector<std::pair<std::string, SourceNode>> nodes;
     const std::string top = clean_path(path_);
     std::optional<SourceHistory> history;
     if (top.empty()) {
-      ZARRFS_TRY(history, source.history(remote_));
+      ZARRFS_TRY(history, source.history(source_options_));
     }
     ZARRFS_CHECK(walk_source(*source.store, top, [&](const auto& path, const SourceNode& node) {
       nodes.emplace_back(path, node);
@@ -330,7 +330,7 @@ class Info final : public Command {
 
   std::string source_;
 
-  std::string remote_;
+  SourceOptions source_options_;
   std::string path_;
   std::string view_ = "v2";
   std::string profile_ = "generic";

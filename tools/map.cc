@@ -36,7 +36,7 @@ class Map final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.add_option("ARRAY", array_, "The array's path; not needed where SOURCE is an array");
     app.add_option("--show", show_, "presence, size, compression or dead")
         ->check(CLI::IsMember({"presence", "size", "compression", "dead"}))
@@ -71,7 +71,7 @@ class Map final : public Command {
 
  private:
   Result<std::uint64_t> draw(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
+    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
     const std::string path = clean_path(array_);
     ZARRFS_TRY(const SourceArray array, find_array(source, path));
     const auto reader = source.reader(path, array.node);
@@ -255,7 +255,7 @@ class Map final : public Command {
 
   std::string source_;
 
-  std::string remote_;
+  SourceOptions source_options_;
   std::string array_;
   std::string show_ = "presence";
   std::vector<std::uint64_t> axes_;

@@ -89,7 +89,7 @@ class Refs final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.add_option("-o,--output", output_, "File to write; standard output where not given");
     app.add_option(
         "--base", base_,
@@ -144,7 +144,7 @@ class Refs final : public Command {
   }
 
   Result<void> write(const Console& console, std::ostream& out) {
-    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
+    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
     ZARRFS_TRY(ShownAs as, ShownAs::choose(view_, profile_for(*source.store)));
     know_what_zarr_python_knows(as.profile);
     as.options.separator = separator_ == "dot" ? '.' : '/';
@@ -368,7 +368,7 @@ class Refs final : public Command {
   }
 
   std::string source_;
-  std::string remote_;
+  SourceOptions source_options_;
   std::string output_;
   std::string base_;
   std::string view_ = "v2";

@@ -62,7 +62,7 @@ class Show final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("SOURCE", source_, "The store: a directory or a file:// URL")->required();
+    declare_source(app, source_, source_options_);
     app.add_option("ARRAY", array_,
                    "The array's path; of a group the largest array, or the level of a pyramid that "
                    "fills the picture");
@@ -100,7 +100,7 @@ class Show final : public Command {
  private:
   // How many chunks of the picture are damaged.
   Result<std::uint64_t> show(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
     const PictureSize most = largest_picture();
     ZARRFS_TRY(const SourceArray array, choose_array(console, source, most));
     const auto reader = source.reader(array.path, array.node);
@@ -274,6 +274,7 @@ class Show final : public Command {
   }
 
   std::string source_;
+  SourceOptions source_options_;
   std::string array_;
   std::string slice_;
   std::vector<std::uint64_t> axes_;

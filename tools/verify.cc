@@ -20,7 +20,7 @@ class Verify final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    declare_source(app, source_, remote_);
+    declare_source(app, source_, source_options_);
     app.get_option("SOURCE")->required(false);  // --sum has none
     app.add_option("PATH", path_, "Only the node at PATH and what is below it");
     declare_parts(app, parts_);
@@ -117,7 +117,7 @@ class Verify final : public Command {
   };
 
   Result<void> check(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, remote_));
+    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
     const auto complain = [&](const std::string& path, const Error& error) {
       if (!parts_.tells_of_nodes()) return;
       if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
@@ -226,7 +226,7 @@ class Verify final : public Command {
 
   std::string source_;
 
-  std::string remote_;
+  SourceOptions source_options_;
   std::string path_;
   PartOptions parts_;
   bool decode_ = false;

@@ -8,6 +8,7 @@
 #include "core/codecs/configuration.h"
 #include "core/codecs/output.h"
 #include "core/codecs/v2_spelling.h"
+#include "core/codecs/zstd_dictionary.h"
 
 namespace zarrfs {
 namespace {
@@ -122,6 +123,18 @@ class ZstdCodec final : public Codec {
 };
 
 }  // namespace
+
+Result<Bytes> decode_zstd_with(ByteView dictionary, ByteView frame, std::size_t most) {
+  const Context context(ZSTD_createDCtx());
+  if (context == nullptr) return fail(Fault::kNoMemory, "zstd: out of memory");
+  Bytes out(most);
+  const std::size_t size =
+      ZSTD_decompress_usingDict(context.get(), out.data(), out.size(), frame.data(), frame.size(),
+                                dictionary.data(), dictionary.size());
+  if (ZSTD_isError(size) != 0) return damaged_frame(ZSTD_getErrorName(size));
+  out.resize(size);
+  return out;
+}
 
 MadeCodec make_zstd(const CodecSpec& spec, const Elements& /*decoded*/) {
   const Configuration configuration(spec);

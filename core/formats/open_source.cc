@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/formats/format_store.h"
+#include "core/formats/references/references_store.h"
 #include "core/store/http/revision.h"
 #include "core/zarr/named_store.h"
 #include "core/zarr/tree.h"
@@ -35,14 +36,36 @@ struct Opened {
   std::optional<Revision> revision;
 };
 
+/// The references in the file that `source` names; null where it names none.
+Result<std::shared_ptr<Store>> references_at(const std::string& source,
+                                             const StoreOptions& options) {
+  ZARRFS_TRY(auto file, source_file(source, options));
+  if (!file) return nullptr;
+  return open_references(std::move(*file), source.substr(0, source.find('?')), options);
+}
+
+/// Whether the name says that it is a file of references: at a server no other one is asked for
+/// before what is below it.
+bool has_name_of_references(const std::string& source) {
+  return source.substr(0, source.find('?')).ends_with(".json");
+}
+
 Result<Opened> open_layers(const std::string& source, const StoreOptions& options) {
   Opened opened;
   ZARRFS_TRY(opened.revision, revision_of(source));
+  if (!opened.revision && (is_local(source) || has_name_of_references(source))) {
+    ZARRFS_TRY(opened.shown, references_at(source, options));
+    if (opened.shown != nullptr) return opened;
+  }
   ZARRFS_TRY(opened.place, open_place(source, options));
   if (opened.revision) return opened;
   opened.shown = with_names(with_formats(opened.place.store));
-  if (!is_told(*opened.shown) && icechunk_specification(*opened.place.store)) {
+  if (is_told(*opened.shown)) return opened;
+  if (icechunk_specification(*opened.place.store)) {
     opened.revision = Revision{};
+  } else if (!is_local(source)) {
+    ZARRFS_TRY(auto references, references_at(source, options));
+    if (references != nullptr) return Opened{{}, std::move(references), {}};
   }
   return opened;
 }
@@ -52,8 +75,9 @@ Result<Opened> open_layers(const std::string& source, const StoreOptions& option
 Result<std::shared_ptr<Store>> open_source(const std::string& source, const StoreOptions& options) {
   ZARRFS_TRY(Opened opened, open_layers(source, options));
   if (opened.revision) {
+    ZARRFS_TRY(auto targets, VirtualTargets::make("", options));
     return open_icechunk(std::move(opened.place.store), std::move(*opened.revision),
-                         options.manifests);
+                         options.manifests, std::move(targets));
   }
   const auto& with_spool = opened.place.with_spool;
   return with_spool ? with_spool(std::move(opened.shown)) : std::move(opened.shown);

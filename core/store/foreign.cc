@@ -12,8 +12,6 @@ using std::string_view_literals::operator""sv;
 constexpr std::size_t kMostDocument = std::size_t{16} << 20U;
 
 constexpr const char* kHdf = "an HDF5 file, as those of netCDF-4; h5py, netCDF4 and xarray read it";
-constexpr const char* kReferences =
-    "a file of references (kerchunk); fsspec, and xarray with engine=\"kerchunk\", read it";
 constexpr std::string_view kHdfMagic = "\x89HDF\r\n\x1a\n"sv;
 constexpr std::string_view kIcechunkMagic =
     "ICE\xF0\x9F\xA7\x8A"
@@ -52,12 +50,6 @@ bool holds(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-bool is_references(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{' &&
-         (holds(text, "\"refs\"") || holds(text, ".zarray\"") || holds(text, ".zgroup\""));
-}
-
 bool is_there(Store& store, const std::string& path) {
   const auto status = store.status(path);
   return status && *status && S_ISREG((*status)->st_mode);
@@ -65,13 +57,20 @@ bool is_there(Store& store, const std::string& path) {
 
 }  // namespace
 
+bool begins_as_references(ByteView start) {
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') return false;
+  if (holds(text, "\"zarr_consolidated_format\"")) return false;  // a .zmetadata has such keys
+  return holds(text, "\"refs\"") || holds(text, ".zarray\"") || holds(text, ".zgroup\"");
+}
+
 std::optional<std::string> foreign_file(ByteView start) {
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   for (const Magic& magic : kMagics) {
     if (text.starts_with(magic.bytes)) return magic.what;
   }
   if (is_hdf(text)) return kHdf;
-  if (is_references(text)) return kReferences;
   return std::nullopt;
 }
 
@@ -79,8 +78,9 @@ std::optional<std::string> foreign_store(Store& store) {
   if (is_there(store, "manifest.ocdbt")) return "an OCDBT database; TensorStore reads it";
   const auto consolidated = store.read_document(".zmetadata", kMostDocument);
   if (consolidated && *consolidated && holds((*consolidated)->text, "\"record_size\"")) {
-    return "a directory of references in Parquet (kerchunk); fsspec, and xarray with "
-           "engine=\"kerchunk\", read it";
+    return "a directory of references in Parquet (kerchunk), of which zarrfs reads the JSON that "
+           "examples/parquet_references.py makes; fsspec, and xarray with engine=\"kerchunk\", "
+           "read it as it is";
   }
   return std::nullopt;
 }

@@ -18,6 +18,9 @@ inline constexpr std::size_t kForeignStart = std::size_t{64} << 10U;
 /// is not known.
 std::optional<std::string> foreign_file(ByteView start);
 
+/// Whether a file that begins with `start` is one of references (kerchunk), in JSON.
+bool begins_as_references(ByteView start);
+
 /// "an OCDBT database; TensorStore reads it", of what lies in `store`. What cannot be asked for is
 /// not known.
 std::optional<std::string> foreign_store(Store& store);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/store/http/options.h"
 #include "core/store/store.h"
@@ -16,6 +17,9 @@ struct StoreOptions {
   std::size_t keep_open = 0;               ///< Of directories: see open_store.
   RemoteOptions remote;
   std::size_t manifests = std::size_t{64} << 20U;  ///< Of repositories: bytes kept of manifests.
+  /// What chunks that lie elsewhere may be read from: paths and URLs. See
+  /// core/formats/virtual_targets.
+  std::vector<std::string> virtual_prefixes{};
 };
 
 Result<StorePlace> open_place(const std::string& source, const StoreOptions& options);
@@ -32,6 +36,23 @@ Result<ServerPlace> server_place(const std::string& source);
 /// What a source is that holds no Zarr, and what reads it: "an OCDBT database; TensorStore reads
 /// it". Nothing where that is not known. Asks a server, where it lies at one.
 std::optional<std::string> foreign_source(const std::string& source, const StoreOptions& options);
+
+/// The file that a source names which is no store by itself; nothing where it names a directory of
+/// this machine. At a server there may be no such file.
+struct SourceFile {
+  std::shared_ptr<Store> directory;
+  std::string file;
+  std::string base;  ///< The directory: an absolute path, or a URL.
+};
+Result<std::optional<SourceFile>> source_file(const std::string& source,
+                                              const StoreOptions& options);
+
+/// What `source` leads to on this machine, links resolved; nothing where there is no such file.
+struct LocalPlace {
+  std::string path;
+  bool directory = false;
+};
+Result<std::optional<LocalPlace>> local_place(const std::string& source);
 
 /// Whether `source` is a directory or file of this machine, which local_path() names.
 bool is_local(const std::string& source);

@@ -253,6 +253,36 @@ Result<std::unique_ptr<Store>> open_store(const std::string& source, LinkPolicy 
   return open_local_store(path, source, links, keep_open);
 }
 
+Result<std::optional<LocalPlace>> local_place(const std::string& source) {
+  ZARRFS_TRY(const std::string path, local_path(source));
+  boost::system::error_code error;
+  const auto real = boost::filesystem::canonical(path, error);
+  if (error) return std::nullopt;
+  return LocalPlace{real.string(), boost::filesystem::is_directory(real, error)};
+}
+
+Result<std::optional<SourceFile>> source_file(const std::string& source,
+                                              const StoreOptions& options) {
+  if (is_local(source)) {
+    ZARRFS_TRY(const std::string path, local_path(source));
+    if (!is_file(path) || !local_store_file(path).empty()) return std::nullopt;
+    ZARRFS_TRY(const auto place, local_place(directory_of(path)));
+    if (!place) return std::nullopt;
+    ZARRFS_TRY(auto store,
+               open_local_store(place->path, source, LinkPolicy::kFollow, options.keep_open));
+    return SourceFile{std::move(store), last_name(path), place->path};
+  }
+  if (scheme_named(scheme_name(source)) == nullptr) return std::nullopt;
+  const auto [parent, encoded] = parent_of(source);
+  const auto name = key_in(source, encoded);
+  if (!name || !is_plain_name(*name)) return std::nullopt;
+  RemoteOptions reading = options.remote;
+  reading.write = false;
+  auto place = open_remote_place(parent, reading);
+  if (!place) return std::nullopt;  // who opens the store says why
+  return SourceFile{std::move(place->store), *name, parent.substr(0, parent.find('?'))};
+}
+
 std::optional<std::string> foreign_source(const std::string& versioned,
                                           const StoreOptions& options) {
   const std::string source = versioned_source(versioned).place;

@@ -58,6 +58,8 @@ class File {
   virtual void fetch(ByteRange /*range*/) const {}
   /// The path that the store has it under, where that tells which file it is.
   [[nodiscard]] virtual std::string path() const { return {}; }
+  /// The server's word for the version that was opened, an ETag; empty where there is none.
+  [[nodiscard]] virtual std::string version_tag() const { return {}; }
   /// Where its bytes lie, if it is no stored file as a whole.
   [[nodiscard]] virtual std::optional<FilePlace> place() const;
   /// Whether it was opened as it was seen before, since the server did not answer: what is absent
@@ -131,9 +133,10 @@ struct StoreTraits {
 
 /// How a file is going to be read: what the first request for it should bring.
 struct OpenHint {
-  enum class Part { kUnknown, kStart, kEnd, kWhole };
+  enum class Part { kUnknown, kStart, kEnd, kWhole, kRange };
   Part part = Part::kUnknown;
-  std::uint64_t bytes = 0;  ///< At the start or end.
+  std::uint64_t bytes = 0;   ///< At the start or end, or from `offset` on.
+  std::uint64_t offset = 0;  ///< Of kRange.
   bool operator==(const OpenHint&) const = default;
 };
 

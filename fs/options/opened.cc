@@ -1,5 +1,7 @@
 #include "fs/options/opened.h"
 
+#include <algorithm>
+
 #include "core/codecs/decoding_room.h"
 #include "core/store/store.h"
 
@@ -23,7 +25,8 @@ LogLevel log_level(ViewOptions::Level level) {
 
 MemoryWishes memory_wishes(const MountSettings& settings, const std::string& source) {
   MemoryWishes wishes = settings.memory;
-  wishes.far = !is_local(source);
+  wishes.far = !is_local(source) || !std::all_of(settings.virtual_prefixes.begin(),
+                                                 settings.virtual_prefixes.end(), is_local);
   wishes.threads = settings.threads;
   return wishes;
 }
@@ -57,6 +60,7 @@ StoreOptions store_options(const MountSettings& settings, const MemoryPlan& memo
   StoreOptions options{settings.links, settings.view.immutable ? kShardsKeptOpen : 0,
                        settings.remote};
   options.remote.immutable = settings.view.immutable;
+  options.virtual_prefixes = settings.virtual_prefixes;
   options.manifests = memory.indexes / kPartForManifests;
   if (memory.remote != 0) {
     options.remote.table_memory = memory.remote / kPartForTable;

@@ -112,6 +112,14 @@ void add_access(std::vector<MountOption>& table) {
        {"symlinks", alternatives(links), "inside",
         "whether symbolic links may lead out of the store", Group::kAccess,
         word_setter(links, [](MountSettings& s, LinkPolicy policy) { s.links = policy; })},
+       {"virtual", "PREFIX", "",
+        "a path or URL below which chunks may be read that the source says lie elsewhere "
+        "(references, virtual chunks of Icechunk); may be given again, and nothing else is read",
+        Group::kAccess,
+        value_setter(parse_path,
+                     [](MountSettings& s, std::string prefix) {
+                       s.virtual_prefixes.push_back(std::move(prefix));
+                     })},
        {"uid", "N", "", "owner shown for presented files; that of the stored file where not given",
         Group::kAccess,
         value_setter(parse_id,

@@ -44,6 +44,7 @@ struct MountSettings {
   MemoryWishes memory;                 ///< What options say of it.
   std::optional<std::uint32_t> umask;  ///< The usual one where not given, or none for others.
   RemoteOptions remote;
+  std::vector<std::string> virtual_prefixes;  ///< See StoreOptions.
   bool allow_other = false;
   bool allow_root = false;
   LogLevel log_level = LogLevel::kInfo;

@@ -28,7 +28,7 @@ _zarrfs() {
       esac
       mapfile -t COMPREPLY < <(compgen -W "$values" -- "${last#*=}")
     else
-      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= immutable timeout= watch= memory= index_cache= decode_memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= stale_if_error= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= spool= spool_bytes= conflicts= fsync= spool_in_memory shards= threads= io_uring= idle= ends_with= temporary log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
+      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw symlinks= virtual= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= immutable timeout= watch= memory= index_cache= decode_memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= stale_if_error= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= spool= spool_bytes= conflicts= fsync= spool_in_memory shards= threads= io_uring= idle= ends_with= temporary log_level= log= exec noexec nosuid nodev atime noatime sync dirsync remount' -- "$last")
       compopt -o nospace
     fi
     return
@@ -40,21 +40,21 @@ _zarrfs() {
     sync) flags='-h --help' ;;
     serve) flags='-h --help --listen -o --options --allow-origin --allow-host --token-file --connections --stats --help-all' ;;
     doctor) flags='-h --help --remote --rw --json' ;;
-    info) flags='-h --help --remote --json --view --profile -j --threads' ;;
-    show) flags='-h --help --slice --axes --field --range --palette --colours -o --output' ;;
-    ls) flags='-h --help --remote -l --long --json' ;;
-    cat) flags='-h --help --remote --view --profile --stored --shown --decoded' ;;
-    locate) flags='-h --help --remote --json' ;;
-    verify) flags='-h --help --remote --part --result --sum --decode --json -j --threads' ;;
-    refs) flags='-h --help --remote -o --output --base --view --profile --separator' ;;
-    diff) flags='-h --help --remote --part --result --sum --limit --attributes --json -j --threads' ;;
-    shard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
-    unshard) flags='-h --help --remote --target-remote --in-place --format --profile --fill-value-is-missing --parts --json --check --discard -j --threads --begin --part --finish --status' ;;
-    reshard) flags='-h --help --remote --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
+    info) flags='-h --help --remote --virtual --json --view --profile -j --threads' ;;
+    show) flags='-h --help --remote --virtual --slice --axes --field --range --palette --colours -o --output' ;;
+    ls) flags='-h --help --remote --virtual -l --long --json' ;;
+    cat) flags='-h --help --remote --virtual --view --profile --stored --shown --decoded' ;;
+    locate) flags='-h --help --remote --virtual --json' ;;
+    verify) flags='-h --help --remote --virtual --part --result --sum --decode --json -j --threads' ;;
+    refs) flags='-h --help --remote --virtual -o --output --base --view --profile --separator' ;;
+    diff) flags='-h --help --remote --virtual --part --result --sum --limit --attributes --json -j --threads' ;;
+    shard) flags='-h --help --remote --virtual --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
+    unshard) flags='-h --help --remote --virtual --target-remote --in-place --format --profile --fill-value-is-missing --parts --json --check --discard -j --threads --begin --part --finish --status' ;;
+    reshard) flags='-h --help --remote --virtual --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
     compact) flags='-h --help --min-dead --foreign-bytes -n --dry-run -j --threads' ;;
     mark) flags='-h --help' ;;
     recover) flags='-h --help' ;;
-    map) flags='-h --help --remote --show --axes --at -o --output --square --colours --decode -j --threads' ;;
+    map) flags='-h --help --remote --virtual --show --axes --at -o --output --square --colours --decode -j --threads' ;;
     stats) flags='-h --help --json --prometheus --every' ;;
     profiles) flags='-h --help' ;;
   esac

@@ -12,14 +12,12 @@ FILES = {
     "table.parquet": (b"PAR1" + bytes(100), "a Parquet file", "pyarrow"),
     "image.tif": (b"II*\0" + bytes(100), "a TIFF file", "tifffile"),
     "big.tiff": (b"MM\0+" + bytes(100), "a TIFF file", "tifffile"),
-    "refs.json": (b'\n {"version": 1, "refs": {".zgroup": "{}"}}', "a file of references (kerchunk)", "fsspec"),
-    "old.json": (json.dumps({".zgroup": "{}", "a/.zarray": "{}"}).encode(), "a file of references (kerchunk)", "fsspec"),
     "archive": (b"PK\x03\x04" + bytes(100), "a zip archive", ".zip"),
 }
 DIRECTORIES = {
     "ocdbt": ({"manifest.ocdbt": b"\x0c\xdb", "d/1": b""}, "an OCDBT database", "TensorStore"),
     "parquet": ({".zmetadata": json.dumps({"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10000}).encode(), "a/refs.0.parq": b"PAR1"},
-                "a directory of references in Parquet", "fsspec"),
+                "a directory of references in Parquet", "examples/parquet_references.py"),
 }
 
 

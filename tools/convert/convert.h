@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "tools/convert/convert_plan.h"
 #include "tools/shared/console.h"
+#include "tools/shared/source_options.h"
 
 namespace zarrfs::tools {
 
@@ -29,7 +30,7 @@ struct ConversionOptions {
   bool in_place = false;            ///< `target` is not used.
   bool check_bytes = false;         ///< Compare all bytes with the source's; always so in place.
   unsigned threads = 1;
-  std::string remote = {};         ///< Options of a source at a server: see remote_options().
+  SourceOptions source_options = {};
   std::string target_remote = {};  ///< Of a target at one.
 };
 

@@ -52,7 +52,8 @@ Result<ConversionSides> open_sides(const std::string& source_name, const std::st
   }
   const bool local = is_local(source_name);
   sides.source_is_directory = local && std::filesystem::is_directory(sides.source_path);
-  ZARRFS_TRY(sides.source, Source::open(local ? sides.source_path : source_name, options.remote));
+  ZARRFS_TRY(sides.source,
+             Source::open(local ? sides.source_path : source_name, options.source_options));
   sides.description = Json{{"source", sides.source_path}, {"form", options.form.json()}};
   if (options.form.kind == Form::Kind::kPlainV2) sides.description["profile"] = options.profile;
   if (options.fill != FillMeaning::kAuto) {

@@ -210,15 +210,22 @@ Result<void> walk_source(
   return unread;
 }
 
-void declare_source(CLI::App& app, std::string& source, std::string& options) {
+void declare_source(CLI::App& app, std::string& source, SourceOptions& options) {
   app.add_option("SOURCE", source, "The store: " + source_kinds())->required();
-  declare_remote_options(app, options);
+  declare_source_options(app, options);
 }
 
-void declare_remote_options(CLI::App& app, std::string& options) {
-  app.add_option("--remote", options,
+void declare_source_options(CLI::App& app, SourceOptions& options) {
+  app.add_option("--remote", options.remote,
                  "Options of a store at a server, as those of mount, separated by commas")
       ->type_name("OPTIONS");
+  app.add_option("--virtual", options.virtual_prefixes,
+                 "A path or URL below which chunks may be read that SOURCE says lie elsewhere "
+                 "(references, virtual chunks of Icechunk); may be given again")
+      ->type_name("PREFIX")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
 }
 
 /// Names what a source is that holds no Zarr, where that is known: kInvalid.
@@ -229,21 +236,21 @@ static Result<void> check_known(const Source& source, const StoreOptions& how) {
   return foreign ? fail(Fault::kInvalid, source.name + ": is " + *foreign) : Result<void>{};
 }
 
-/// With `options` of --remote.
-static Result<StoreOptions> opening_options(const std::string& options) {
+static Result<StoreOptions> opening_options(const SourceOptions& options) {
   StoreOptions how;
   how.links = LinkPolicy::kFollow;
-  ZARRFS_CHECK(apply_remote_options(how.remote, options));
+  how.virtual_prefixes = options.virtual_prefixes;
+  ZARRFS_CHECK(apply_remote_options(how.remote, options.remote));
   return how;
 }
 
-Result<std::optional<SourceHistory>> Source::history(const std::string& options) const {
+Result<std::optional<SourceHistory>> Source::history(const SourceOptions& options) const {
   if (!store->traits().manifests) return std::nullopt;
   ZARRFS_TRY(const StoreOptions how, opening_options(options));
   return history_of(name, how);
 }
 
-Result<Source> Source::open(const std::string& name, const std::string& options) {
+Result<Source> Source::open(const std::string& name, const SourceOptions& options) {
   Source source;
   source.name = name;
   ZARRFS_TRY(const StoreOptions how, opening_options(options));

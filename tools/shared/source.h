@@ -13,6 +13,7 @@
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 #include "core/zarr/tree.h"
+#include "tools/shared/source_options.h"
 
 namespace CLI {
 class App;
@@ -53,9 +54,9 @@ Result<void> walk_source(
     Store& store, const std::string& path,
     const std::function<bool(const std::string& path, const SourceNode& node)>& visit);
 
-/// Declares the argument SOURCE, and the options of a store at a server.
-void declare_source(CLI::App& app, std::string& source, std::string& options);
-void declare_remote_options(CLI::App& app, std::string& options);
+/// Declares the argument SOURCE, and how it is opened.
+void declare_source(CLI::App& app, std::string& source, SourceOptions& options);
+void declare_source_options(CLI::App& app, SourceOptions& options);
 
 /// A store opened by a command, with what its readers share. Thread-safe.
 struct Source {
@@ -64,11 +65,11 @@ struct Source {
   std::shared_ptr<IndexCache> cache;
   std::shared_ptr<ReadCounters> counters;
 
-  /// `options` of a store at a server: see remote_options(). kInvalid, saying what it is and what
-  /// reads it, where it holds no Zarr and is known as another format.
-  static Result<Source> open(const std::string& name, const std::string& options = "");
+  /// kInvalid, saying what it is and what reads it, where it holds no Zarr and is known as another
+  /// format.
+  static Result<Source> open(const std::string& name, const SourceOptions& options = {});
   /// Of a repository of versions, with the same `options`; nothing of other stores.
-  [[nodiscard]] Result<std::optional<SourceHistory>> history(const std::string& options) const;
+  [[nodiscard]] Result<std::optional<SourceHistory>> history(const SourceOptions& options) const;
   /// Null where the node has no layout.
   [[nodiscard]] std::unique_ptr<ArrayReader> reader(const std::string& path,
                                                     const SourceNode& node) const;

@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/codecs/codec.h"
+#include "core/codecs/zstd_dictionary.h"
 
 namespace zarrfs {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::size_t kNumber = 12;
 constexpr std::size_t kNodeNumber = 8;
 constexpr std::size_t kNameLetters = 20;
 constexpr std::size_t kMostAxes = 64;
+constexpr std::size_t kMostUrl = std::size_t{16} << 10U;
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kMostNodes = std::size_t{1} << 20U;
 /// Fewer bytes no reference can take: an offset to it, its table, and its index.
@@ -128,7 +130,11 @@ Result<IcechunkReference> reference_of(const FlatTable& table) {
     reference.chunk = icechunk_name(*chunk);
   } else if (is_virtual) {
     reference.kind = IcechunkReference::Kind::kVirtual;
-    if (url) reference.url = printable(*url);
+    if (url) reference.url = *url;
+    ZARRFS_TRY(const auto tag, table.text(6));
+    ZARRFS_TRY(const auto time, table.number<std::uint32_t>(7));
+    if (tag) reference.tag = *tag;
+    if (time != 0) reference.unchanged_since = time;
   }
   return reference;
 }
@@ -310,6 +316,8 @@ Result<std::shared_ptr<const IcechunkManifest>> IcechunkManifest::parse(Bytes pa
   manifest->payload_ = std::move(payload);
   ZARRFS_TRY(const FlatTable table, FlatTable::root(manifest->payload_));
   ZARRFS_TRY(const FlatVector arrays, required(table.vector(1, 4), "arrays"));
+  ZARRFS_TRY(const auto dictionary, table.vector(2, 1));
+  if (dictionary) manifest->dictionary_ = dictionary->all();
   std::size_t left =
       manifest->payload_.size() / kLeastReference;  // vectors may lie over each other
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -365,6 +373,14 @@ Result<std::optional<IcechunkReference>> IcechunkManifest::find(
   ZARRFS_TRY(const FlatVector index, index_of(table));
   if (compare(index, chunk) != 0) return std::nullopt;
   ZARRFS_TRY(auto reference, reference_of(table));
+  const bool compressed =
+      reference.kind == IcechunkReference::Kind::kVirtual && reference.url.empty();
+  if (compressed) {
+    ZARRFS_TRY(const FlatVector bytes, required(table.vector(8, 1), "compressed_location"));
+    const auto url = decode_zstd_with(dictionary_, bytes.all(), kMostUrl);
+    if (!url) return damaged("compressed_location of a chunk: " + url.error().message);
+    reference.url.assign(url->begin(), url->end());
+  }
   return reference;
 }
 

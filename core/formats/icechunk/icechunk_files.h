@@ -102,7 +102,9 @@ struct IcechunkReference {
   ByteView bytes;     ///< Of an inline one; valid as long as the manifest.
   std::string chunk;  ///< Of a native one: the name of its file.
   ByteRange range;    ///< Of that file.
-  std::string url;    ///< Of a virtual one; empty where the manifest has it compressed.
+  std::string url;    ///< Of a virtual one.
+  std::string tag;    ///< Its ETag; empty where none is told.
+  std::optional<std::int64_t> unchanged_since;  ///< Seconds since 1970.
 };
 
 /// A manifest: where the chunks of arrays are. All of it was checked when it was read, so that what
@@ -128,6 +130,7 @@ class IcechunkManifest {
   };
   [[nodiscard]] const Array* array_of(ByteView number) const;
   Bytes payload_;
+  ByteView dictionary_;  ///< Of compressed URLs.
   std::vector<Array> arrays_;
 };
 

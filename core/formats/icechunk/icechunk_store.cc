@@ -58,11 +58,16 @@ Result<void> check_keys(const std::string& text, const std::string& path) {
                                        "; Icechunk keeps chunks by default keys with \"/\" only");
 }
 
+VirtualTargets::Part virtual_part(const IcechunkReference& reference) {
+  return {reference.url, reference.range, reference.tag, reference.unchanged_since};
+}
+
 class IcechunkStore final : public Store {
  public:
   IcechunkStore(std::shared_ptr<Store> place, Revision revision, int specification,
-                std::size_t manifests)
+                std::size_t manifests, std::shared_ptr<const VirtualTargets> targets)
       : place_(std::move(place)),
+        targets_(std::move(targets)),
         revision_(std::move(revision)),
         specification_(specification),
         manifests_(manifests, [this](const std::string& name) { return read_manifest(name); }) {}
@@ -74,10 +79,12 @@ class IcechunkStore final : public Store {
 
   [[nodiscard]] const std::string& name() const override { return place_->name(); }
   [[nodiscard]] StoreTraits traits() const override {
-    return {.near = place_->traits().near, .manifests = true};
+    return {.near = place_->traits().near && targets_->near(), .manifests = true};
   }
-  [[nodiscard]] bool shows_what_was_seen() const override { return place_->shows_what_was_seen(); }
-  [[nodiscard]] std::string statistics() const override { return place_->statistics(); }
+  [[nodiscard]] bool shows_what_was_seen() const override {
+    return place_->shows_what_was_seen() || targets_->shows_what_was_seen();
+  }
+  [[nodiscard]] std::string statistics() const override { return targets_->statistics(*place_); }
   Result<struct statvfs> space() override { return place_->space(); }
   std::optional<std::string> why_read_only() override {
     return name() + ": is an Icechunk repository, which is only read";
@@ -90,10 +97,10 @@ class IcechunkStore final : public Store {
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override;
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override;
   void expect(std::span<const std::string> paths, const OpenHint& hint) override {
-    place_->expect(stored_files(paths), hint);
+    place_->expect(stored_files(paths, hint), hint);
   }
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
-    place_->open_ahead(stored_files(paths), hint);
+    place_->open_ahead(stored_files(paths, hint), hint);
   }
   [[nodiscard]] std::uint64_t room_ahead() const override { return place_->room_ahead(); }
 
@@ -132,9 +139,9 @@ class IcechunkStore final : public Store {
   Result<std::set<std::uint32_t>> numbers_below(const Route& route, bool one_is_enough);
   Result<std::set<std::uint32_t>> numbers_in(const IcechunkManifest& manifest, const Route& route,
                                              bool one_is_enough);
-  std::vector<std::string> stored_files(std::span<const std::string> paths);
-  static Result<struct stat> chunk_status(const std::string& path, const Found& found,
-                                          std::int64_t time_ns);
+  std::vector<std::string> stored_files(std::span<const std::string> paths, const OpenHint& hint);
+  [[nodiscard]] Result<struct stat> chunk_status(const std::string& path, const Found& found,
+                                                 std::int64_t time_ns) const;
   Result<std::shared_ptr<File>> open_chunk(const std::string& path, const Found& found,
                                            std::int64_t time_ns, const OpenHint& hint);
   static struct stat document_status(const Route& route, const std::string& path) {
@@ -142,6 +149,7 @@ class IcechunkStore final : public Store {
   }
 
   const std::shared_ptr<Store> place_;
+  const std::shared_ptr<const VirtualTargets> targets_;
   const Revision revision_;
   const int specification_;
   ManifestCache manifests_;
@@ -264,8 +272,10 @@ Result<std::set<std::uint32_t>> IcechunkStore::numbers_below(const Route& route,
   return numbers;
 }
 
-/// The files of the native chunks at `paths`: what their array reads next.
-std::vector<std::string> IcechunkStore::stored_files(std::span<const std::string> paths) {
+/// The files of the native chunks at `paths`, what their array reads next; of virtual ones theirs
+/// are asked for.
+std::vector<std::string> IcechunkStore::stored_files(std::span<const std::string> paths,
+                                                     const OpenHint& hint) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     const auto route = route_of(path);
@@ -273,22 +283,23 @@ std::vector<std::string> IcechunkStore::stored_files(std::span<const std::string
     const auto found = find(*route);
     if (!found || !*found) continue;
     const IcechunkReference& reference = (*found)->reference;
+    if (reference.kind == IcechunkReference::Kind::kVirtual) {
+      const VirtualTargets::Part part = virtual_part(reference);
+      targets_->open_ahead({&part, 1}, hint);
+    }
     const bool native = reference.kind == IcechunkReference::Kind::kNative;
     if (native && reference.range.offset == 0) files.push_back("chunks/" + reference.chunk);
   }
   return files;
 }
 
-/// What a chunk is, is told by its reference: nothing is asked of the place.
+/// What a chunk is, is told by its reference: nothing is asked of the place. Of a virtual one its
+/// file is asked.
 Result<struct stat> IcechunkStore::chunk_status(const std::string& path, const Found& found,
-                                                std::int64_t time_ns) {
+                                                std::int64_t time_ns) const {
   const IcechunkReference& reference = found.reference;
   if (reference.kind == IcechunkReference::Kind::kVirtual) {
-    return fail(Fault::kIo, path + ": is a virtual chunk, bytes of " +
-                                (reference.url.empty() ? "a file whose URL is compressed in the "
-                                                         "manifest"
-                                                       : reference.url) +
-                                ", which zarrfs does not read");
+    return targets_->status(path, virtual_part(reference));
   }
   const bool inlined = reference.kind == IcechunkReference::Kind::kInline;
   const std::string version =
@@ -304,8 +315,11 @@ Result<struct stat> IcechunkStore::chunk_status(const std::string& path, const F
 Result<std::shared_ptr<File>> IcechunkStore::open_chunk(const std::string& path, const Found& found,
                                                         std::int64_t time_ns,
                                                         const OpenHint& hint) {
-  ZARRFS_TRY(const struct stat status, chunk_status(path, found, time_ns));
   const IcechunkReference& reference = found.reference;
+  if (reference.kind == IcechunkReference::Kind::kVirtual) {
+    return targets_->open(path, virtual_part(reference), hint);
+  }
+  ZARRFS_TRY(const struct stat status, chunk_status(path, found, time_ns));
   if (reference.kind == IcechunkReference::Kind::kInline) {
     return std::make_shared<TextFile>(std::string(reference.bytes.begin(), reference.bytes.end()),
                                       status, path);
@@ -416,7 +430,8 @@ std::optional<int> icechunk_specification(Store& place) {
 }
 
 Result<std::shared_ptr<Store>> open_icechunk(std::shared_ptr<Store> place, Revision revision,
-                                             std::size_t manifests) {
+                                             std::size_t manifests,
+                                             std::shared_ptr<const VirtualTargets> targets) {
   const auto specification = icechunk_specification(*place);
   if (!specification) {
     return fail(Fault::kInvalid,
@@ -424,8 +439,11 @@ Result<std::shared_ptr<Store>> open_icechunk(std::shared_ptr<Store> place, Revis
                     ": is no Icechunk repository: it has neither a file repo of one nor "
                     "refs/branch.main/ref.json");
   }
+  if (targets == nullptr) {
+    ZARRFS_TRY(targets, VirtualTargets::make("", {}));
+  }
   auto store = std::make_shared<IcechunkStore>(std::move(place), std::move(revision),
-                                               *specification, manifests);
+                                               *specification, manifests, std::move(targets));
   ZARRFS_CHECK(store->load());
   return store;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/virtual_targets.h"
 #include "core/store/http/revision.h"
 #include "core/store/store.h"
 
@@ -16,9 +17,11 @@ namespace zarrfs {
 std::optional<int> icechunk_specification(Store& place);
 
 /// `revision` of the repository at `place`. `manifests`: how many bytes of manifests are kept.
-/// kInvalid where `place` is no repository, or has no such branch, tag or snapshot.
-Result<std::shared_ptr<Store>> open_icechunk(std::shared_ptr<Store> place, Revision revision,
-                                             std::size_t manifests);
+/// `targets`: where virtual chunks may lie; null: nowhere. kInvalid where `place` is no repository,
+/// or has no such branch, tag or snapshot.
+Result<std::shared_ptr<Store>> open_icechunk(
+    std::shared_ptr<Store> place, Revision revision, std::size_t manifests,
+    std::shared_ptr<const VirtualTargets> targets = nullptr);
 
 /// What a repository has.
 struct IcechunkHistory {

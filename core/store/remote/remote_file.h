@@ -26,6 +26,7 @@ class RemoteFile final : public File {
     ZARRFS_CHECK(objects_->read(key_, info_, begin, out.first(static_cast<std::size_t>(length))));
     return static_cast<std::size_t>(length);
   }
+  [[nodiscard]] std::string version_tag() const override { return info_.version.tag; }
   [[nodiscard]] bool may_be_outdated() const override { return outdated_; }
   void fetch(ByteRange range) const override { objects_->fetch(key_, info_, range); }
 

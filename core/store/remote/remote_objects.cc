@@ -40,6 +40,7 @@ AskedPart part_of(const OpenHint& hint, std::uint64_t most) {
     case OpenHint::Part::kWhole: return {AskedPart::Kind::kWhole, {}};
     case OpenHint::Part::kStart: return {AskedPart::Kind::kRange, {0, length}};
     case OpenHint::Part::kEnd: return {AskedPart::Kind::kSuffix, {0, length}};
+    case OpenHint::Part::kRange: return {AskedPart::Kind::kRange, {hint.offset, length}};
     case OpenHint::Part::kUnknown: break;
   }
   return {AskedPart::Kind::kRange, {0, kUnknownStart}};
@@ -233,7 +234,8 @@ Result<std::optional<ObjectInfo>> RemoteObjects::take(const Opening& opening,
     case ObjectAnswer::Kind::kAbsent:
       table_.keep(key, std::nullopt, opening.asked);
       return std::nullopt;
-    case ObjectAnswer::Kind::kNoSuchRange: return open_empty(key);
+    case ObjectAnswer::Kind::kNoSuchRange:
+      return opening.question.part.range.offset > 0 ? open_shorter(key) : open_empty(key);
     case ObjectAnswer::Kind::kUnchanged:
       if (!opening.known) return fail(unexpected_answer(key));
       table_.keep(key, opening.known, opening.asked);
@@ -263,6 +265,19 @@ Result<std::optional<ObjectInfo>> RemoteObjects::open_empty(const std::string& k
   if (answer.part.info.size > 0) return fail(stale(key));
   table_.keep(key, answer.part.info, asked);
   return answer.part.info;
+}
+
+/// Of an object that ends before the range that was asked for.
+Result<std::optional<ObjectInfo>> RemoteObjects::open_shorter(const std::string& key) {
+  ObjectQuestion question;
+  question.kind = ObjectQuestion::Kind::kHead;
+  question.key = key;
+  const auto asked = ObjectTable::Clock::now();
+  ZARRFS_TRY(const ObjectAnswer answer, requester_.ask(question));
+  std::optional<ObjectInfo> info;
+  if (answer.kind == ObjectAnswer::Kind::kPresent) info = answer.part.info;
+  table_.keep(key, info, asked);
+  return info;
 }
 
 Result<std::optional<RemoteObjects::Seen>> RemoteObjects::open_object(const std::string& key,

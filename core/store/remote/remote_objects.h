@@ -97,6 +97,7 @@ class RemoteObjects {
   [[nodiscard]] std::optional<std::optional<ObjectInfo>> seen_before(const std::string& key,
                                                                      const RequestError& error);
   Result<std::optional<ObjectInfo>> open_empty(const std::string& key);
+  Result<std::optional<ObjectInfo>> open_shorter(const std::string& key);
   [[nodiscard]] ObjectQuestion range_of(const std::string& key, const ObjectInfo& info,
                                         ByteRange range) const;
   Result<void> take_range(const std::string& key, const ObjectInfo& info, RequestAnswer answer);

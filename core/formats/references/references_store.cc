@@ -1,0 +1,234 @@
+#include "core/formats/references/references_store.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "core/base/path.h"
+#include "core/base/recently_used.h"
+#include "core/formats/references/reference_file.h"
+#include "core/formats/references/told_v2.h"
+#include "core/formats/text_file.h"
+#include "core/metadata/metadata.h"
+#include "core/store/foreign.h"
+#include "core/store/object_status.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kDocumentName = "zarr.json";
+constexpr const char* kArrayOfV2 = ".zarray";
+constexpr const char* kGroupOfV2 = ".zgroup";
+constexpr const char* kAttributesOfV2 = ".zattrs";
+constexpr std::array<std::string_view, 4> kDocumentsOfV2 = {".zarray", ".zgroup", ".zattrs",
+                                                            ".zmetadata"};
+constexpr std::size_t kDocumentsKept = 1024;
+
+bool is_of_v2(std::string_view name) {
+  return std::find(kDocumentsOfV2.begin(), kDocumentsOfV2.end(), name) != kDocumentsOfV2.end();
+}
+
+VirtualTargets::Part part_of(const Reference& reference) {
+  const bool whole = reference.kind == Reference::Kind::kWhole;
+  return {reference.url, whole ? std::nullopt : std::optional(reference.range), {}, {}};
+}
+
+class ReferencesStore final : public Store {
+ public:
+  ReferencesStore(std::shared_ptr<Store> place, std::string name,
+                  std::shared_ptr<const ReferenceTable> table,
+                  std::shared_ptr<const VirtualTargets> targets, const struct stat& file)
+      : place_(std::move(place)),
+        name_(std::move(name)),
+        table_(std::move(table)),
+        targets_(std::move(targets)),
+        modified_ns_(identity_of(file).mtime_ns),
+        version_(std::to_string(file.st_ino) + " " + std::to_string(file.st_size)),
+        documents_(kDocumentsKept) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] StoreTraits traits() const override {
+    return {.directories = false, .near = place_->traits().near && targets_->near()};
+  }
+  [[nodiscard]] bool shows_what_was_seen() const override {
+    return targets_->shows_what_was_seen();
+  }
+  [[nodiscard]] std::string statistics() const override { return targets_->statistics(*place_); }
+  Result<struct statvfs> space() override { return place_->space(); }
+  std::optional<std::string> why_read_only() override {
+    return name_ + ": is a file of references, which is only read";
+  }
+
+  Result<std::optional<struct stat>> status(const std::string& path) override;
+  Result<std::shared_ptr<File>> open(const std::string& path) override {
+    return open_for(path, {});
+  }
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override;
+  Result<std::optional<std::vector<Entry>>> list(const std::string& path) override;
+  void expect(std::span<const std::string> paths, const OpenHint& hint) override {
+    open_ahead(paths, hint);
+  }
+  void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override;
+  [[nodiscard]] std::uint64_t room_ahead() const override { return targets_->room_ahead(); }
+
+ private:
+  using Text = std::shared_ptr<const std::string>;
+
+  [[nodiscard]] bool has(const std::string& path, const char* name) const {
+    return table_->find(join_path(path, name)).has_value();
+  }
+  /// Whether the node at `path` is one of v2 alone, which a zarr.json tells here.
+  [[nodiscard]] bool is_told(const std::string& path) const {
+    return !has(path, kDocumentName) && (has(path, kArrayOfV2) || has(path, kGroupOfV2));
+  }
+  /// Whether `path` is a document that another one stands for.
+  [[nodiscard]] bool is_hidden(const std::string& path) const {
+    return is_of_v2(last_name(path)) && is_told(parent_path(path));
+  }
+  [[nodiscard]] bool is_told_document(const std::string& path) const {
+    return last_name(path) == kDocumentName && is_told(parent_path(path));
+  }
+  Result<Text> told_document(const std::string& path);
+  Result<std::string> text_at(const std::string& path);
+  Result<Bytes> bytes_in(const std::string& path, const Reference& reference) const;
+  [[nodiscard]] struct stat status_of_text(const std::string& path, std::size_t size) const {
+    return object_status(path, version_, size, modified_ns_);
+  }
+
+  const std::shared_ptr<Store> place_;
+  const std::string name_;
+  const std::shared_ptr<const ReferenceTable> table_;
+  const std::shared_ptr<const VirtualTargets> targets_;
+  const std::int64_t modified_ns_;
+  const std::string version_;
+  RecentlyUsed<std::string, Text> documents_;
+};
+
+Result<Bytes> ReferencesStore::bytes_in(const std::string& path, const Reference& reference) const {
+  auto bytes = inline_bytes(reference);
+  if (!bytes) return fail(bytes.error().fault, path + ": " + bytes.error().message);
+  return bytes;
+}
+
+/// What a key has, which is a document; empty where it is not there.
+Result<std::string> ReferencesStore::text_at(const std::string& path) {
+  const auto reference = table_->find(path);
+  if (!reference) return std::string();
+  if (reference->kind == Reference::Kind::kInline) {
+    ZARRFS_TRY(const Bytes bytes, bytes_in(path, *reference));
+    return std::string(bytes.begin(), bytes.end());
+  }
+  ZARRFS_TRY(const auto file, targets_->open(path, part_of(*reference), {}));
+  if (file->size() > kMaxDocument) {
+    return fail(Fault::kDamaged, path + ": " + std::to_string(file->size()) +
+                                     " bytes are more than a document may have, " +
+                                     std::to_string(kMaxDocument));
+  }
+  ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
+  return std::string(bytes.begin(), bytes.end());
+}
+
+/// The zarr.json of a node of v2.
+Result<ReferencesStore::Text> ReferencesStore::told_document(const std::string& path) {
+  if (Text kept = documents_.find(path)) return kept;
+  const std::string node = parent_path(path);
+  ZARRFS_TRY(const std::string attributes, text_at(join_path(node, kAttributesOfV2)));
+  const bool array = has(node, kArrayOfV2);
+  ZARRFS_TRY(const std::string document, text_at(join_path(node, array ? kArrayOfV2 : kGroupOfV2)));
+  ZARRFS_TRY(std::string told, array ? told_array(document, attributes, node)
+                                     : told_group(document, attributes, node));
+  auto text = std::make_shared<const std::string>(std::move(told));
+  documents_.keep(path, text);
+  return text;
+}
+
+Result<std::optional<struct stat>> ReferencesStore::status(const std::string& path) {
+  if (is_told_document(path)) {
+    ZARRFS_TRY(const Text text, told_document(path));
+    return status_of_text(path, text->size());
+  }
+  const auto reference = is_hidden(path) ? std::nullopt : table_->find(path);
+  if (!reference) {
+    if (!path.empty() && !table_->any_below(path)) return std::nullopt;
+    return prefix_status(path, modified_ns_);
+  }
+  if (reference->kind == Reference::Kind::kInline) {
+    ZARRFS_TRY(const Bytes bytes, bytes_in(path, *reference));
+    return status_of_text(path, bytes.size());
+  }
+  ZARRFS_TRY(const struct stat status, targets_->status(path, part_of(*reference)));
+  return status;
+}
+
+Result<std::shared_ptr<File>> ReferencesStore::open_for(const std::string& path,
+                                                        const OpenHint& hint) {
+  if (is_told_document(path)) {
+    ZARRFS_TRY(const Text text, told_document(path));
+    return std::make_shared<TextFile>(*text, status_of_text(path, text->size()), path);
+  }
+  const auto reference = is_hidden(path) ? std::nullopt : table_->find(path);
+  if (!reference) {
+    if (!path.empty() && !table_->any_below(path)) return nullptr;
+    return fail(Fault::kInvalid, path + ": is a directory");
+  }
+  if (reference->kind != Reference::Kind::kInline) {
+    return targets_->open(path, part_of(*reference), hint);
+  }
+  ZARRFS_TRY(const Bytes bytes, bytes_in(path, *reference));
+  return std::make_shared<TextFile>(std::string(bytes.begin(), bytes.end()),
+                                    status_of_text(path, bytes.size()), path);
+}
+
+Result<std::optional<std::vector<Entry>>> ReferencesStore::list(const std::string& path) {
+  const bool told = is_told(path);
+  std::vector<Entry> entries;
+  for (ReferenceTable::Child& child : table_->children(path)) {
+    if (told && !child.directory && is_of_v2(child.name)) continue;
+    const auto kind = child.directory ? EntryKind::kDirectory : EntryKind::kFile;
+    entries.push_back({std::move(child.name), kind});
+  }
+  if (told) entries.push_back({kDocumentName, EntryKind::kFile});
+  if (entries.empty() && !path.empty()) return std::nullopt;
+  return entries;
+}
+
+void ReferencesStore::open_ahead(std::span<const std::string> paths, const OpenHint& hint) {
+  if (targets_->near()) return;
+  std::vector<VirtualTargets::Part> parts;
+  for (const std::string& path : paths) {
+    const auto reference = table_->find(path);
+    if (!reference || reference->kind == Reference::Kind::kInline) continue;
+    parts.push_back(part_of(*reference));
+  }
+  targets_->open_ahead(parts, hint);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Store>> open_references(SourceFile file, const std::string& name,
+                                               const StoreOptions& options) {
+  // Where it cannot be read, who opens it as a directory says why.
+  const auto found = file.directory->open_for(file.file, {OpenHint::Part::kWhole, 0});
+  if (!found || *found == nullptr) return nullptr;
+  const std::shared_ptr<File> opened = *found;
+  const auto start =
+      opened->read_range({0, std::min<std::uint64_t>(opened->size(), kForeignStart)});
+  if (!start || !begins_as_references(*start)) return nullptr;
+  if (opened->size() > kMostReferenceFile) {
+    return fail(Fault::kTooBig, name + ": has " + std::to_string(opened->size()) +
+                                    " bytes of references; at most " +
+                                    std::to_string(kMostReferenceFile) + " are read");
+  }
+  std::shared_ptr<const ReferenceTable> table;
+  {
+    ZARRFS_TRY(const Bytes bytes, opened->read_range({0, opened->size()}));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    ZARRFS_TRY(table, parse_references(text, name));
+  }
+  ZARRFS_TRY(auto targets, VirtualTargets::make(std::move(file.base), options));
+  return std::make_shared<ReferencesStore>(std::move(file.directory), name, std::move(table),
+                                           std::move(targets), opened->status());
+}
+
+}  // namespace zarrfs

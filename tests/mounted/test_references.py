@@ -1,0 +1,230 @@
+"""Files of references: each reads as h5py reads what they lead to, locally and at servers; and what may not be followed is refused, with nothing sent."""
+import errno
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+from conftest import DAEMON, GOLDEN, ROOT, VENVS, read_all
+from object_server import ObjectServer
+from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
+from test_icechunk import differences
+from test_remote import serve  # noqa: F401 (fixture)
+
+PLACE = os.path.join(GOLDEN, "references")
+NAMES = ("kerchunk", "inlined", "version0", "virtualizarr", "templates", "v3")
+
+
+def expected_of(folder, name):
+    with open(os.path.join(folder, "references.json")) as text:
+        return json.load(text)[name]
+
+
+def python_with():
+    python = os.path.join(VENVS, "references", "bin", "python")
+    if not os.path.exists(python):
+        pytest.skip("the environment references is missing: run packaging/install-test-readers all")
+    return python
+
+
+def run(*words, status=0):
+    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, f"{words}: status {done.returncode}: {done.stdout} {done.stderr}"
+    return done
+
+
+@pytest.mark.parametrize("reader, options", [("zarr2", "view=v2"), ("zarr3", "view=v3")])
+@pytest.mark.parametrize("name", NAMES)
+def test_each_file_reads_as_what_it_leads_to(mount, name, reader, options):
+    mounted = mount(os.path.join(PLACE, f"{name}.json"), f"virtual={PLACE},{options}")
+    assert not differences(read_all(reader, mounted.path), expected_of(GOLDEN, name))
+
+
+def test_what_the_libraries_write_today(mount, tmp_path):
+    subprocess.run([python_with(), os.path.join(ROOT, "tests/golden/make_references.py"), tmp_path], check=True, capture_output=True)
+    for name in NAMES:
+        mounted = mount(tmp_path / f"references/{name}.json", f"virtual={tmp_path}/references,view=v2")
+        assert not differences(read_all("zarr2", mounted.path), expected_of(tmp_path, name)), name
+        mounted.unmount()
+
+
+def test_parquet_is_made_json_by_the_example(mount, tmp_path):
+    write = ("import json, sys, os; from kerchunk.df import refs_to_dataframe; os.mkdir(sys.argv[2]); "
+             "refs_to_dataframe(json.load(open(sys.argv[1])), sys.argv[2])")
+    subprocess.run([python_with(), "-c", write, os.path.join(PLACE, "kerchunk.json"), tmp_path / "refs.parq"], check=True, capture_output=True)
+    assert "examples/parquet_references.py" in run("info", tmp_path / "refs.parq", status=2).stderr
+    with open(tmp_path / "refs.json", "w") as file:
+        subprocess.run([python_with(), os.path.join(ROOT, "examples/parquet_references.py"), tmp_path / "refs.parq"], check=True, stdout=file)
+    shutil.copy(os.path.join(PLACE, "data.h5"), tmp_path)
+    mounted = mount(tmp_path / "refs.json", f"virtual={tmp_path},view=v2")
+    assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
+
+
+def test_commands_read_them(tmp_path):
+    source = os.path.join(PLACE, "kerchunk.json")
+    assert "0.1" in run("ls", source, "sparse", "--virtual", PLACE).stdout
+    assert "packed" in run("info", source, "--virtual", PLACE).stdout
+    run("verify", source, "--virtual", PLACE)
+    run("show", source, "packed", "--virtual", PLACE, "-o", tmp_path / "packed.png")
+    run("shard", source, tmp_path / "sharded.zarr", "--virtual", PLACE, "--check")
+    run("unshard", os.path.join(PLACE, "v3.json"), tmp_path / "plain.zarr", "--virtual", PLACE, "--check")
+    found = read_all("zarr3", tmp_path / "sharded.zarr")
+    assert not differences(found, expected_of(GOLDEN, "kerchunk"))
+    assert not differences(read_all("zarr3", tmp_path / "plain.zarr"), expected_of(GOLDEN, "v3"))
+
+
+def test_they_are_only_read(tmp_path):
+    refused = run("mount", os.path.join(PLACE, "kerchunk.json"), tmp_path, "-o", "rw", status=3)
+    assert "is a file of references, which is only read" in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["s3", "http"])
+def test_at_a_server(mount, serve, tmp_path, kind):  # noqa: F811
+    shutil.copytree(PLACE, tmp_path / "disk/data")
+    server = serve(tmp_path / "disk", "bucket" if kind == "s3" else "")
+    top = "s3://bucket/data" if kind == "s3" else f"{server.url}/data"
+    options = bucket_options(server) + ",view=v2" if kind == "s3" else "view=v2"
+    mounted = mount(f"{top}/kerchunk.json", f"virtual={top},{options}")
+    assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
+    shutil.copy(os.path.join(PLACE, "kerchunk.json"), tmp_path / "disk/data/refs")  # the name does not tell
+    mounted = mount(f"{top}/refs", f"virtual={top},{options}")
+    assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
+
+
+def test_a_chunk_takes_one_request(mount, serve, tmp_path):  # noqa: F811
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk/data.bin").write_bytes(bytes(range(256)) * 4096)
+    server = serve(tmp_path / "disk", "bucket")
+    zarray = {"zarr_format": 2, "shape": [4 << 16], "chunks": [1 << 16], "dtype": "|u1", "order": "C", "fill_value": 0, "filters": None, "compressor": None}
+    refs = {"a/.zarray": json.dumps(zarray), ".zgroup": '{"zarr_format": 2}', **{f"a/{i}": ["s3://bucket/data.bin", i << 18, 1 << 16] for i in range(4)}}
+    (tmp_path / "refs.json").write_text(json.dumps({"version": 1, "refs": refs}))
+    mounted = mount(tmp_path / "refs.json", f"virtual=s3://bucket,immutable,{bucket_options(server)}")
+    before = len(server.seen)
+    for number in (2, 0):
+        with open(mounted / f"a/{number}", "rb") as file:
+            assert file.read() == (bytes(range(256)) * 256)
+        assert len(server.seen) - before <= 1, server.seen
+        before = len(server.seen)
+
+
+ZARRAY = '{"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|u1", "order": "C", "fill_value": 7, "filters": null, "compressor": null}'
+
+
+def refuses(mount, tmp_path, url, options=""):
+    """What a chunk says that lies at `url`, and the log; it may never be absent, nor have a value."""
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps({".zgroup": '{"zarr_format": 2}', "a/.zarray": ZARRAY, "a/0": url if isinstance(url, list) else [url, 0, 2]}))
+    mounted = mount(path, f"view=v2{options and ','}{options}", damaged=True)
+    assert "0" in os.listdir(mounted / "a")
+    with pytest.raises(OSError) as refused:
+        with open(mounted / "a/0", "rb") as file:
+            file.read()
+    assert subprocess.run(["/usr/bin/python3", "-c", f"import zarr; print(zarr.open({str(mounted / 'a')!r}, 'r')[:])"], capture_output=True).returncode != 0
+    log = mounted.log_text()
+    verified = run("verify", path, *(word for prefix in options.split(",") if prefix for word in ("--virtual", prefix.partition("=")[2])), status=1)
+    mounted.unmount()
+    return refused.value.errno, log, verified.stdout + verified.stderr
+
+
+def test_nothing_is_followed_that_no_prefix_allows(mount, serve, tmp_path):  # noqa: F811
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk/a").write_bytes(b"secret")
+    (tmp_path / "secret").write_bytes(b"secret")
+    server = serve(tmp_path / "disk")
+    for url in ("file:///etc/passwd", "/etc/passwd", str(tmp_path / "secret"), "secret", "../secret", "http://169.254.169.254/latest/meta-data", "s3://another-bucket/key",
+                f"{server.url}/a", f"{server.url}/disk/../a"):
+        number, log, verified = refuses(mount, tmp_path, url)
+        assert number == errno.EPERM, url
+        for text in (log, verified):
+            assert "virtual=PREFIX" in text and "a/0" in text, (url, text)
+    assert not server.seen
+
+
+def test_a_prefix_is_not_left(mount, tmp_path):
+    data, others = tmp_path / "data", tmp_path / "data2"
+    for folder in (data, others):
+        folder.mkdir()
+        (folder / "f").write_bytes(b"secret")
+    (data / "link").symlink_to(others / "f")
+    for url, wanted in ((f"{others}/f", errno.EPERM), (f"{data}/../data2/f", errno.EPERM), (f"{data}/link", errno.EACCES), (f"{data}/no", errno.EUCLEAN),
+                        ([f"{data}/f", 5, 2], errno.EUCLEAN), ([f"{data}/f", 1 << 62, 1 << 61], errno.EUCLEAN)):
+        number, _, _ = refuses(mount, tmp_path, url, f"virtual={data}")
+        assert number == wanted, (url, number)
+
+
+@pytest.mark.parametrize("text, words", [
+    ('{"a": "1", "a": "2", ".zgroup": ""}', 'key "a" is there twice'),
+    ('{"refs": {"a": ["u", -1, 5]}}', "has the offset -1"),
+    ('{"refs": {"a": ["u", 0, 99999999999999999999]}}', "has the length 1e+20"),
+    ('{"refs": {"../a": "x"}}', "is no path in a store"),
+    ('{".zarray": [[' + "[" * 100000, "holds a list"),
+    ('{"refs": {"a": {"b": ' + "[" * 100000, "nested deeper than 64"),
+    ('{"refs": {"a": ["{{b}}"]}, "templates": {"b": "{{c}}", "c": "{{b}}"}}', "is a template of its own"),
+    ('{"refs": {}, "gen": [{"key": "{{i}}", "url": "u", "dimensions": {"i": {"stop": 1099511627776}}}]}', "tells of 1099511627776 references"),
+], ids=["twice", "negative", "huge", "outside", "deep", "deeper", "circle", "gen"])
+def test_hostile_files_are_refused_by_name(tmp_path, text, words):
+    path, mountpoint = tmp_path / "refs.json", tmp_path / "mnt"
+    path.write_text(text)
+    mountpoint.mkdir()
+    refused = run("mount", path, mountpoint, "-o", "ro", status=3)
+    assert words in refused.stderr and str(path) in refused.stderr, refused.stderr
+
+
+def test_codecs_that_zarrfs_has_not_are_hidden_by_name(mount, tmp_path):
+    grib = ZARRAY.replace('"filters": null', '"filters": [{"id": "grib", "var": "t2m"}]')
+    (tmp_path / "refs.json").write_text(json.dumps({".zgroup": '{"zarr_format": 2}', "a/.zarray": ZARRAY, "t/.zarray": grib, "t/0": "xx", "a/0": "xx"}))
+    mounted = mount(tmp_path / "refs.json", "view=v2", damaged=True)
+    assert read_all("zarr2", mounted.path).keys() == {"a"}
+    assert "grib" in json.dumps(mounted.report())
+
+
+def test_a_hundred_thousand_open_soon(mount, tmp_path):
+    """Beside a file of one: what each reference takes is bounded."""
+    zarray = json.loads(ZARRAY)
+    zarray.update(shape=[100000], chunks=[1])
+    took, memory = {}, {}
+    for count in (1, 100000):
+        refs = {".zgroup": '{"zarr_format": 2}', "a/.zarray": json.dumps(zarray), **{f"a/{i}": [f"s3://bucket/{i // 100}.nc", i, 1] for i in range(count)}}
+        path = tmp_path / f"{count}.json"
+        path.write_text(json.dumps({"version": 1, "refs": refs}))
+        begin = time.monotonic()
+        mounted = mount(path)
+        took[count] = time.monotonic() - begin
+        with open(f"/proc/{mounted.statistics_process()}/status") as status:
+            memory[count] = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+    print(f"{took[100000] - took[1]:.2f} s, {(memory[100000] - memory[1]) / 1024:.1f} MiB more")
+    assert took[100000] < took[1] + 5
+    assert memory[100000] < memory[1] + (60 << 10)
+
+
+VIRTUAL = """
+import sys, icechunk, zarr
+folder, data, offset = sys.argv[1:4]
+config = icechunk.RepositoryConfig.default()
+prefix = "file://" + data + "/"
+config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(data)))
+repository = icechunk.Repository.create(icechunk.local_filesystem_storage(folder), config=config)
+session = repository.writable_session("main")
+zarr.group(store=session.store)
+zarr.create_array(session.store, name="plain", shape=(6, 10), chunks=(6, 10), dtype="<i4", fill_value=0, filters=None, compressors=None)
+session.store.set_virtual_ref("plain/c/0/0", prefix + "data.h5", offset=int(offset), length=240)
+session.commit("virtual")
+"""
+
+
+def test_virtual_chunks_of_icechunk(mount, tmp_path):
+    python = os.path.join(VENVS, "icechunk", "bin", "python")
+    if not os.path.exists(python):
+        pytest.skip("icechunk is missing: run packaging/install-test-readers all")
+    with open(os.path.join(PLACE, "version0.json")) as text:
+        offset = json.load(text)["plain/0.0"][1]
+    subprocess.run([python, "-c", VIRTUAL, tmp_path / "repository", PLACE, str(offset)], check=True, capture_output=True)
+    mounted = mount(tmp_path / "repository", f"view=v2,virtual={PLACE}")
+    assert read_all("zarr2", mounted.path)["plain"] == expected_of(GOLDEN, "kerchunk")["plain"]
+    refused = mount(tmp_path / "repository", "view=v2", damaged=True)
+    with pytest.raises(PermissionError):
+        with open(refused / "plain/0.0", "rb") as file:
+            file.read()
+    assert "virtual=PREFIX" in refused.log_text()

@@ -1,0 +1,15 @@
+// How a command opens the store that it reads: what is common to all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace zarrfs::tools {
+
+struct SourceOptions {
+  std::string remote{};  ///< Of a store at a server: see remote_options().
+  std::vector<std::string>
+      virtual_prefixes{};  ///< What chunks that lie elsewhere may be read from.
+};
+
+}  // namespace zarrfs::tools

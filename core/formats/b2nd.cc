@@ -9,7 +9,7 @@
 #include "core/formats/blosc2_frame.h"
 #include "core/formats/blosc2_library.h"
 #include "core/formats/format.h"
-#include "core/formats/told.h"
+#include "core/formats/made_documents.h"
 #include "core/store/part_file.h"
 #include "core/types/data_type.h"
 #include "core/zarr/shard_index.h"

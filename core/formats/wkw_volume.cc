@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/json.h"
-#include "core/formats/fields.h"
+#include "core/formats/document_fields.h"
 #include "core/formats/format.h"
-#include "core/formats/told.h"
+#include "core/formats/made_documents.h"
 #include "core/formats/voxel_chunk.h"
 #include "core/formats/wkw.h"
 #include "core/metadata/chunk_key.h"

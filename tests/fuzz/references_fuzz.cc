@@ -1,6 +1,6 @@
 // Files of references, of any bytes: parsed, and read as a mount reads them.
+#include "core/formats/references/documents_of_v2.h"
 #include "core/formats/references/reference_file.h"
-#include "core/formats/references/told_v2.h"
 #include "core/formats/virtual_targets.h"
 #include "tests/fuzz/input.h"
 

@@ -50,7 +50,7 @@ MAX_LINES = 600
 JSON = "core/base/json.h"
 # Headers that need more of JSON documents than their name (core/base/json_fwd.h) or to hold them (core/base/held_json.h): what includes them is slow to compile.
 WITH_JSON = """
-core/base/document_text.h core/formats/format.h core/formats/told.h core/metadata/json_fields.h core/present/ome_transforms.h core/present/v2_codecs.h
+core/base/document_text.h core/formats/format.h core/formats/made_documents.h core/metadata/json_fields.h core/present/ome_transforms.h core/present/v2_codecs.h
 core/present/v2_types.h tests/model/array_forms.h tests/model/model_tree.h tests/support/store_maker.h tests/unit/core/present/present_support.h
 tools/convert/convert_documents.h tools/convert/convert_plan.h
 """.split()

@@ -64,6 +64,12 @@ def data(value):
     return int(value).to_bytes(4, "little") * 4
 
 
+def come_back(bucket, mounted):
+    """The server answers again, and the mount knows: until then what waits for it fails at once (docs/remote.md)."""
+    bucket.server.fault = None
+    within(60, lambda: not mounted.statistics()["remote"]["away"])
+
+
 def publish(mounted, status=0):
     done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=120)
     assert done.returncode == status, done.stderr
@@ -282,8 +288,7 @@ def test_a_server_that_is_gone_keeps_nothing_from_being_kept(bucket):
     publish(mounted, status=3)
     with open(mounted / "a/0.0", "rb") as file:
         assert file.read() == data(41)
-    bucket.server.fault = None
-    within(60, lambda: not mounted.statistics()["remote"]["away"])  # until then syncing fails at once (docs/remote.md)
+    come_back(bucket, mounted)
     publish(mounted)
     stored = bucket.stored()
     assert (stored["0.0"], stored["2.0"]) == (data(41), data(42))
@@ -296,7 +301,7 @@ def test_credentials_that_expire_keep_the_drafts(bucket):
     assert "ExpiredToken" in publish(mounted, status=3)
     with open(mounted / "a/0.0", "rb") as file:
         assert file.read() == data(43)
-    bucket.server.fault = None
+    come_back(bucket, mounted)
     publish(mounted)
     assert bucket.stored()["0.0"] == data(43)
 
@@ -358,7 +363,7 @@ def test_a_document_is_at_the_server_when_its_close_returns(bucket):
         with open(mounted / "a/.zattrs", "w") as file:
             json.dump({"k": 1}, file)
     assert raised.value.errno == errno.EIO
-    bucket.server.fault = None
+    come_back(bucket, mounted)
     with open(mounted / "a/.zattrs", "w") as file:
         json.dump({"k": 2}, file)
     with open(bucket.store.file("a/zarr.json")) as file:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from conftest import DAEMON, GOLDEN, kill
-from test_remote_writing import bucket, credentials, data, own_files, publish, put, puts_of  # noqa: F401, two are fixtures
+from test_remote_writing import bucket, come_back, credentials, data, own_files, publish, put, puts_of  # noqa: F401, two are fixtures
 
 
 def read(mounted, chunk):
@@ -109,7 +109,7 @@ def test_a_conflict_is_told_to_its_own_chunks_writer(bucket):
     publish(one)
     bucket.server.fault = lambda seen: {"status": 503}
     assert answers(lambda: put(closing, "0.0", 31)) == errno.EIO
-    bucket.server.fault = None
+    come_back(bucket, closing)
     assert answers(lambda: put(closing, "1.1", 32)) == 0
     stored = bucket.stored()
     assert (stored["0.0"], stored["1.1"]) == (data(30), data(32))
@@ -230,7 +230,7 @@ def test_fsync_commit_fails_where_the_server_is_gone(bucket):
     with pytest.raises(OSError) as raised:
         put(mounted, "0.0", 83, sync=True)
     assert raised.value.errno == errno.EIO
-    bucket.server.fault = None
+    come_back(bucket, mounted)
     publish(mounted)
     assert bucket.stored()["0.0"] == data(83)
 
@@ -255,7 +255,7 @@ def test_a_full_spool_takes_nothing_while_the_server_is_gone(bucket):
         put(mounted, "0.0", 43)
     assert raised.value.errno == errno.ENOSPC
     assert (read(mounted, "0.0"), read(mounted, "1.1")) == (data(41), data(42))
-    bucket.server.fault = None
+    come_back(bucket, mounted)
     publish(mounted)
     put(mounted, "2.0", 44)
     publish(mounted)
@@ -276,7 +276,7 @@ def test_a_signal_hides_no_error(bucket):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    bucket.server.fault = None
+    come_back(bucket, mounted)
     publish(mounted)
 
 
@@ -288,7 +288,7 @@ def test_removing_gives_room_while_the_server_is_gone(bucket):
     assert answers(lambda: put(mounted, "1.0", 47)) == errno.ENOSPC
     os.unlink(mounted / "a/1.1")
     put(mounted, "1.0", 47)
-    bucket.server.fault = None
+    come_back(bucket, mounted)
     publish(mounted)
     stored = bucket.stored()
     assert (stored["0.0"], stored["1.0"], "1.1" in stored) == (data(45), data(47), False)

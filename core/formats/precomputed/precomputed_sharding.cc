@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/json.h"
-#include "core/formats/fields.h"
+#include "core/formats/document_fields.h"
 
 namespace zarrfs {
 namespace {

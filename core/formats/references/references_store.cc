@@ -7,8 +7,8 @@
 
 #include "core/base/path.h"
 #include "core/base/recently_used.h"
+#include "core/formats/references/documents_of_v2.h"
 #include "core/formats/references/reference_file.h"
-#include "core/formats/references/told_v2.h"
 #include "core/formats/text_file.h"
 #include "core/metadata/metadata.h"
 #include "core/store/foreign.h"

@@ -8,9 +8,9 @@
 
 #include "core/base/json.h"
 #include "core/formats/open_source.h"
+#include "core/formats/references/documents_of_v2.h"
 #include "core/formats/references/reference_file.h"
 #include "core/formats/references/reference_templates.h"
-#include "core/formats/references/told_v2.h"
 #include "core/formats/virtual_targets.h"
 #include "core/metadata/metadata.h"
 #include "core/zarr/tree.h"

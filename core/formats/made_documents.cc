@@ -1,4 +1,4 @@
-#include "core/formats/told.h"
+#include "core/formats/made_documents.h"
 
 #include <utility>
 

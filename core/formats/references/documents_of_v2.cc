@@ -1,10 +1,10 @@
-#include "core/formats/references/told_v2.h"
+#include "core/formats/references/documents_of_v2.h"
 
 #include <utility>
 
 #include "core/base/json.h"
 #include "core/base/path.h"
-#include "core/formats/told.h"
+#include "core/formats/made_documents.h"
 #include "core/metadata/metadata.h"
 #include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"

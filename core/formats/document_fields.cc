@@ -1,4 +1,4 @@
-#include "core/formats/fields.h"
+#include "core/formats/document_fields.h"
 
 #include <cmath>
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <cerrno>
 #include <chrono>
@@ -171,35 +170,7 @@ Result<LocksAbove> share_above(const Fd& root) {
   return above;
 }
 
-struct ClusterFileSystem {
-  std::uint64_t magic;
-  const char* name;
-};
-
-// Sources: linux/magic.h, and the projects' own headers where it has none.
-constexpr ClusterFileSystem kClusterFileSystems[] = {
-    {0x00006969, "NFS"},  {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},   {0x00C36400, "Ceph"},
-    {0xFF534D42, "SMB"},  {0xFE534D42, "SMB"},    {0x0000517B, "SMB"},    {0x5346414F, "AFS"},
-    {0x01161970, "GFS2"}, {0x7461636F, "OCFS2"},  {0x19830326, "BeeGFS"}, {0x20030528, "OrangeFS"},
-};
-
 }  // namespace
-
-std::string cluster_file_system(std::uint64_t magic) {
-  for (const ClusterFileSystem& one : kClusterFileSystems) {
-    if (one.magic == magic) return one.name;
-  }
-  return {};
-}
-
-Result<std::string> cluster_file_system_of(Store& store) {
-  ZARRFS_TRY(const Fd root, store.open_plain("", O_RDONLY | O_DIRECTORY, 0));
-  struct statfs status {};
-  if (::fstatfs(root.get(), &status) == 0) {
-    return cluster_file_system(static_cast<std::uint32_t>(status.f_type));
-  }
-  return fail(system_error(errno, store.name() + ": reading what file system it lies on"));
-}
 
 StoreLock::~StoreLock() {
   if (!own_.valid() || ::flock(own_.get(), LOCK_EX | LOCK_NB) != 0) return;  // others share it

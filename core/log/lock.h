@@ -53,11 +53,4 @@ class StoreLock {
 /// that is another user's is left out.
 Result<StoreLock> lock_store(std::shared_ptr<Store> store);
 
-/// What a file system with this magic number (statfs(2)) is called where several machines write to
-/// it at a time, so that a lock of one may not hold on another; empty where it is none of these.
-std::string cluster_file_system(std::uint64_t magic);
-
-/// The same for the file system of the store's root.
-Result<std::string> cluster_file_system_of(Store& store);
-
 }  // namespace zarrfs

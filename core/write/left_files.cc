@@ -8,6 +8,7 @@
 
 #include "core/base/path.h"
 #include "core/base/request.h"
+#include "core/log/cluster_file_systems.h"
 #include "core/log/names_in_use.h"
 #include "core/store/conditional_writer.h"
 

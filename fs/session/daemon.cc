@@ -22,7 +22,7 @@
 #include "core/base/request.h"
 #include "core/cli/exit_code.h"
 #include "core/formats/open_source.h"
-#include "core/log/lock.h"
+#include "core/log/cluster_file_systems.h"
 #include "core/log/log.h"
 #include "core/store/http/schemes.h"
 #include "core/store/store.h"

@@ -160,15 +160,6 @@ TEST(WriteLimits, AWriteThatFindsTheStorageFullGivesBackTheRoomOfRemovedChunks) 
   EXPECT_FALSE(store->files().contains("a/c/1"));
 }
 
-TEST(WriteLimits, FileSystemsOfSeveralMachinesAreKnownByName) {
-  EXPECT_EQ(cluster_file_system(0x6969), "NFS");
-  EXPECT_EQ(cluster_file_system(0x0BD00BD0), "Lustre");
-  EXPECT_EQ(cluster_file_system(0x47504653), "GPFS");
-  EXPECT_EQ(cluster_file_system(0xEF53), "");  // ext4
-  const auto store = make_store(Sharding::kIndexAtEnd);
-  EXPECT_EQ(*cluster_file_system_of(*store), "");
-}
-
 /// Another program moves the array at each moment of a put and a commit.
 TEST(WriteLimits, AnArrayThatAnotherProgramMovesGivesErrors) {
   for (const Sharding sharding : {Sharding::kIndexAtEnd, Sharding::kNested, Sharding::kNone}) {

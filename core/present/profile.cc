@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/present/profile_names.h"
+
 namespace zarrfs {
 namespace {
 
@@ -84,25 +86,6 @@ bool holds(const Names& names, std::string_view name) {
                      [&](const std::string& one) { return one == "*" || one == name; });
 }
 
-/// "a+b+c" as names; "none" and nothing as no names.
-Names split_names(const std::string& text) {
-  Names names;
-  if (text.empty() || text == "none") return names;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find('+', begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
-std::string joined(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
-  return text.empty() ? "none" : text;
-}
-
 /// Replaces what "*" stands for where the table asks for names that can be looked at one by one.
 Names expand(Names names, const Names& all) {
   if (names == kAll) return all;
@@ -174,13 +157,13 @@ Column names_column(const std::string& name, const std::string& help, Names Prof
                     const Names& known, const Names& all) {
   const auto set = [name, member, known, all](Profile& profile,
                                               const std::string& value) -> Result<void> {
-    Names names = expand(split_names(value), all);
+    Names names = expand(split_profile_names(value), all);
     if (names != kAll) ZARRFS_CHECK(check_known(names, known, name));
     profile.*member = std::move(names);
     return {};
   };
   return {{name, help, ProfileColumn::Kind::kNames}, set, [member](const Profile& profile) {
-            return joined(profile.*member);
+            return join_profile_names(profile.*member);
           }};
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "core/base/json.h"
+#include "core/present/profile_names.h"
 
 namespace zarrfs {
 namespace {
@@ -35,12 +37,12 @@ Result<std::string> read_file(const std::string& path) {
 Result<std::string> text_of_names(const std::string& file, const std::string& member,
                                   const Json& value) {
   if (!value.is_array()) return wrong(file, member, value, "is no list of names");
-  std::string text;
+  std::vector<std::string> names;
   for (const Json& name : value) {
     if (!name.is_string()) return wrong(file, member, name, "is no name");
-    text += (text.empty() ? "" : "+") + name.get<std::string>();
+    names.push_back(name.get<std::string>());
   }
-  return text.empty() ? "none" : text;
+  return join_profile_names(names);
 }
 
 Result<std::string> column_text_of(const std::string& file, const ProfileColumn& column,
@@ -60,14 +62,7 @@ Result<std::string> column_text_of(const std::string& file, const ProfileColumn&
 Json column_json(const ProfileColumn& column, const std::string& text) {
   if (column.kind == ProfileColumn::Kind::kFlag) return text == "yes";
   if (column.kind == ProfileColumn::Kind::kWord) return text;
-  Json names = Json::array();
-  if (text == "none") return names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('+', begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
+  return split_profile_names(text);
 }
 
 Result<std::string> base_of(const std::string& file, const Json& document) {

@@ -32,29 +32,20 @@ def local(data, names, folder):
 
 
 @contextlib.contextmanager
-def small_server(data, bucket):
-    server = ObjectServer(data, bucket)
-    try:
-        yield server
-    finally:
-        server.close()
-
-
-@contextlib.contextmanager
 def http(data, names, folder):
-    with small_server(data, "") as server:
+    with contextlib.closing(ObjectServer(data, "")) as server:
         yield lambda name: (f"{server.url}/{name}", "")
 
 
 @contextlib.contextmanager
 def s3(data, names, folder):
-    with small_server(data, "bucket") as server:
+    with contextlib.closing(ObjectServer(data, "bucket")) as server:
         yield lambda name: (f"s3://bucket/{name}", f"endpoint={server.url},region={server.region}")
 
 
 @contextlib.contextmanager
 def google(data, names, folder):
-    with small_server(data, "bucket") as server:
+    with contextlib.closing(ObjectServer(data, "bucket")) as server:
         server.speak_google()
         yield lambda name: (f"gs://bucket/{name}", f"endpoint={server.url},region={server.region}")
 

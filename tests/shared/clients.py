@@ -89,14 +89,6 @@ class OneMount:
 
 
 @contextlib.contextmanager
-def closing(clients):
-    try:
-        yield clients
-    finally:
-        clients.close()
-
-
-@contextlib.contextmanager
 def tmpfs(place, _seconds, count):
     mount = place / "tmpfs"
     mount.mkdir()
@@ -117,7 +109,7 @@ def bindfs(place, seconds, count):
     below = place / "below"
     below.mkdir()
     options = [] if seconds is None else ["-o", f"entry_timeout={seconds},attr_timeout={seconds},negative_timeout={seconds}"]
-    with closing(Clients(place, lambda mount: ["bindfs", "-f", *options, below, mount], count)) as clients:
+    with contextlib.closing(Clients(place, lambda mount: ["bindfs", "-f", *options, below, mount], count)) as clients:
         yield clients
 
 
@@ -140,7 +132,7 @@ def gluster(place, seconds, count):
             if done.returncode != 0:
                 sys.exit(f"gluster {' '.join(command)}: {done.stdout}{done.stderr}")
         mount_with = ["glusterfs", "-N", f"--volfile-server={host}", f"--volfile-id={volume}", *options, f"--log-file={place}/gluster.log"]
-        with closing(Clients(place, lambda mount: [*mount_with, mount], count)) as clients:
+        with contextlib.closing(Clients(place, lambda mount: [*mount_with, mount], count)) as clients:
             yield clients
     finally:
         ask_gluster("volume", "stop", volume, "force")
@@ -168,7 +160,7 @@ def moosefs(place, seconds, count):
             done = subprocess.run([daemon, "-c", configuration, "start"], capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(f"{daemon}: {done.stdout}{done.stderr}")
-        with closing(Clients(place, lambda mount: ["mfsmount", mount, "-f", "-o", f"mfsmaster={ADDRESS}{caches}"], count)) as clients:
+        with contextlib.closing(Clients(place, lambda mount: ["mfsmount", mount, "-f", "-o", f"mfsmaster={ADDRESS}{caches}"], count)) as clients:
             until(lambda: os.statvfs(clients.mounts[0]).f_bavail > 0, 120)  # its chunk server is known
             yield clients
     finally:

@@ -309,11 +309,27 @@ void add_writing(std::vector<MountOption>& table) {
         value_setter(parse_size, [](MountSettings& s,
                                     std::uint64_t bytes) { writing(s).most_unpublished = bytes; })},
        {"conflicts", alternatives(conflicts), "last",
-        "at a server, of a chunk that two mounts wrote, last: the one put last counts; fail: the "
-        "one put first, the other is kept in its spool, and EBUSY",
+        "at a server or with shared, of a chunk that two mounts wrote, last: the one put last "
+        "counts; fail: the one put first, the other is kept by its mount, and EBUSY",
         Group::kWriting,
         word_setter(conflicts,
                     [](MountSettings& s, bool hold) { writing(s).hold_conflicts = hold; })},
+       {"shared", "", "",
+        "several mounts, on one machine or many, write to the same directory at a time, all with "
+        "this option",
+        Group::kWriting, flag_setter([](MountSettings& s) { s.shared.on = true; })},
+       {"shared_lease", "SECONDS", "30",
+        "with shared: a mount that gives no sign of life for so long is taken for dead, and "
+        "another puts what it had written",
+        Group::kWriting,
+        value_setter(parse_pause,
+                     [](MountSettings& s, double seconds) { s.shared.lease = seconds; })},
+       {"shared_caches", "SECONDS", "",
+        "with shared: for how long a machine may answer from what it has seen of the file system; "
+        "60 where not given, 0 on file systems of one machine",
+        Group::kWriting,
+        value_setter(parse_pause,
+                     [](MountSettings& s, double seconds) { s.shared.caches = seconds; })},
        {"fsync", alternatives(fsync), "keep",
         "keep: fsync(2) makes what was written durable where it is kept; commit: it rewrites the "
         "shard, at a server there, and waits for it",

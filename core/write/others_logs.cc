@@ -1,0 +1,187 @@
+#include "core/write/others_logs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/write/commit.h"
+#include "core/zarr/tree.h"
+
+namespace zarrfs {
+namespace {
+
+std::string shard_of(const LogRecord& open) {
+  std::string name = open.array_path;
+  for (const std::uint64_t coordinate : open.cell) name += "/" + std::to_string(coordinate);
+  return name;
+}
+
+}  // namespace
+
+/// What a log had.
+struct OthersLogs::Left {
+  /// Of a shard and a chunk: the sequence of its latest whole write, in whichever successor.
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> latest{};
+  std::uint64_t chunks = 0;  ///< That were put.
+  std::uint64_t lost = 0;    ///< Writes that had not been made durable before a power cut.
+  bool kept = false;         ///< There are some that nobody may put.
+};
+
+/// One successor that can be taken up, with the latest whole write of each of its chunks.
+struct OthersLogs::Successor {
+  LogRecord open;
+  Node node;
+  std::shared_ptr<const File> bytes;  ///< Null where there is no file: only removals.
+  std::map<std::uint64_t, LogRecord> writes{};
+};
+
+Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const LoggedSuccessor& logged,
+                                                              Left& left) {
+  Classified classified = classify(*parts_.store, logged);
+  const auto tell = [&](const std::string& what) {
+    parts_.options.log(true, std::to_string(logged.writes.size()) + " chunks of array " +
+                                 logged.open.array_path + " that another writer left " + what);
+    return std::nullopt;
+  };
+  switch (classified.verdict) {
+    case Verdict::kFinished: return std::nullopt;
+    case Verdict::kLost: left.lost += logged.writes.size(); return std::nullopt;
+    case Verdict::kArrayGone: return tell("are dropped: the array is gone");
+    case Verdict::kArrayReplaced: return tell("are dropped: the array is another one");
+    case Verdict::kUnreadable: left.kept = true; return tell("wait: " + classified.reason);
+    case Verdict::kTakeUp: break;
+  }
+  ZARRFS_TRY(const std::shared_ptr<NewFile> file, parts_.store->reopen(logged.open.successor_path));
+  ZARRFS_TRY(const auto successor, look_into(file));
+  Successor found{logged.open, std::move(classified.node), successor ? successor->bytes : nullptr};
+  for (const auto& [number, records] : logged.writes) {
+    const LogRecord* const record = latest_whole(successor, records);
+    if (record == nullptr) {
+      left.lost += records.size();
+      continue;
+    }
+    found.writes.emplace(number, *record);
+    std::uint64_t& latest = left.latest[{shard_of(logged.open), number}];
+    latest = std::max(latest, record->sequence);
+  }
+  return found;
+}
+
+/// Puts those of its drafts that are the latest of their chunk.
+Result<void> OthersLogs::commit(const std::string& mount, const Successor& successor, Left& left) {
+  const auto array = std::make_shared<ArrayReader>(
+      parts_.store, successor.open.array_path, successor.node.array, successor.node.layout,
+      std::make_shared<IndexCache>(std::size_t{16} << 20U), std::make_shared<ReadCounters>());
+  const DirtyPointer shard = make_dirty_shard(array, successor.open.cell);
+  const HeldLock lock(shard->commit_mutex);
+  shard->writer_id = mount;
+  shard->based_on = successor.open.number;
+  shard->stage = ShardStage::kLogged;  // the successor is its writer's, who may live
+  {
+    const HeldLock state(shard->state_mutex);
+    shard->reader = successor.bytes;
+    for (const auto& [number, record] : successor.writes) {
+      if (left.latest[{shard_of(successor.open), number}] > record.sequence) continue;
+      left.kept = left.kept || record.held || record.quarantined;
+      if (record.held || record.quarantined) continue;
+      shard->set_draft(number, {.removed = record.kind == LogRecord::Kind::kRemove,
+                                .range = record.range,
+                                .checksum = record.checksum,
+                                .sequence = record.sequence,
+                                .logged = record.sequence});
+    }
+  }
+  if (!shard->has_drafts()) return {};
+  CommitHooks hooks;
+  hooks.changed = parts_.options.changed;
+  if (parts_.options.hold_conflicts) {
+    hooks.hold = [&](const std::vector<std::uint64_t>& numbers) -> Result<void> {
+      left.kept = true;
+      const HeldLock state(shard->state_mutex);
+      for (const std::uint64_t number : numbers) {
+        Draft draft = shard->drafts.at(number);
+        draft.held = true;
+        shard->set_draft(number, draft);
+      }
+      return {};
+    };
+  }
+  ZARRFS_TRY(const CommitOutcome outcome, commit_shard(*parts_.store, *shard, hooks));
+  left.chunks += outcome.published.size();
+  return {};
+}
+
+/// Whether something is left that nobody may put.
+Result<bool> OthersLogs::put(const SharedStore::TakenLog& taken) {
+  Left left;
+  std::vector<Successor> successors;
+  for (const auto& [id, logged] : sort_records(taken.contents.records)) {
+    if (logged.open.successor_path.empty()) continue;
+    ZARRFS_TRY(auto found, read(logged, left));
+    if (found) successors.push_back(std::move(*found));
+  }
+  for (const Successor& successor : successors) {
+    ZARRFS_CHECK(commit(taken.mount, successor, left));
+  }
+  if (left.chunks > 0) {
+    parts_.options.log(false, "put " + std::to_string(left.chunks) + " chunks that process " +
+                                  std::to_string(taken.other.record.process) + " on " +
+                                  taken.other.record.host + " had written");
+  }
+  if (left.lost > 0) {
+    parts_.options.log(true, std::to_string(left.lost) +
+                                 " writes of another writer had not been made durable before a "
+                                 "power cut and are lost");
+  }
+  return left.kept;
+}
+
+Result<void> OthersLogs::look() {
+  SharedStore* const shared = shared_of(*parts_.store);
+  if (shared == nullptr) return {};
+  looked_ = std::chrono::steady_clock::now();
+  ZARRFS_TRY(const auto others, shared->others());
+  for (const OtherWriter& other : others) {
+    if (!other.suspect) continue;
+    ZARRFS_TRY(auto taken, shared->take(other));
+    if (taken) taken_.push_back(std::move(*taken));
+  }
+  while (!taken_.empty()) {
+    ZARRFS_TRY(const bool kept, put(taken_.back()));
+    ZARRFS_CHECK(shared->finish(taken_.back().other, kept));
+    taken_.pop_back();
+  }
+  return {};
+}
+
+void OthersLogs::look_now_and_then() {
+  SharedStore* const shared = shared_of(*parts_.store);
+  if (shared == nullptr) return;
+  if (std::chrono::steady_clock::now() - looked_ < shared->between_looks()) return;
+  if (auto looked = look(); !looked) parts_.options.log(true, looked.error().message);
+}
+
+/// Whether there is a draft that a later commit could put.
+bool OthersLogs::may_be_put() const {
+  const auto shards = parts_.table.below("");
+  return std::any_of(shards.begin(), shards.end(), [](const DirtyPointer& shard) {
+    const HeldLock state(shard->state_mutex);
+    return shard->drafts.size() > shard->kept_back;
+  });
+}
+
+Result<void> OthersLogs::leave() {
+  SharedStore* const shared = shared_of(*parts_.store);
+  if (shared == nullptr) return {};
+  if (may_be_put() || !taken_.empty()) {
+    shared->stop();  // others take the log
+    return {};
+  }
+  const bool kept = !parts_.table.clean() || !parts_.parked.empty();
+  return shared->leave(kept, [this](const SharedStore::TakenLog& taken) -> Result<void> {
+    ZARRFS_TRY(const bool held, put(taken));
+    if (!held) return {};
+    return fail(Fault::kBusy, "chunks that nobody may put are left");
+  });
+}
+
+}  // namespace zarrfs

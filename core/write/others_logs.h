@@ -1,0 +1,44 @@
+// The logs of other writers of a shared store that seem to be dead: what they have is put into
+// shards, as theirs. SHARED.md has the argument. Not for several threads at a time, but
+// look_now_and_then.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/lock_order.h"
+#include "core/shared/shared_store.h"
+#include "core/write/dirty_table.h"
+#include "core/write/left_log.h"
+#include "core/write/write_parts.h"
+
+namespace zarrfs {
+
+class OthersLogs {
+ public:
+  explicit OthersLogs(WriteParts& parts) : parts_(parts) {}
+
+  /// Takes the logs of writers that seem to be dead, and puts what is in them. What fails is tried
+  /// again at the next look. Without effect where the store is not shared.
+  Result<void> look();
+  /// The same some times in a lease; what fails is told.
+  void look_now_and_then();
+  /// All is put that this writer has, or is never going to be.
+  Result<void> leave();
+
+ private:
+  struct Left;
+  struct Successor;
+  Result<bool> put(const SharedStore::TakenLog& taken);
+  Result<std::optional<Successor>> read(const LoggedSuccessor& logged, Left& left);
+  Result<void> commit(const std::string& mount, const Successor& successor, Left& left);
+  [[nodiscard]] bool may_be_put() const;
+
+  WriteParts& parts_;
+  std::vector<SharedStore::TakenLog> taken_;  ///< Not finished yet.
+  std::chrono::steady_clock::time_point looked_{};
+};
+
+}  // namespace zarrfs

@@ -1,6 +1,7 @@
 #include "core/shared/membership.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -119,6 +120,7 @@ Result<void> Membership::join(std::function<void()> came_again) {
       if (!came) ZARRFS_CHECK(finish_closing(store_, epoch_));
     }
     joined_ = Clock::now();
+    ZARRFS_CHECK(note_dead());
   }
   beat_ = std::thread([this] { beat(); });
   return {};
@@ -413,6 +415,42 @@ Result<std::vector<OtherWriter>> Membership::others() {
     others.push_back(std::move(other));
   }
   return others;
+}
+
+/// Whether the process of a writer of this machine is not there any more.
+bool Membership::is_gone(const MemberRecord& record) {
+  return record.machine == boot_of_machine() && record.host == host_name() &&
+         ::kill(static_cast<pid_t>(record.process), 0) != 0 && errno == ESRCH;
+}
+
+Result<void> Membership::note_dead() {
+  ZARRFS_CHECK(read_members());
+  for (const MemberRecord& record : members_) {
+    if (record.writer.starts_with(mount_)) continue;
+    ZARRFS_TRY(const OtherWriter other, look_at(record));
+    if (other.has_ended() || other.token.empty()) continue;
+    if (other.suspect || is_gone(record) || is_let_go(record.writer)) {
+      dead_[record.writer] = other.token;
+    }
+  }
+  return {};
+}
+
+Result<std::vector<OtherWriter>> Membership::dead_before() {
+  const HeldLock lock(mutex_);
+  std::vector<OtherWriter> dead;
+  for (const MemberRecord& record : members_) {
+    const auto noted = dead_.find(record.writer);
+    if (noted == dead_.end()) continue;
+    ZARRFS_TRY(OtherWriter other, look_at(record));
+    const bool lives = other.token.starts_with(kAlive) && other.token != noted->second;
+    if (lives || other.has_ended()) {
+      dead_.erase(noted);
+    } else {
+      dead.push_back(std::move(other));
+    }
+  }
+  return dead;
 }
 
 Result<bool> Membership::take(const OtherWriter& other) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "core/base/coordinates.h"
@@ -23,6 +24,8 @@ bool is_own(std::string_view path) {
 }
 
 constexpr std::chrono::seconds kBetweenLooks{5};
+constexpr int kMostLooks = 20;
+constexpr std::chrono::milliseconds kBetweenTries{50};
 
 bool is_in_log_directory(std::string_view path) { return path.starts_with(".zarrfs/"); }
 
@@ -66,6 +69,19 @@ class LogFile final : public NewFile {
 
 std::string version_text(const Tip& tip) { return "g" + std::to_string(tip.generation); }
 
+/// Where another machine is replacing the file, a file system of `several` may say for a moment
+/// that what was opened is gone: it is looked at again.
+template <class Look>
+auto look_again(bool several, Look look) {
+  for (int round = 1;; ++round) {
+    auto found = look();
+    const bool passing =
+        !found && (found.error().fault == Fault::kIo || found.error().fault == Fault::kStale);
+    if (!passing || round == kMostLooks || !several) return found;
+    std::this_thread::sleep_for(kBetweenTries);  // nothing tells when it has been replaced
+  }
+}
+
 class SharedDirectory final : public SharedStore {
  public:
   SharedDirectory(std::shared_ptr<Store> store, SharedOptions options)
@@ -83,7 +99,9 @@ class SharedDirectory final : public SharedStore {
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (is_own(path)) return below().status(placed(path));
-    if (!generations_.known_tip(path)) return below().status(path);
+    if (!generations_.known_tip(path)) {
+      return look_again(several(), [&] { return below().status(path); });
+    }
     ZARRFS_TRY(const auto file, open(path));
     if (file == nullptr) return std::nullopt;
     return file->status();
@@ -91,7 +109,7 @@ class SharedDirectory final : public SharedStore {
 
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
     if (is_own(path)) return below().open_for(placed(path), hint);
-    ZARRFS_TRY(auto file, below().open_for(path, hint));
+    ZARRFS_TRY(auto file, look_again(several(), [&] { return below().open_for(path, hint); }));
     const auto tip = generations_.known_tip(path);
     if (!tip) return file;
     const FileIdentity there = file == nullptr ? FileIdentity{} : file->identity();
@@ -128,7 +146,7 @@ class SharedDirectory final : public SharedStore {
       const Membership::Place place = members_.place();
       return below().rename(placed(from, place), placed(to, place));
     }
-    if (is_successor_name(last_name(from)) && !is_own(to)) {
+    if (is_successor_name(last_name(from)) && is_of_a_node(to)) {
       ZARRFS_TRY(const auto standing, look(to));
       ZARRFS_CHECK(put(from, to, standing ? standing->identity : FileIdentity{},
                        standing ? standing->note : ""));
@@ -136,7 +154,7 @@ class SharedDirectory final : public SharedStore {
     }
     ZARRFS_CHECK(check_movable(from, "moved"));
     ZARRFS_CHECK(check_movable(to, "replaced"));
-    return below().rename(from, to);
+    return below().rename(placed(from), to);
   }
 
   Result<void> remove(const std::string& path) override {
@@ -166,7 +184,8 @@ class SharedDirectory final : public SharedStore {
   SharedStore* shared() override { return this; }
 
   Result<std::optional<Standing>> look(const std::string& path) override {
-    ZARRFS_TRY(const Tip tip, generations_.settled_tip(path));
+    ZARRFS_TRY(const Tip tip,
+               look_again(several(), [&] { return generations_.settled_tip(path); }));
     if (tip.identity == FileIdentity{} && tip.generation == 0) return std::nullopt;
     return Standing{tip.identity, version_text(tip), tip.record.notes};
   }
@@ -180,7 +199,8 @@ class SharedDirectory final : public SharedStore {
   Result<FileIdentity> put(const std::string& from, const std::string& path,
                            const FileIdentity& expected, const std::string& note) override {
     ZARRFS_CHECK(below().check_changeable(path));
-    ZARRFS_TRY(const Tip tip, generations_.settled_tip(path));
+    ZARRFS_TRY(const Tip tip,
+               look_again(several(), [&] { return generations_.settled_tip(path); }));
     if (tip.identity != expected) return stale(path);
     ZARRFS_TRY(const std::string beside, bring_beside(from, path));
     {
@@ -207,6 +227,8 @@ class SharedDirectory final : public SharedStore {
   // What others left.
 
   Result<std::vector<OtherWriter>> others() override { return members_.others(); }
+
+  Result<std::vector<OtherWriter>> dead_before() override { return members_.dead_before(); }
 
   Result<std::optional<TakenLog>> take(const OtherWriter& other) override {
     ZARRFS_TRY(const bool taken, members_.take(other));
@@ -265,9 +287,13 @@ class SharedDirectory final : public SharedStore {
   [[nodiscard]] std::chrono::milliseconds between_looks() const override {
     return std::min<std::chrono::milliseconds>(members_.options().lease / 3, kBetweenLooks);
   }
+  [[nodiscard]] std::chrono::milliseconds most_wait() const override {
+    return 2 * (members_.options().lease + members_.options().caches) + kBetweenLooks;
+  }
   void stop() override { members_.stop(); }
 
  private:
+  [[nodiscard]] bool several() const { return members_.options().caches.count() > 0; }
   void log_is_lost() {
     std::function<void()> write_anew;
     {

@@ -29,6 +29,9 @@ class SharedStore : public LayerStore, public ConditionalWriter {
   };
   /// All other writers that are known.
   virtual Result<std::vector<OtherWriter>> others() = 0;
+  /// Of others(): those that were dead already when this writer came, as far as can be told from
+  /// here, and have left something. What it writes itself is newer.
+  virtual Result<std::vector<OtherWriter>> dead_before() = 0;
   /// Takes the log of a writer that seems to be dead. Nothing where another was quicker.
   virtual Result<std::optional<TakenLog>> take(const OtherWriter& other) = 0;
   /// All that was written to it is in generations, but what nobody may put (`kept`): decides what
@@ -40,6 +43,8 @@ class SharedStore : public LayerStore, public ConditionalWriter {
                              const std::function<Result<void>(const TakenLog&)>& put_rest) = 0;
   /// How long to wait between two looks at them.
   [[nodiscard]] virtual std::chrono::milliseconds between_looks() const = 0;
+  /// How long it may take at most until a dead writer's log is finished.
+  [[nodiscard]] virtual std::chrono::milliseconds most_wait() const = 0;
   /// No more signs of life, as if it had died.
   virtual void stop() = 0;
   /// About itself and the others, as members of a JSON object.

@@ -1,6 +1,7 @@
 #include "core/write/others_logs.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "core/write/commit.h"
@@ -8,6 +9,8 @@
 
 namespace zarrfs {
 namespace {
+
+constexpr std::chrono::milliseconds kWhileAwaited{100};
 
 std::string shard_of(const LogRecord& open) {
   std::string name = open.array_path;
@@ -150,13 +153,32 @@ Result<void> OthersLogs::look() {
     ZARRFS_CHECK(shared->finish(taken_.back().other, kept));
     taken_.pop_back();
   }
+  if (earlier_) {
+    ZARRFS_TRY(const auto dead, shared->dead_before());
+    earlier_ = !dead.empty();
+  }
   return {};
+}
+
+bool OthersLogs::are_awaited() const { return earlier_ && shared_of(*parts_.store) != nullptr; }
+
+void OthersLogs::await_earlier(bool looks) {
+  SharedStore* const shared = shared_of(*parts_.store);
+  if (shared == nullptr) return;
+  const auto until = std::chrono::steady_clock::now() + shared->most_wait();
+  while (earlier_ && std::chrono::steady_clock::now() < until) {
+    if (looks && !look()) return;  // what fails is tried again at the next look
+    // The others give no sign of life: nothing tells of that.
+    if (earlier_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  earlier_ = false;
 }
 
 void OthersLogs::look_now_and_then() {
   SharedStore* const shared = shared_of(*parts_.store);
   if (shared == nullptr) return;
-  if (std::chrono::steady_clock::now() - looked_ < shared->between_looks()) return;
+  const auto pause = earlier_ ? kWhileAwaited : shared->between_looks();
+  if (std::chrono::steady_clock::now() - looked_ < pause) return;
   if (auto looked = look(); !looked) parts_.options.log(true, looked.error().message);
 }
 

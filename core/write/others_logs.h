@@ -1,8 +1,9 @@
 // The logs of other writers of a shared store that seem to be dead: what they have is put into
-// shards, as theirs. SHARED.md has the argument. Not for several threads at a time, but
-// look_now_and_then.
+// shards, as theirs. SHARED.md has the argument. One thread looks at a time; others may wait for
+// it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <string>
@@ -25,6 +26,10 @@ class OthersLogs {
   Result<void> look();
   /// The same some times in a lease; what fails is told.
   void look_now_and_then();
+  /// Waits until what was left by writers that were dead before this one came is in its place: what
+  /// it puts itself is newer. `looks`: no other thread does.
+  void await_earlier(bool looks);
+  [[nodiscard]] bool are_awaited() const;
   /// All is put that this writer has, or is never going to be.
   Result<void> leave();
 
@@ -39,6 +44,7 @@ class OthersLogs {
   WriteParts& parts_;
   std::vector<SharedStore::TakenLog> taken_;  ///< Not finished yet.
   std::chrono::steady_clock::time_point looked_{};
+  std::atomic<bool> earlier_{true};  ///< There may be some that were dead before.
 };
 
 }  // namespace zarrfs

@@ -185,12 +185,15 @@ Result<std::string> Membership::make_epoch() {
   return fail(moved.error());
 }
 
-/// Where the epoch goes meanwhile, whatever fails says only that.
+/// Where the epoch is being closed meanwhile, whatever fails says only that.
 Result<bool> Membership::come() {
   auto came = come_to_epoch();
-  if (came) return came;
-  const auto there = store_->status(epoch_);
-  return there && !*there ? Result<bool>(false) : came;
+  if (came || !read_members() || closed_) return came ? came : Result<bool>(false);
+  for (const char* name : {kMembers, kWriters, kRecords}) {
+    const auto there = store_->status(join_path(epoch_, name));
+    if (there && !*there) return false;
+  }
+  return came;
 }
 
 Result<bool> Membership::come_to_epoch() {

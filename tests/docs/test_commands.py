@@ -257,3 +257,25 @@ def test_commands_of_the_first_page_run(tmp_path):
     assert not wrong, "\n\n".join(wrong)
     assert not left, f"still mounted at the end: {left}"
     assert ran > 15
+
+
+def anchors_of(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    with open(path) as page:
+        text = re.sub(r"^```.*?^```$", "", page.read(), flags=re.M | re.S)
+    headings = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in re.findall(r"^#+ (.*)$", text, flags=re.M)]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES + ["core/log/SHARED.md", "examples/README.md"])
+def test_links_lead_somewhere(name):
+    """Also without the site, whose build looks at those of its pages (test_site.py)."""
+    wrong = []
+    for target in re.findall(r"(?<!\\)\]\(([^()\s]+)\)", re.sub(r"^```.*?^```$|`[^`\n]*`", "", text_of(name), flags=re.M | re.S)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        path = os.path.normpath(os.path.join(console.ROOT, os.path.dirname(name), file)) if file else os.path.join(console.ROOT, name)
+        if not os.path.exists(path) or anchor and anchor not in anchors_of(path):
+            wrong.append(f"{name}: {target}")
+    assert not wrong, "\n".join(wrong)

@@ -10,7 +10,7 @@ namespace zarrfs {
 class MountsCommand : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "mounts"; }
-  [[nodiscard]] std::string summary() const override { return "The zarrfs mounts seen from here"; }
+  [[nodiscard]] std::string summary() const override { return "List the mounts of zarrfs"; }
   void declare(CLI::App& app) override;
   int run(const Streams& streams) override;
 

@@ -160,10 +160,10 @@ void UmountCommand::declare(CLI::App& app) {
       ->type_name("MOUNTPOINT")
       ->required();
   app.add_flag("-l,--lazy", wishes_.lazily,
-               "Detach it though it is in use, and say by whom: it goes on for them");
+               "Detach it even if it is in use, and say who uses it; for them it stays");
   app.add_option("--timeout", seconds_,
-                 "How long the daemon may take to end: exit status 4 after that [60; without end "
-                 "on a terminal]")
+                 "How long to wait until the daemon ends; then exit status 4 [60; no limit on a "
+                 "terminal]")
       ->type_name("SECONDS")
       ->check(CLI::Range(std::uint64_t{0}, kLongestTimeout));
 }

@@ -71,11 +71,11 @@ std::string cell_path_of(const NamedChunk& named) {
 class Ls final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "ls"; }
-  [[nodiscard]] std::string summary() const override { return "The chunks of an array"; }
+  [[nodiscard]] std::string summary() const override { return "List the chunks of an array"; }
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, source_options_);
-    app.add_option("ARRAY", array_, "The array's path; not needed where SOURCE is an array");
+    app.add_option("ARRAY", array_, "The array's path; not needed if SOURCE is an array");
     app.add_flag("-l,--long", long_, "Also stored size, shard and offset");
     app.add_flag("--json", json_, "One JSON object a line: chunk, shard, offset, length");
   }
@@ -153,7 +153,7 @@ class Cat final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "cat"; }
   [[nodiscard]] std::string summary() const override {
-    return "The bytes of one chunk: stored, shown or decoded";
+    return "Print the bytes of one chunk: stored, shown or decoded";
   }
 
   void declare(CLI::App& app) override {
@@ -216,7 +216,7 @@ class Locate final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "locate"; }
   [[nodiscard]] std::string summary() const override {
-    return "Where a chunk lives: shard file, offset, length";
+    return "Say where a chunk lies: shard file, offset, length";
   }
 
   void declare(CLI::App& app) override {

@@ -27,9 +27,9 @@ class Convert final : public Command {
     auto* target =
         app.add_option("TARGET", target_,
                        "Where the new store is made: a directory, a bucket's URL, or an archive "
-                       "where it ends in .ozx or .zip");
+                       "if it ends in .ozx or .zip");
     app.add_option("--target-remote", target_remote_,
-                   "Options of a TARGET at a server, where they are others than --remote")
+                   "Options of a TARGET at a server, if they differ from --remote")
         ->type_name("OPTIONS")
         ->needs(target);
     app.add_flag("--in-place", in_place_,
@@ -122,12 +122,12 @@ class Convert final : public Command {
 
   void declare_parts(CLI::App& app, CLI::Option& target) {
     auto* group = app.add_option_group("parts", "Several machines make one TARGET");
-    group->add_flag("--begin", begin_, "Write down in TARGET what is going to be made, and end")
+    group->add_flag("--begin", begin_, "Write down in TARGET what is going to be made, and stop")
         ->needs(&target);
     group
         ->add_option("--part", part_,
                      "Make part I of N, such as 3/64: on any machine, in any order, again and "
-                     "again; begins where nobody has")
+                     "again; begins if nobody has")
         ->type_name("I/N")
         ->needs(&target);
     group
@@ -135,12 +135,14 @@ class Convert final : public Command {
                    "Name what is missing (exit status 1), or make TARGET a store; with --check, "
                    "compare all bytes before")
         ->needs(&target);
-    group->add_flag("--status", status_, "Tell how many pieces are made")->needs(&target);
+    group->add_flag("--status", status_, "Say how many pieces are made")->needs(&target);
     group->require_option(0, 1);
-    auto* parts = app.add_option("--parts", parts_,
-                                 "With --begin: how many parts there are, where it is not the "
-                                 "first --part that says it; also to change it")
-                      ->check(whole_number_between(1, kMostParts));
+    auto* parts =
+        app.add_option(
+               "--parts", parts_,
+               "With --begin: the number of parts, also to change it; otherwise the first --part "
+               "sets it")
+            ->check(whole_number_between(1, kMostParts));
     auto* json = app.add_flag("--json", json_, "With --status: one JSON document, for programs");
     parts->needs(app.get_option("--begin"));
     json->needs(app.get_option("--status"));

@@ -49,7 +49,7 @@ class Diff final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "diff"; }
   [[nodiscard]] std::string summary() const override {
-    return "Whether two stores, or a store and its mount, hold the same values";
+    return "Compare the values of two stores, or of a store and its mount";
   }
 
   void declare(CLI::App& app) override {

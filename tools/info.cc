@@ -118,7 +118,7 @@ class Info final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "info"; }
   [[nodiscard]] std::string summary() const override {
-    return "What a store holds: its tree, shapes, codecs, sizes, dead space";
+    return "Describe a store: its tree, shapes, codecs, sizes, dead space";
   }
 
   void declare(CLI::App& app) override {

@@ -32,12 +32,12 @@ class Map final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "map"; }
   [[nodiscard]] std::string summary() const override {
-    return "A picture of an array's chunks along two axes: presence, size, dead space, damage";
+    return "Draw an array's chunks along two axes: presence, size, dead space, damage";
   }
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, source_options_);
-    app.add_option("ARRAY", array_, "The array's path; not needed where SOURCE is an array");
+    app.add_option("ARRAY", array_, "The array's path; not needed if SOURCE is an array");
     app.add_option("--show", show_, "presence, size, compression or dead")
         ->check(CLI::IsMember({"presence", "size", "compression", "dead"}))
         ->capture_default_str();

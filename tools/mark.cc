@@ -16,7 +16,7 @@ class Mark final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "mark"; }
   [[nodiscard]] std::string summary() const override {
-    return "Say in the store that the fill value of arrays marks missing cells";
+    return "Note in the store that the fill value of arrays marks missing cells";
   }
 
   void declare(CLI::App& app) override {

@@ -19,7 +19,7 @@ class Profiles final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("PROFILE", profile_, "The one to print; where not given, all are listed");
+    app.add_option("PROFILE", profile_, "The profile to print; without it, all are listed");
   }
 
   int run(const Streams& streams) override {

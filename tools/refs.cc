@@ -84,16 +84,15 @@ class Refs final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "refs"; }
   [[nodiscard]] std::string summary() const override {
-    return "References (kerchunk, fsspec) to every inner chunk, for opening the store without a "
-           "mount";
+    return "Write references (kerchunk, fsspec) to every inner chunk, to open the store without "
+           "a mount";
   }
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, source_options_);
-    app.add_option("-o,--output", output_, "File to write; standard output where not given");
-    app.add_option(
-        "--base", base_,
-        "URL that paths of shards begin with; the store's absolute path where not given");
+    app.add_option("-o,--output", output_, "File to write; by default standard output");
+    app.add_option("--base", base_,
+                   "URL that paths of shards begin with; by default the store's absolute path");
     app.add_option("--view", view_, "v2 (zarr-python 2 and 3) or v3 (zarr-python 3)")
         ->capture_default_str();
     app.add_option("--profile", profile_,

@@ -58,7 +58,7 @@ class Show final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "show"; }
   [[nodiscard]] std::string summary() const override {
-    return "A picture of a slice of an array, in the terminal or as a PNG";
+    return "Draw a slice of an array, in the terminal or as a PNG";
   }
 
   void declare(CLI::App& app) override {

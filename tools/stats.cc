@@ -34,7 +34,9 @@ void tell_members(std::ostream& out, const Json& value, const std::string& name)
 class Stats final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "stats"; }
-  [[nodiscard]] std::string summary() const override { return "The counters of a running mount"; }
+  [[nodiscard]] std::string summary() const override {
+    return "Print the counters of a running mount";
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("MOUNT", mount_, "The directory of the mount, or one within it")->required();
@@ -42,7 +44,7 @@ class Stats final : public Command {
     app.add_flag("--prometheus", prometheus_,
                  "Prometheus's text format, for its textfile collector")
         ->excludes(json);
-    app.add_option("--every", every_, "Again and again, after this many seconds, until Ctrl-C")
+    app.add_option("--every", every_, "Repeat after this many seconds, until Ctrl-C")
         ->check(number_between(0.1, 86400));
   }
 

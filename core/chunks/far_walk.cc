@@ -32,6 +32,9 @@ constexpr std::uint64_t kWindows = 4;
 constexpr std::uint64_t kTimes = 3;
 constexpr std::size_t kAsks = 2;
 constexpr std::uint64_t kLookEach = 16;  // chunks
+// So many chunks in a row that had been opened before are another reading, more than readers have
+// that open each chunk twice.
+constexpr std::uint64_t kAnotherReading = 32;
 
 }  // namespace
 
@@ -58,6 +61,21 @@ FarWalk::Shard& FarWalk::shard_of(std::uint64_t inode, std::uint64_t entries) {
   shard.opened.resize(entries);
   shard.asked.resize(entries);
   return shard;
+}
+
+/// What was read before may be asked for again: what is still kept costs no request. How well
+/// asking in advance went stays.
+void FarWalk::begin_anew() {
+  shards_.clear();
+  last_.clear();
+  fullest_ = most_count_ = 0;
+  cells_.clear();
+  front_.reset();
+  next_ = again_ = 0;
+  sweep_ = Sweep();
+  box_.reset();
+  cells_of_box_ = {};
+  ahead_.clear();
 }
 
 /// A shard is read for the first time.
@@ -335,13 +353,18 @@ FarPlan FarWalk::plan(const FarChunk& chunk, const Layout& layout, std::uint64_t
   FarPlan plan;
   plan.most = window_;
   room_ = room;
+  if (again_ >= kAnotherReading) begin_anew();
   Shard& shard = shard_of(chunk.inode, chunk.entries);
   if (!shard.entered) enter(chunk);
   std::erase(last_, chunk.inode);
   last_.push_front(chunk.inode);
   if (last_.size() > kLast) last_.pop_back();
   const bool noted = chunk.number < chunk.entries && shard.opened.size() == chunk.entries;
-  if (noted && shard.opened[chunk.number]) return plan;
+  if (noted && shard.opened[chunk.number]) {
+    ++again_;
+    return plan;
+  }
+  again_ = 0;
   const bool came = (noted && shard.asked[chunk.number]) || shard.is_asked(chunk.range.offset);
   note(shard, chunk, came);
   const std::size_t axis = sweep_.axis();

@@ -93,6 +93,7 @@ class FarWalk {
   };
 
   Shard& shard_of(std::uint64_t inode, std::uint64_t entries);
+  void begin_anew();
   void enter(const FarChunk& chunk);
   void forget_unread();
   FarAsk ask_of(std::uint64_t inode, const Shard& shard, std::uint64_t most) const;
@@ -118,7 +119,8 @@ class FarWalk {
   std::optional<std::uint64_t> front_;  // the last of cells that follow each other
   std::uint64_t next_ = 0;              // the first cell behind it that was not opened in advance
   std::uint64_t chunks_ = 0;
-  std::uint64_t hits_ = 0;  // chunks that were asked for in advance, and then opened
+  std::uint64_t again_ = 0;  // chunks in a row that had been opened before
+  std::uint64_t hits_ = 0;   // chunks that were asked for in advance, and then opened
   std::uint64_t guessed_ = 0;
   std::uint64_t credit_ = std::uint64_t{1} << 20U;  // bytes that may be asked for wrongly
   Sweep sweep_;

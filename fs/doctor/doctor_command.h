@@ -14,7 +14,7 @@ class DoctorCommand : public Command {
   [[nodiscard]] std::string name() const override { return "doctor"; }
   [[nodiscard]] std::string summary() const override {
     return "Check whether this machine can mount, or a store at a server can be read, and say what "
-           "to do where not";
+           "to do if not";
   }
   void declare(CLI::App& app) override;
   int run(const Streams& streams) override;

@@ -106,41 +106,41 @@ void add_access(std::vector<MountOption>& table) {
       {{"ro", "", "", "only reading", Group::kAccess,
         flag_setter([](MountSettings& s) { s.access = Access::kReadOnly; })},
        {"rw", "", "",
-        "reading and writing, or no mount; without ro and rw: where the store cannot be written, "
-        "only reading, with a word",
+        "reading and writing, or no mount; without ro and rw, a store that cannot be written "
+        "is mounted read-only, with a message",
         Group::kAccess, flag_setter([](MountSettings& s) { s.access = Access::kReadWrite; })},
        {"symlinks", alternatives(links), "inside",
         "whether symbolic links may lead out of the store", Group::kAccess,
         word_setter(links, [](MountSettings& s, LinkPolicy policy) { s.links = policy; })},
        {"virtual", "PREFIX", "",
-        "a path or URL below which chunks may be read that the source says lie elsewhere "
-        "(references, virtual chunks of Icechunk); may be given again, and nothing else is read",
+        "a path or URL below which chunks may be read that lie outside the source "
+        "(references, virtual chunks of Icechunk); may be repeated; nothing else is read",
         Group::kAccess,
         value_setter(parse_path,
                      [](MountSettings& s, std::string prefix) {
                        s.virtual_prefixes.push_back(std::move(prefix));
                      })},
-       {"uid", "N", "", "owner shown for presented files; that of the stored file where not given",
+       {"uid", "N", "", "owner of the files shown; by default that of the stored file",
         Group::kAccess,
         value_setter(parse_id,
                      [](MountSettings& s, std::uint64_t id) {
                        s.view.uid = static_cast<std::uint32_t>(id);
                      })},
-       {"gid", "N", "", "group shown for presented files; that of the stored file where not given",
+       {"gid", "N", "", "group of the files shown; by default that of the stored file",
         Group::kAccess,
         value_setter(parse_id,
                      [](MountSettings& s, std::uint64_t id) {
                        s.view.gid = static_cast<std::uint32_t>(id);
                      })},
        {"umask", "OCTAL", "",
-        "permission bits taken away from presented files; where not given 022, and none with "
-        "allow_other",
+        "permission bits taken away from the files shown; by default 022, with allow_other "
+        "none",
         Group::kAccess,
         value_setter(parse_permissions,
                      [](MountSettings& s, std::uint32_t bits) { s.umask = bits; })},
-       {"allow_other", "", "", "other users may use the mount too, as the permission bits say",
+       {"allow_other", "", "", "other users may use the mount, too, as the permission bits say",
         Group::kAccess, flag_setter([](MountSettings& s) { s.allow_other = true; })},
-       {"allow_root", "", "", "root may use the mount too, where an ordinary user mounts",
+       {"allow_root", "", "", "root may use the mount, too, if an ordinary user mounts",
         Group::kAccess, flag_setter([](MountSettings& s) { s.allow_root = true; })}});
 }
 
@@ -155,21 +155,22 @@ void add_view(std::vector<MountOption>& table) {
         "the Zarr format shown: version 2, or version 3 without sharding", Group::kView,
         word_setter(formats, [](MountSettings& s, ViewFormat format) { s.view.format = format; })},
        {"profile", "PROFILE", kAutoProfile,
-        "the programs that will read: a profile's name, or a file in which one is described, which "
-        "`zarrfs profiles NAME` prints",
+        "the programs that will read: the name of a profile, or a profile file; `zarrfs "
+        "profiles NAME` prints one",
         Group::kView,
         [](MountSettings& s, const std::string& text) { return take_profile(s.view, text); }},
        {"separator", alternatives(separators), "",
-        "between the numbers of a v2 chunk's name; the profile's where not given", Group::kView,
+        "between the numbers in the name of a v2 chunk; by default the profile's", Group::kView,
         word_setter(separators, [](MountSettings& s, char c) { s.view.separator = c; })},
        {"materialise", alternatives(ways), "",
-        "whether chunks that are not stored are shown, full of the fill value: not, when asked for "
-        "by name, or in listings too; "
-        "where the reader needs it if not given",
+        "show chunks that are not stored, full of the fill value: never (off), when asked "
+        "for by name (lookup), or in listings, too (list); by default what the readers of "
+        "the profile need",
         Group::kView,
         word_setter(ways, [](MountSettings& s, Materialise way) { s.view.materialise = way; })},
        {"rechunk", "LENGTHS", "",
-        "chunks of this shape instead, e.g. 64x64x64, or one number for every axis; elements",
+        "show chunks of this shape instead, in elements: 64x64x64, or one number for every "
+        "axis",
         Group::kView,
         value_setter(parse_lengths, [](MountSettings& s, std::vector<std::uint64_t> lengths) {
           s.view.rechunk = std::move(lengths);
@@ -184,32 +185,32 @@ void add_caching(std::vector<MountOption>& table) {
         "the store does not change while it is mounted: everything may be cached for ever",
         Group::kCaching, flag_setter([](MountSettings& s) { s.view.immutable = true; })},
        {"timeout", "SECONDS", "1.0",
-        "how long names and attributes may be cached where the store may change", Group::kCaching,
+        "how long names and attributes may be cached if the store may change", Group::kCaching,
         value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.timeout = seconds; })},
        {"watch", alternatives(watch), "auto",
-        "auto: where the store may change and lies on a local file system, names of chunks may be "
-        "cached for a minute while their directories are watched (inotify); not with allow_other",
+        "auto: watch the directories of a local store that may change (inotify), so that "
+        "names of chunks may be cached for a minute; not with allow_other",
         Group::kCaching, word_setter(watch, [](MountSettings& s, bool on) { s.watch = on; })},
        {"memory", "SIZE", "",
-        "bytes of memory for the daemon, all parts together; a quarter of what the machine, or the "
-        "control group, has where not given",
+        "bound on the memory of the daemon, all parts together; by default a quarter of what "
+        "the machine, or the control group, has",
         Group::kCaching,
         value_setter(parse_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.bound = bytes; })},
        {"index_cache", "SIZE", "",
-        "of memory: bytes for shard indexes; where not given 64M, or an eighth of memory if that "
+        "part of memory: indexes of shards; by default 64M, or an eighth of memory if that "
         "is less",
         Group::kCaching,
         value_setter(parse_part_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.index_cache = bytes; })},
        {"decode_memory", "SIZE", "",
-        "of memory: bytes for decoding chunks, of which a quarter keeps what was decoded last; "
-        "what the other parts leave where not given",
+        "part of memory: chunks that are decoded, a quarter of it for those decoded last; by "
+        "default what the other parts leave",
         Group::kCaching,
         value_setter(parse_size, [](MountSettings& s,
                                     std::uint64_t bytes) { s.memory.decode_memory = bytes; })},
        {"read_ahead", "SIZE", "8M",
-        "bytes of a shard asked for in advance when chunks are read in order; 0: none",
+        "bytes of a shard to fetch in advance when chunks are read in order; 0: none",
         Group::kCaching, value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
           s.view.read_ahead = bytes;
         })}});
@@ -263,26 +264,25 @@ void add_writing(std::vector<MountOption>& table) {
   table.insert(
       table.end(),
       {{"flush_after", "SECONDS", "5",
-        "a shard that was written to is rewritten when it has been left alone for this long",
-        Group::kWriting,
+        "a shard is rewritten when nobody has written to it for this long", Group::kWriting,
         value_setter(parse_pause,
                      [](MountSettings& s, double seconds) {
                        writing(s).flush_after =
                            std::chrono::milliseconds(static_cast<int>(seconds * 1000));
                      })},
        {"flush", alternatives(flush), "later",
-        "close: every close(2) of a chunk rewrites its shard and waits for it", Group::kWriting,
+        "close: each close(2) of a chunk rewrites its shard, and waits for that", Group::kWriting,
         word_setter(flush,
                     [](MountSettings& s, bool at_close) { writing(s).flush_at_close = at_close; })},
        {"write_buffer", "SIZE", "",
-        "of memory: bytes for what is being written; what is more goes to files in the store; "
-        "where not given 256M, or an eighth of memory if that is less",
+        "part of memory: what is being written; more goes to files in the store; by default "
+        "256M, or an eighth of memory if that is less",
         Group::kWriting,
         value_setter(parse_part_size,
                      [](MountSettings& s, std::uint64_t bytes) { s.memory.write_buffer = bytes; })},
        {"validate", alternatives(validate), "decode",
-        "decode: bytes that do not decode to a chunk are kept as they are and shown, but not put "
-        "into a shard",
+        "decode: bytes that do not decode to a chunk are kept and shown, but not put into a "
+        "shard",
         Group::kWriting,
         with_old_word(
             "validate", "cheap", "decode",
@@ -292,56 +292,56 @@ void add_writing(std::vector<MountOption>& table) {
         Group::kWriting,
         word_setter(deletes, [](MountSettings& s, bool may) { writing(s).may_delete = may; })},
        {"foreign_bytes", alternatives(foreign), "keep",
-        "keep: a shard that is an HDF5 or TIFF file as well is not written to; drop: a write makes "
-        "it a shard only",
+        "keep: a shard that is also an HDF5 or TIFF file is not written to; drop: a write "
+        "makes it a shard only",
         Group::kWriting,
         word_setter(foreign, [](MountSettings& s, bool drop) { writing(s).drop_foreign = drop; })},
        {"spool", "DIR", "",
-        "directory for what was written and is not at the server yet, with rw; "
-        "$XDG_STATE_HOME/zarrfs/spool where not given, root's /var/lib/zarrfs/spool",
+        "directory for what was written and is not at the server yet, with rw; by default "
+        "$XDG_STATE_HOME/zarrfs/spool, for root /var/lib/zarrfs/spool",
         Group::kWriting,
         value_setter(parse_path,
                      [](MountSettings& s, std::string path) { s.remote.spool = std::move(path); })},
        {"spool_bytes", "SIZE", "0",
-        "bytes written to chunks that are not in their shards yet, from which on shards are put "
-        "before more is taken, or it is ENOSPC; 0: any",
+        "how many written bytes may wait to be put into their shards; at that size shards "
+        "are written before more is accepted, or writing fails with ENOSPC; 0: no limit",
         Group::kWriting,
         value_setter(parse_size, [](MountSettings& s,
                                     std::uint64_t bytes) { writing(s).most_unpublished = bytes; })},
        {"conflicts", alternatives(conflicts), "last",
-        "at a server or with shared, of a chunk that two mounts wrote, last: the one put last "
-        "counts; fail: the one put first, the other is kept by its mount, and EBUSY",
+        "which counts if two mounts write the same chunk at a server, or with shared; last: the "
+        "later one; fail: the first one, and the other stays with its mount, with EBUSY",
         Group::kWriting,
         word_setter(conflicts,
                     [](MountSettings& s, bool hold) { writing(s).hold_conflicts = hold; })},
        {"shared", "", "",
-        "several mounts, on one machine or many, write to the same directory at a time, all with "
-        "this option",
+        "let several mounts, on one machine or many, write to the same directory; all of them "
+        "need this option",
         Group::kWriting, flag_setter([](MountSettings& s) { s.shared.on = true; })},
        {"shared_lease", "SECONDS", "30",
-        "with shared: a mount that gives no sign of life for so long is taken for dead, and "
-        "another puts what it had written",
+        "with shared, how long a mount may be silent before another takes it for dead and puts "
+        "its chunks into their shards",
         Group::kWriting,
         value_setter(parse_pause,
                      [](MountSettings& s, double seconds) { s.shared.lease = seconds; })},
        {"shared_caches", "SECONDS", "",
-        "with shared: for how long a machine may answer from what it has seen of the file system; "
-        "60 where not given, 0 on file systems of one machine",
+        "with shared, how long a machine's view of the file system may be old; by default 60, and "
+        "0 on a local file system",
         Group::kWriting,
         value_setter(parse_pause,
                      [](MountSettings& s, double seconds) { s.shared.caches = seconds; })},
        {"fsync", alternatives(fsync), "keep",
-        "keep: fsync(2) makes what was written durable where it is kept; commit: it rewrites the "
-        "shard, at a server there, and waits for it",
+        "keep: fsync(2) makes what was written durable in the log, or in the spool; commit: "
+        "it rewrites the shard (at a server: uploads it), and waits for that",
         Group::kWriting,
         word_setter(fsync,
                     [](MountSettings& s, bool commit) { writing(s).commit_at_sync = commit; })},
        {"spool_in_memory", "", "",
-        "the spool may lie on a file system in memory, where a power cut loses it", Group::kWriting,
+        "the spool may be on a file system in memory, where a power cut loses it", Group::kWriting,
         flag_setter([](MountSettings& s) { s.remote.spool_in_memory = true; })},
        {"shards", "SHARDS", "64M",
-        "shards of new arrays: so many elements along each axis (512x512x64, or one number for "
-        "every axis), so many chunks (8x8x1chunks), or as many chunks as have that size decoded",
+        "shards of new arrays: in elements (512x512x64, or one number for every axis), in "
+        "chunks (8x8x1chunks), or by the size of their decoded chunks, such as 256M",
         Group::kWriting, value_setter(parse_shards, [](MountSettings& s, ShardForm form) {
           writing(s).shards = std::move(form);
         })}});
@@ -357,45 +357,46 @@ void add_daemon(std::vector<MountOption>& table) {
   table.insert(
       table.end(),
       {{"threads", "N", "8",
-        "requests served at once, with io_uring by each processor; 64 where not given and the "
-        "store is at a server, fewer with memory= below 320M; up to 24 more where all take long, "
-        "so that interrupts are heard",
+        "requests served at once, with io_uring for each CPU; by default 64 if the store is "
+        "at a server, fewer with memory= below 320M; up to 24 more while all are busy, to "
+        "notice interrupts",
         Group::kDaemon,
         value_setter(
             [](const std::string& text) { return parse_number(text, 1, kMostThreads); },
             [](MountSettings& s, std::uint64_t n) { s.threads = static_cast<unsigned>(n); })},
        {"io_uring", alternatives(rings), "auto",
-        "whether requests come by FUSE over io_uring, a ring for each processor, where the kernel "
-        "has it and fuse.enable_uring is set; on: or no mount",
+        "FUSE over io_uring, a ring for each CPU; auto: if the kernel has it and "
+        "fuse.enable_uring is set; on: no mount without it",
         Group::kDaemon, word_setter(rings, [](MountSettings& s, RingUse use) { s.ring = use; })},
        {"idle", "SECONDS", "0",
-        "unmounts when nothing was asked for so long and nothing is open; 0: never", Group::kDaemon,
+        "unmounts after this long without a request, if nothing is open; 0: never", Group::kDaemon,
         value_setter(parse_seconds, [](MountSettings& s, double seconds) { s.idle = seconds; })},
        {"ends_with", "PID", "",
-        "unmounts when the process of this number ends; what is in use then is detached, and goes "
-        "on for who has it open",
+        "unmounts when this process ends; what is in use then is detached, and stays for "
+        "programs that have it open",
         Group::kDaemon,
         value_setter([](const std::string& text) { return parse_number(text, 1, kHighestProcess); },
                      [](MountSettings& s, std::uint64_t number) {
                        s.ends_with = static_cast<pid_t>(number);
                      })},
        {"temporary", "", "",
-        "removes the mountpoint when the mount has ended, and the directory it lies in, where they "
-        "are empty",
+        "removes the mountpoint when the mount has ended, and the directory that it is in, "
+        "if they are empty",
         Group::kDaemon, flag_setter([](MountSettings& s) { s.temporary = true; })},
-       {"log_level", alternatives(levels), "info", "the least that is logged", Group::kDaemon,
+       {"log_level", alternatives(levels), "info", "the lowest level that is logged",
+        Group::kDaemon,
         word_setter(levels, [](MountSettings& s, LogLevel level) { s.log_level = level; })},
-       {"log", "FILE", "", "where to log instead of standard error (with -f) or the system's log",
-        Group::kDaemon, value_setter(parse_path, [](MountSettings& s, std::string file) {
-          s.log_file = std::move(file);
-        })}});
+       {"log", "FILE", "",
+        "file to log to, instead of standard error (with -f) or the system's log", Group::kDaemon,
+        value_setter(parse_path,
+                     [](MountSettings& s, std::string file) { s.log_file = std::move(file); })}});
 }
 
 void add_mount(std::vector<MountOption>& table) {
   const std::array<std::pair<const char*, const char*>, 8> flags = {{
       {"exec", "programs in the mount may be run"},
       {"noexec", "programs in the mount cannot be run"},
-      {"nosuid", "set-user-id bits do not count: always so"},
+      {"nosuid", "set-user-ID bits have no effect: always so"},
       {"nodev", "device files do not work: always so"},
       {"atime", "see mount(8)"},
       {"noatime", "see mount(8)"},
@@ -466,7 +467,7 @@ std::string mount_option_group_title(MountOption::Group group) {
     case Group::kRemote: return "Stores at a server (" + server_schemes() + ")";
     case Group::kWriting: return "Writing";
     case Group::kDaemon: return "The daemon";
-    case Group::kMount: return "The mount, as for every file system";
+    case Group::kMount: return "As for every file system";
     case Group::kOld: return "Old spellings, which the next version does not know";
   }
   return "";

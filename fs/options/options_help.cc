@@ -32,14 +32,14 @@ void add_option(std::string& text, const MountOption& option) {
   std::string left = option.name;
   if (!option.argument.empty()) left += "=" + option.argument;
   std::string right = option.help;
-  if (!option.default_value.empty()) right += " (" + option.default_value + ")";
+  if (!option.default_value.empty()) right += " (default: " + option.default_value + ")";
   add_line(text, std::move(left), right);
 }
 
 }  // namespace
 
 std::string first_options_help(OptionsOf command) {
-  std::string text = "The first options for -o:\n";
+  std::string text = "The most used options for -o:\n";
   for (const std::string_view name : kFirst) {
     for (const MountOption& option : mount_options()) {
       if (option.name == name && has(command, option)) add_option(text, option);

@@ -96,7 +96,7 @@ class Service {
          << " on http://" << server_->address() << "/" << std::endl;
     if (!server_->only_for_this_machine() && request_.access.token.empty()) {
       log_->write(LogLevel::kWarning, "whoever reaches " + server_->address() +
-                                          " can read all of it; --token asks for a password");
+                                          " can read all of it; --token-file asks for a password");
     }
     if (const std::string notice = view_->notice(); !notice.empty()) {
       log_->write(LogLevel::kInfo, notice);

@@ -59,7 +59,7 @@ void ServeCommand::declare(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--allow-origin", origins_,
                  "Web pages that may read this, e.g. https://viewer.org; * for all; may be "
-                 "repeated. Where not given, known viewers: neuroglancer, Vizarr, Avivator, the "
+                 "repeated. By default known viewers: neuroglancer, Vizarr, Avivator, the "
                  "OME-NGFF validator, WEBKNOSSOS. Pages of this machine always may")
       ->type_name("ORIGIN")
       ->allow_extra_args(false);

@@ -205,7 +205,8 @@ Answer Site::failed(const Error& error) {
 
 Answer Site::answer(const Request& request) {
   ++counters_.requests;
-  const auto target = parse_target(request.target);
+  const bool of_server = request.method == "OPTIONS" && request.target == "*";
+  const auto target = parse_target(of_server ? "/" : request.target);
   if (!target) {
     ++counters_.refused;
     return plain_answer(400, target.error().message);

@@ -13,7 +13,7 @@ from completions import bash, fish, zsh
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXIT_STATUSES = [
-    (0, "good"), (1, "damage or a difference was found, or something was left out or left as it is"), (2, "wrong usage"), (3, "could not"),
+    (0, "success"), (1, "damage or a difference was found, or something was left out or left as it is"), (2, "wrong usage"), (3, "the work could not be done, or was interrupted"),
     (4, "`umount`: unmounted, but the daemon has not ended in time"), (5, "`diff`: values are equal, and what is missing differs")]
 
 

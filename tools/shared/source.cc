@@ -219,9 +219,10 @@ void declare_source_options(CLI::App& app, SourceOptions& options) {
   app.add_option("--remote", options.remote,
                  "Options of a store at a server, as those of mount, separated by commas")
       ->type_name("OPTIONS");
-  app.add_option("--virtual", options.virtual_prefixes,
-                 "A path or URL below which chunks may be read that SOURCE says lie elsewhere "
-                 "(references, virtual chunks of Icechunk); may be given again")
+  app.add_option(
+         "--virtual", options.virtual_prefixes,
+         "A path or URL below which chunks may be read that lie outside SOURCE (references, "
+         "virtual chunks of Icechunk); may be repeated")
       ->type_name("PREFIX")
       ->expected(1)
       ->allow_extra_args(false)

@@ -102,39 +102,47 @@ Result<void> set_flag(RemoteOptions& options, const std::string& /*value*/) {
 std::vector<RemoteOption> make_table() {
   using Options = RemoteOptions;
   return {
-      {"endpoint", "URL", "", "server that speaks S3; AWS_ENDPOINT_URL or Amazon's if not given",
+      {"endpoint", "URL", "",
+       "URL of the server, if it is not the provider's own; for s3:// by default "
+       "AWS_ENDPOINT_URL",
        set_endpoint},
-      {"region", "NAME", "", "region that requests are signed for; AWS_REGION or the profile's",
+      {"region", "NAME", "",
+       "region that requests are signed for; by default AWS_REGION, or the profile's",
        set_name<&Options::region>},
       {"aws_profile", "NAME", "", "profile of ~/.aws/credentials and ~/.aws/config",
        set_name<&Options::profile>},
-      {"anonymous", "", "", "requests to buckets are not signed", set_flag<&Options::anonymous>},
-      {"requester_pays", "", "", "the reader pays for what a bucket sends",
+      {"anonymous", "", "", "requests to buckets are not signed: for public data",
+       set_flag<&Options::anonymous>},
+      {"requester_pays", "", "", "the reader pays for what the bucket sends",
        set_flag<&Options::requester_pays>},
       {"addressing", "path|host", "",
-       "whether a bucket is part of the path or of the host's name; path where endpoint is given",
+       "whether the bucket is in the path or in the host name; by default path if endpoint "
+       "is given",
        set_addressing},
       {"ca_file", "FILE", "",
-       "certificates to trust (PEM) instead of the system's; of s3:// AWS_CA_BUNDLE's if not given",
+       "certificates to trust (PEM) instead of the system's; for s3:// by default "
+       "AWS_CA_BUNDLE",
        set_name<&Options::ca_file>},
       {"absent", "404|403", "404",
-       "403: an answer \"forbidden\" means that there is no such object, as buckets say that may "
-       "not be listed; for reading, none is listed",
+       "403: the answer \"forbidden\" means that there is no such object, as in buckets "
+       "that may not be listed; only for reading, and nothing is listed",
        set_absent},
-      {"cache", "DIR", "", "directory for a cache on disk, which mounts may share",
+      {"cache", "DIR", "", "directory for a cache on disk; mounts may share it",
        set_name<&Options::cache>},
-      {"cache_size", "SIZE", "10G", "bytes of the cache on disk", set_bytes<&Options::cache_size>},
+      {"cache_size", "SIZE", "10G", "size of the cache on disk", set_bytes<&Options::cache_size>},
       {"memory_cache", "SIZE", "256M",
-       "bytes of remote objects kept in memory; of a mount's memory, at most an eighth where not "
-       "given",
+       "bytes of remote objects kept in memory; in a mount by default at most an eighth of "
+       "memory",
        set_bytes<&Options::memory_cache>},
-      {"connections", "N", "24", "requests on their way at once", set_connections},
-      {"deadline", "SECONDS", "60", "how long a request is tried again before it is an error",
+      {"connections", "N", "24", "requests to the server at the same time", set_connections},
+      {"deadline", "SECONDS", "60",
+       "how long a failing request is sent again before it is an error",
        set_time<&Options::deadline>},
-      {"revalidate", "SECONDS", "10", "for how long what a server said is not asked again",
+      {"revalidate", "SECONDS", "10", "how long metadata of an object is trusted",
        set_time<&Options::revalidate>},
       {"stale_if_error", "SECONDS", "3600",
-       "for how long after that it is shown while the server does not answer; 0: not at all",
+       "how much longer what is known is shown while the server does not answer; 0: not at "
+       "all",
        set_time<&Options::stale_if_error>},
   };
 }

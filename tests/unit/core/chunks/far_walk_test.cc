@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/base/json.h"
+#include "core/chunks/joined_ranges.h"
 
 namespace zarrfs {
 namespace {
@@ -48,6 +49,7 @@ class FarWalkTest : public testing::Test {
   struct Shard {
     std::shared_ptr<const File> file;
     std::vector<int> brought = std::vector<int>(kEntries, 0);  // how often each chunk was
+    std::vector<bool> kept = std::vector<bool>(kEntries);      // in the cache
   };
 
   void read(const Coordinates& at) {
@@ -66,9 +68,9 @@ class FarWalkTest : public testing::Test {
     chunk.size = kEntries * kChunk;
     chunk.range = {place.number * kChunk, kChunk};
     const FarPlan plan = walk_.plan(chunk, layout_, room_);
-    if (plan.range) bring(cell, *plan.range);
+    if (plan.range) bring(cell, {*plan.range});
     for (const std::uint64_t entry : plan.entries) {
-      if (entry != chunk.number) bring(cell, {entry * kChunk, kChunk});
+      if (entry != chunk.number) bring(cell, {{entry * kChunk, kChunk}});
     }
     for (const FarAsk& ask : plan.asks) answer(ask);
     opened_ahead_ += plan.cells.size();
@@ -77,7 +79,7 @@ class FarWalkTest : public testing::Test {
       ask.inode = ask.file->identity().inode;
       answer(ask);
     }
-    if (shard.brought[chunk.number] == 0) bring(cell, chunk.range);
+    if (!shard.kept[chunk.number]) bring(cell, {chunk.range});
   }
 
   void read(const ChunkBox& box) {
@@ -95,6 +97,10 @@ class FarWalkTest : public testing::Test {
     return count;
   }
 
+  void empty_cache() {
+    for (auto& [cell, shard] : shards_) shard.kept.assign(kEntries, false);
+  }
+
   Layout layout_ = layout_of_array();
   FarWalk walk_{kWindow};
   std::uint64_t room_ = kRoom;
@@ -108,12 +114,20 @@ class FarWalkTest : public testing::Test {
     return shard;
   }
 
-  void bring(std::uint64_t cell, ByteRange range) {
-    ++requests_;
-    for (std::uint64_t entry = range.offset / kChunk; entry * kChunk < range.offset + range.length;
-         ++entry) {
-      if (entry < kEntries) ++shard_of(cell).brought[entry];
+  void bring(std::uint64_t cell, const std::vector<ByteRange>& ranges) {
+    Shard& shard = shard_of(cell);
+    std::vector<ByteRange> wanted;  // what is kept is not asked for again
+    for (const ByteRange& range : ranges) {
+      bool missing = false;
+      const std::uint64_t end = std::min(kEntries, (range.offset + range.length) / kChunk);
+      for (std::uint64_t entry = range.offset / kChunk; entry < end; ++entry) {
+        ++shard.brought[entry];
+        missing = missing || !shard.kept[entry];
+        shard.kept[entry] = true;
+      }
+      if (missing) wanted.push_back(range);
     }
+    requests_ += join_ranges(std::move(wanted), kWindow).size();
   }
 
   /// As the index of the shard answers.
@@ -131,7 +145,7 @@ class FarWalkTest : public testing::Test {
       if (!found.all) break;
       found.entries.emplace_back(number, ByteRange{number * kChunk, kChunk});
     }
-    for (const ByteRange& range : walk_.take(ask, found)) bring(ask.cell, range);
+    bring(ask.cell, walk_.take(ask, found));
   }
 
   std::map<std::uint64_t, Shard> shards_;
@@ -187,6 +201,32 @@ TEST_F(FarWalkTest, WhatIsReadAgainAsksForNothing) {
   const std::uint64_t requests = requests_;
   read(plane);
   EXPECT_EQ(requests_, requests);
+  EXPECT_EQ(brought(), kEdge * kEdge);
+}
+
+TEST_F(FarWalkTest, WhatIsKeptNoLongerIsReadAgainInAsFewRequests) {
+  const ChunkBox all{{0, 0, 0}, {kEdge - 1, kEdge - 1, kEdge - 1}};
+  read(all);
+  const std::uint64_t requests = requests_;
+  EXPECT_LE(requests, 200U) << "of 4096 chunks";
+  for (int i = 0; i < 2; ++i) {
+    empty_cache();
+    requests_ = 0;
+    read(all);
+    EXPECT_LE(requests_, 2 * requests);
+  }
+}
+
+TEST_F(FarWalkTest, ChunksThatAreOpenedTwiceByManyReadersAreOneReading) {
+  constexpr std::uint64_t kReaders = 16;
+  for (std::uint64_t plane = 0; plane < 4; ++plane) {
+    for (std::uint64_t row = 0; row < kEdge; ++row) {
+      for (int twice = 0; twice < 2; ++twice) {
+        for (std::uint64_t at = 0; at < kReaders; ++at) read({plane, row, at});
+      }
+    }
+  }
+  EXPECT_EQ(brought(2), 0U);
 }
 
 TEST_F(FarWalkTest, AnotherSweepLeavesTheOldOne) {

@@ -52,8 +52,11 @@ class Recover final : public Command {
   /// which one that lives would give a sign.
   Result<std::vector<Unpublished>> recover_shared(const Console& console,
                                                   std::shared_ptr<Store> store) {
-    SharedOptions options;
-    ZARRFS_TRY(options.caches, usual_caches(*store));
+    ZARRFS_TRY(const auto told, options_of_members(*store));
+    SharedOptions options = told.value_or(SharedOptions{});
+    if (!told) {
+      ZARRFS_TRY(options.caches, usual_caches(*store));
+    }
     options.say = [&console](bool, const std::string& line) { console.say(line); };
     const std::chrono::milliseconds lease = options.lease;
     const auto sharing = make_shared_store(std::move(store), std::move(options));
@@ -76,9 +79,9 @@ class Recover final : public Command {
       }
       if (unsure.empty() || std::chrono::steady_clock::now() > until) return;
       if (!told) {
-        console.say("waiting for signs of life of process " +
-                    std::to_string(unsure[0].record.process) + " on " + unsure[0].record.host +
-                    (unsure.size() > 1 ? " and others" : ""));
+        console.say("waiting up to " + std::to_string(2 * lease.count() / 1000) +
+                    " s for signs of life of process " + std::to_string(unsure[0].record.process) +
+                    " on " + unsure[0].record.host + (unsure.size() > 1 ? " and others" : ""));
       }
       // Nothing tells of what another machine does not do.
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

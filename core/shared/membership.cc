@@ -57,6 +57,11 @@ std::string token_among(const std::vector<std::string>& names) {
 /// "0123...-2" is the second coming of the mount "0123...".
 std::string mount_of(const std::string& writer) { return writer.substr(0, writer.rfind('-')); }
 
+std::chrono::milliseconds within_an_hour(std::uint64_t milliseconds) {
+  constexpr std::uint64_t kHour = 3'600'000;
+  return std::chrono::milliseconds(std::min(milliseconds, kHour));
+}
+
 tl::unexpected<Error> written_alone(const Store& store) {
   return fail(Fault::kBusy, "store " + store.name() +
                                 " is written by one mount alone, or one that was killed has left "
@@ -217,9 +222,11 @@ Result<bool> Membership::come_to_epoch() {
   ZARRFS_CHECK(write_small(*store_, join_path(folder, kAlive + std::to_string(moves_)), ""));
   ZARRFS_CHECK(store_->sync_directory(folder));
   ZARRFS_CHECK(store_->sync_directory(join_path(epoch_, kWriters)));
-  return enter(
-      {false, writer, host_name(), static_cast<std::uint64_t>(::getpid()), boot_of_machine()},
-      folder);
+  MemberRecord record{false, writer, host_name(), static_cast<std::uint64_t>(::getpid()),
+                      boot_of_machine()};
+  record.lease = static_cast<std::uint64_t>(options_.lease.count());
+  record.caches = static_cast<std::uint64_t>(options_.caches.count());
+  return enter(record, folder);
 }
 
 /// What everything rests on: a name is given once, and what is gone is said to be.
@@ -457,15 +464,15 @@ Result<std::vector<OtherWriter>> Membership::dead_before() {
 }
 
 Result<bool> Membership::take(const OtherWriter& other) {
-  {
-    const HeldLock lock(mutex_);
-    const std::string folder = folder_of(other.record.writer);
-    ZARRFS_TRY(const NameStep step,
-               move_name(*store_, join_path(folder, other.token),
-                         join_path(folder, kTaken + mount_ + "-" + std::to_string(count_))));
-    if (step != NameStep::kDone) return false;
-  }
-  // What this machine has seen of the log before may hide what was synced since.
+  const HeldLock lock(mutex_);
+  const std::string folder = folder_of(other.record.writer);
+  ZARRFS_TRY(const NameStep step,
+             move_name(*store_, join_path(folder, other.token),
+                       join_path(folder, kTaken + mount_ + "-" + std::to_string(count_))));
+  return step == NameStep::kDone;
+}
+
+bool Membership::outlast_caches() {
   std::unique_lock lock(beat_mutex_);
   return !beat_wake_.wait_for(lock, options_.caches, [&] { return stopping_; });
 }
@@ -505,6 +512,23 @@ Result<bool> Membership::say_closed() {
   ZARRFS_TRY(const NameStep step, add_name(*store_, own, member_path(members_.size() + 1)));
   closed_ = step == NameStep::kDone;
   return closed_;
+}
+
+Result<std::optional<SharedOptions>> options_of_members(Store& store) {
+  ZARRFS_TRY(const auto epochs, names_in(store, kLogPath));
+  if (epochs.size() != 1) return std::nullopt;
+  const std::string members = join_path(join_path(kLogPath, epochs[0]), kMembers);
+  std::optional<SharedOptions> longest;
+  for (std::uint64_t number = 1;; ++number) {
+    const std::string path = join_path(members, std::to_string(number));
+    ZARRFS_TRY(const auto text, read_small(store, path));
+    if (!text) return longest;
+    ZARRFS_TRY(const MemberRecord record, member_in(*text, path));
+    if (record.closed) return longest;
+    if (!longest) longest = SharedOptions{std::chrono::milliseconds(0)};
+    longest->lease = std::max(longest->lease, within_an_hour(record.lease));
+    longest->caches = std::max(longest->caches, within_an_hour(record.caches));
+  }
 }
 
 }  // namespace zarrfs

@@ -76,9 +76,11 @@ class Membership {
   /// Those that were dead already when this writer came, and whose logs are not finished: their
   /// lock was free, or their process is not there any more on this machine.
   Result<std::vector<OtherWriter>> dead_before();
-  /// Takes the log of a suspect. False: another was quicker, or it lives. Waits until what it has
-  /// synced can be seen.
+  /// Takes the log of a suspect. False: another was quicker, or it lives.
   Result<bool> take(const OtherWriter& other);
+  /// Waits until what others had synced before the call can be seen: what this machine has looked
+  /// at before may hide it. False: this writer ends.
+  bool outlast_caches();
   /// Its log needs nobody any more; `kept`: it has chunks that nobody may put.
   Result<void> finish(const OtherWriter& other, bool kept);
 
@@ -144,5 +146,8 @@ class Membership {
   bool stopping_ = false;  ///< Under beat_mutex_.
   std::thread beat_;
 };
+
+/// What the writers of the epoch were told, each time the longest; nothing where none has come.
+Result<std::optional<SharedOptions>> options_of_members(Store& store);
 
 }  // namespace zarrfs

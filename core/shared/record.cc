@@ -119,7 +119,8 @@ Result<GenerationRecord> generation_in(std::string_view text, const std::string&
 std::string sealed_text(const MemberRecord& record) {
   const Json head = {{"format", kFormat},         {"closed", record.closed},
                      {"writer", record.writer},   {"host", record.host},
-                     {"process", record.process}, {"machine", record.machine}};
+                     {"process", record.process}, {"machine", record.machine},
+                     {"lease", record.lease},     {"caches", record.caches}};
   return sealed(dump_json(head) + "\n");
 }
 
@@ -133,6 +134,8 @@ Result<MemberRecord> member_in(std::string_view text, const std::string& name) {
   record.host = fields.text("host");
   record.process = fields.number("process");
   record.machine = fields.text("machine");
+  record.lease = fields.number("lease");
+  record.caches = fields.number("caches");
   if (fields.good && (record.closed || is_plain_name(record.writer))) return record;
   return broken(name, "it is no record of a writer");
 }

@@ -36,6 +36,8 @@ struct MemberRecord {
   std::string host;
   std::uint64_t process = 0;  ///< On that host.
   std::string machine;        ///< Which boot of which machine `process` is a number of.
+  std::uint64_t lease = 0;    ///< Milliseconds, as of SharedOptions.
+  std::uint64_t caches = 0;   ///< Milliseconds.
   bool operator==(const MemberRecord&) const = default;
 };
 

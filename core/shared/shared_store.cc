@@ -230,12 +230,27 @@ class SharedDirectory final : public SharedStore {
 
   Result<std::vector<OtherWriter>> dead_before() override { return members_.dead_before(); }
 
-  Result<std::optional<TakenLog>> take(const OtherWriter& other) override {
-    ZARRFS_TRY(const bool taken, members_.take(other));
-    if (!taken) return std::nullopt;
-    members_.options().say(false, "store " + name() + ": took the log of " +
-                                      described(other.record) + ", which gave no sign of life");
-    return read_log_of(other);
+  Result<std::vector<OtherWriter>> take(const std::vector<OtherWriter>& suspects) override {
+    std::vector<OtherWriter> taken;
+    for (const OtherWriter& suspect : suspects) {
+      ZARRFS_TRY(const bool done, members_.take(suspect));
+      if (!done) continue;
+      taken.push_back(suspect);
+      members_.options().say(false, "store " + name() + ": took the log of " +
+                                        described(suspect.record) + ", which gave no sign of life" +
+                                        told_wait());
+    }
+    if (!taken.empty() && !members_.outlast_caches()) {
+      return fail(Fault::kBusy, "this mount ends; whoever comes next takes the logs");
+    }
+    return taken;
+  }
+
+  Result<TakenLog> read(const OtherWriter& taken) override {
+    ZARRFS_TRY(auto contents, log_in(shared_below(), folder_of(taken.record)));
+    const std::string& writer = taken.record.writer;
+    return TakenLog{taken, writer.substr(0, writer.rfind('-')),
+                    contents ? std::move(*contents) : LogContents{}};
   }
 
   Result<void> finish(const OtherWriter& other, bool kept) override {
@@ -315,6 +330,13 @@ class SharedDirectory final : public SharedStore {
     return "process " + std::to_string(record.process) + " on " + record.host;
   }
 
+  [[nodiscard]] std::string told_wait() const {
+    const auto caches = members_.options().caches;
+    if (caches.count() == 0) return "";
+    return "; it is read in " + std::to_string(caches.count() / 1000) +
+           " s, when what this machine has seen of it before is forgotten (shared_caches)";
+  }
+
   /// Where a file of zarrfs's own is: in this writer's directory, if its path is one of `.zarrfs`.
   [[nodiscard]] static std::string placed(const std::string& path, const Membership::Place& place) {
     if (!is_in_log_directory(path) || place.path.empty()) return path;
@@ -358,13 +380,6 @@ class SharedDirectory final : public SharedStore {
     return undecided_.contains(path);
   }
 
-  Result<std::optional<TakenLog>> read_log_of(const OtherWriter& other) {
-    ZARRFS_TRY(auto contents, log_in(shared_below(), folder_of(other.record)));
-    const std::string& writer = other.record.writer;
-    return TakenLog{other, writer.substr(0, writer.rfind('-')),
-                    contents ? std::move(*contents) : LogContents{}};
-  }
-
   /// Who leaves last has the logs that were taken read once more: to the end.
   Result<void> close_if_last(const std::function<Result<void>(const TakenLog&)>& put_rest) {
     ZARRFS_TRY(const bool last, members_.is_last());
@@ -375,8 +390,8 @@ class SharedDirectory final : public SharedStore {
     if (any) wait_for_caches();
     for (const OtherWriter& other : all) {
       if (other.token != kFinished) continue;
-      ZARRFS_TRY(const auto log, read_log_of(other));
-      ZARRFS_CHECK(put_rest(*log));
+      ZARRFS_TRY(const TakenLog log, read(other));
+      ZARRFS_CHECK(put_rest(log));
     }
     ZARRFS_CHECK(settle_all(shared_below(), members_.epoch()));
     ZARRFS_TRY(closed_, members_.say_closed());

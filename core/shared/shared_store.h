@@ -32,8 +32,10 @@ class SharedStore : public LayerStore, public ConditionalWriter {
   /// Of others(): those that were dead already when this writer came, as far as can be told from
   /// here, and have left something. What it writes itself is newer.
   virtual Result<std::vector<OtherWriter>> dead_before() = 0;
-  /// Takes the log of a writer that seems to be dead. Nothing where another was quicker.
-  virtual Result<std::optional<TakenLog>> take(const OtherWriter& other) = 0;
+  /// Takes the logs of writers that seem to be dead, all that no other was quicker to take, and
+  /// waits until they can be read.
+  virtual Result<std::vector<OtherWriter>> take(const std::vector<OtherWriter>& suspects) = 0;
+  virtual Result<TakenLog> read(const OtherWriter& taken) = 0;
   /// All that was written to it is in generations, but what nobody may put (`kept`): decides what
   /// it had announced, and is done with it.
   virtual Result<void> finish(const OtherWriter& other, bool kept) = 0;

@@ -40,7 +40,7 @@ Classified classify(Store& store, const LoggedSuccessor& logged) {
   const bool removals_only = std::all_of(
       logged.writes.begin(), logged.writes.end(),
       [](const auto& item) { return item.second.back().kind == LogRecord::Kind::kRemove; });
-  if (!*successor && !removals_only) return {Verdict::kLost};
+  if (!*successor && !removals_only) return {Verdict::kLost, {}, std::move(*node)};
   return {Verdict::kTakeUp, {}, std::move(*node)};
 }
 

@@ -30,7 +30,7 @@ enum class Verdict {
 struct Classified {
   Verdict verdict = Verdict::kUnreadable;
   std::string reason{};  ///< Of kUnreadable.
-  Node node{};           ///< The array, of kTakeUp.
+  Node node{};           ///< The array, of kTakeUp and kLost.
 };
 
 Classified classify(Store& store, const LoggedSuccessor& logged);

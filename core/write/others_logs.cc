@@ -4,8 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "core/log/draft_notes.h"
+#include "core/store/conditional_writer.h"
 #include "core/write/commit.h"
-#include "core/zarr/tree.h"
 
 namespace zarrfs {
 namespace {
@@ -32,12 +33,13 @@ struct OthersLogs::Left {
 /// One successor that can be taken up, with the latest whole write of each of its chunks.
 struct OthersLogs::Successor {
   LogRecord open;
-  Node node;
+  ArrayPointer array;
   std::shared_ptr<const File> bytes;  ///< Null where there is no file: only removals.
   std::map<std::uint64_t, LogRecord> writes{};
 };
 
-Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const LoggedSuccessor& logged,
+Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const std::string& mount,
+                                                              const LoggedSuccessor& logged,
                                                               Left& left) {
   Classified classified = classify(*parts_.store, logged);
   const auto tell = [&](const std::string& what) {
@@ -47,19 +49,26 @@ Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const LoggedSucces
   };
   switch (classified.verdict) {
     case Verdict::kFinished: return std::nullopt;
-    case Verdict::kLost: left.lost += logged.writes.size(); return std::nullopt;
     case Verdict::kArrayGone: return tell("are dropped: the array is gone");
     case Verdict::kArrayReplaced: return tell("are dropped: the array is another one");
     case Verdict::kUnreadable: left.kept = true; return tell("wait: " + classified.reason);
+    case Verdict::kLost:
     case Verdict::kTakeUp: break;
   }
   ZARRFS_TRY(const std::shared_ptr<NewFile> file, parts_.store->reopen(logged.open.successor_path));
   ZARRFS_TRY(const auto successor, look_into(file));
-  Successor found{logged.open, std::move(classified.node), successor ? successor->bytes : nullptr};
+  Successor found{
+      logged.open,
+      std::make_shared<ArrayReader>(
+          parts_.store, logged.open.array_path, classified.node.array, classified.node.layout,
+          std::make_shared<IndexCache>(std::size_t{16} << 20U), std::make_shared<ReadCounters>()),
+      successor ? successor->bytes : nullptr};
+  ZARRFS_TRY(const DraftNotes notes, notes_of(found));
   for (const auto& [number, records] : logged.writes) {
     const LogRecord* const record = latest_whole(successor, records);
     if (record == nullptr) {
-      left.lost += records.size();
+      const bool put = notes.speak_for(mount, number, records.back().sequence);
+      left.lost += put ? 0 : records.size();  // its file went with the commit
       continue;
     }
     found.writes.emplace(number, *record);
@@ -69,12 +78,17 @@ Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const LoggedSucces
   return found;
 }
 
+Result<DraftNotes> OthersLogs::notes_of(const Successor& successor) {
+  const std::string path = successor.array->shard_path(successor.open.cell);
+  ZARRFS_TRY(const auto standing, conditional_writer_of(*parts_.store)->look(path));
+  auto notes = DraftNotes::parse(standing ? standing->note : "");
+  return notes ? Result<DraftNotes>(std::move(*notes))
+               : fail(Fault::kDamaged, "shard " + path + ": its notes cannot be read");
+}
+
 /// Puts those of its drafts that are the latest of their chunk.
 Result<void> OthersLogs::commit(const std::string& mount, const Successor& successor, Left& left) {
-  const auto array = std::make_shared<ArrayReader>(
-      parts_.store, successor.open.array_path, successor.node.array, successor.node.layout,
-      std::make_shared<IndexCache>(std::size_t{16} << 20U), std::make_shared<ReadCounters>());
-  const DirtyPointer shard = make_dirty_shard(array, successor.open.cell);
+  const DirtyPointer shard = make_dirty_shard(successor.array, successor.open.cell);
   const HeldLock lock(shard->commit_mutex);
   shard->writer_id = mount;
   shard->based_on = successor.open.number;
@@ -119,7 +133,7 @@ Result<bool> OthersLogs::put(const SharedStore::TakenLog& taken) {
   std::vector<Successor> successors;
   for (const auto& [id, logged] : sort_records(taken.contents.records)) {
     if (logged.open.successor_path.empty()) continue;
-    ZARRFS_TRY(auto found, read(logged, left));
+    ZARRFS_TRY(auto found, read(taken.mount, logged, left));
     if (found) successors.push_back(std::move(*found));
   }
   for (const Successor& successor : successors) {
@@ -143,14 +157,15 @@ Result<void> OthersLogs::look() {
   if (shared == nullptr) return {};
   looked_ = std::chrono::steady_clock::now();
   ZARRFS_TRY(const auto others, shared->others());
-  for (const OtherWriter& other : others) {
-    if (!other.suspect) continue;
-    ZARRFS_TRY(auto taken, shared->take(other));
-    if (taken) taken_.push_back(std::move(*taken));
-  }
+  std::vector<OtherWriter> suspects;
+  std::copy_if(others.begin(), others.end(), std::back_inserter(suspects),
+               [](const OtherWriter& other) { return other.suspect; });
+  ZARRFS_TRY(const auto taken, shared->take(suspects));
+  taken_.insert(taken_.end(), taken.begin(), taken.end());
   while (!taken_.empty()) {
-    ZARRFS_TRY(const bool kept, put(taken_.back()));
-    ZARRFS_CHECK(shared->finish(taken_.back().other, kept));
+    ZARRFS_TRY(const SharedStore::TakenLog log, shared->read(taken_.back()));
+    ZARRFS_TRY(const bool kept, put(log));
+    ZARRFS_CHECK(shared->finish(log.other, kept));
     taken_.pop_back();
   }
   if (earlier_) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/lock_order.h"
+#include "core/log/draft_notes.h"
 #include "core/shared/shared_store.h"
 #include "core/write/dirty_table.h"
 #include "core/write/left_log.h"
@@ -37,12 +37,14 @@ class OthersLogs {
   struct Left;
   struct Successor;
   Result<bool> put(const SharedStore::TakenLog& taken);
-  Result<std::optional<Successor>> read(const LoggedSuccessor& logged, Left& left);
+  Result<std::optional<Successor>> read(const std::string& mount, const LoggedSuccessor& logged,
+                                        Left& left);
+  Result<DraftNotes> notes_of(const Successor& successor);
   Result<void> commit(const std::string& mount, const Successor& successor, Left& left);
   [[nodiscard]] bool may_be_put() const;
 
   WriteParts& parts_;
-  std::vector<SharedStore::TakenLog> taken_;  ///< Not finished yet.
+  std::vector<OtherWriter> taken_;  ///< Not finished yet.
   std::chrono::steady_clock::time_point looked_{};
   std::atomic<bool> earlier_{true};  ///< There may be some that were dead before.
 };

@@ -75,7 +75,7 @@ def test_the_next_mount_takes_what_dead_ones_left(shared):
 
 def test_a_mount_that_stood_still_for_longer_than_the_lease_loses_nothing(shared):
     options = "rw,shared,shared_lease=1,flush_after=3600"
-    one, two = shared.open(options, damaged=True), shared.open(options)  # that it was taken for dead is told as an error
+    one, two = shared.open(options, damaged=True), shared.open(options, damaged=True)  # that it was taken for dead is told as an error
     for sync, place in enumerate(CHUNKS[:12]):
         shared.put(one, place, sync=sync % 2 == 0)
     shared.put(two, ("a", 12))
@@ -94,6 +94,7 @@ def test_a_mount_that_stood_still_for_longer_than_the_lease_loses_nothing(shared
         shared.put(one, place, sync=place[1] % 2 == 0)
     one.close()
     two.close()
+    assert "are lost" not in one.log_text() and "durable" not in two.log_text()
     shared.is_left_whole()
 
 

@@ -37,6 +37,16 @@ def test_what_programs_wrote_through_one_mount_survives_faults(tmp_path):
     assert int(cells[2].split()[0]) > 20 and set(cells[3:11]) == {"0"}, (cells, rest)
 
 
+def test_what_programs_wrote_through_several_mounts_survives_faults(tmp_path):
+    cells, rest = row_of("faults", ZARRFS, "local", "--faults", 6, "--round", 3, "--lease", 1, "--mounts", 3, "--programs", 1, "--local", tmp_path)
+    assert int(cells[2].split()[0]) > 20 and set(cells[3:11]) == {"0"}, (cells, rest)
+
+
+def test_mounts_write_together_and_the_table_says_how_fast(tmp_path):
+    cells, rest = row_of("throughput", ZARRFS, "local", "--chunks", 64, "--rounds", 1, "--local", tmp_path)
+    assert cells[1] == "1, rw" and len(rest) == 3 and all(int(cell) > 0 for cell in cells[2:]), (cells, rest)
+
+
 def test_a_damage_to_what_was_acknowledged_is_found(tmp_path):
     cells, rest = row_of("faults", ZARRFS, "local", "--plain", "--faults", 4, "--lease", 1, "--planted", "--local", tmp_path, status=1)
     assert all(int(count) > 0 for count in cells[3:6]), (cells, rest)

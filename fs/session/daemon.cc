@@ -269,17 +269,21 @@ class Daemon {
   [[nodiscard]] Result<void> check_shared() const {
     const MountSettings& settings = request_.settings;
     if (!settings.shared.on) return {};
-    const auto refused = [](const std::string& why) {
-      return fail(Fault::kInvalid, "option shared " + why);
-    };
-    if (settings.access != MountSettings::Access::kReadWrite) return refused("needs rw");
+    const auto refused = [](const char* why) { return fail(Fault::kInvalid, why); };
+    if (settings.access != MountSettings::Access::kReadWrite) {
+      return refused("option shared needs rw");
+    }
     if (!is_local(request_.source)) {
-      return refused("is for directories: at a server several mounts may write without it");
+      return refused(
+          "option shared is for directories: at a server several mounts may write without it");
     }
     if (settings.allow_other) {
-      return refused("excludes allow_other: all who write are one user to the file system");
+      return refused(
+          "option shared excludes allow_other: all who write are one user to the file system");
     }
-    if (settings.links == LinkPolicy::kFollow) return refused("excludes symlinks=follow");
+    if (settings.links == LinkPolicy::kFollow) {
+      return refused("option shared excludes symlinks=follow");
+    }
     return {};
   }
 

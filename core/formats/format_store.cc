@@ -104,7 +104,6 @@ class FormatStore final : public LayerStore, public StoreUsers, public StoreLink
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
     for (const Wanted& one : wanted_below(paths, hint)) below().open_ahead(one.paths, one.hint);
   }
-  /// Files of volumes are asked for one by one.
   std::shared_ptr<File> open_seen(const std::string& path) override {
     return route_of(path) ? nullptr : below().open_seen(path);
   }
@@ -173,6 +172,12 @@ class FormatStore final : public LayerStore, public StoreUsers, public StoreLink
                            const struct timespec (&times)[2]) override {
     ZARRFS_CHECK(check_known_changeable(path));
     return below().links()->change_link(path, owner, group, times);
+  }
+  Result<NameStep> add_name(const std::string& from, const std::string& to) override {
+    return below().links()->add_name(from, to);
+  }
+  Result<NameStep> move_name(const std::string& from, const std::string& to) override {
+    return below().links()->move_name(from, to);
   }
   Result<Fd> open_plain(const std::string& path, int flags, mode_t mode) override {
     if ((flags & O_ACCMODE) != O_RDONLY) ZARRFS_CHECK(check_known_changeable(path));

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kAttemptsToShare = 5;
+constexpr std::chrono::seconds kMostWait{3};
 constexpr int kMostTakings = 100;  // each after another holder has removed the directory
 
 /// The arguments of process `pid`, separated by blanks; empty where they cannot be read.
@@ -120,6 +121,23 @@ Result<Fd> lock_own_directory(Store& store, int how) {
                                 "the store lies within a mount of zarrfs");
 }
 
+/// `.zarrfs`, locked alone; or shared, where others share the store already.
+Result<Fd> lock_with_others(Store& store) {
+  const auto until = std::chrono::steady_clock::now() + kMostWait;
+  for (;;) {
+    auto alone = lock_own_directory(store, LOCK_EX);
+    if (alone || alone.error().fault != Fault::kBusy) return alone;
+    ZARRFS_TRY(const bool opened, is_shared(store));
+    if (opened) {
+      auto own = lock_own_directory(store, LOCK_SH);
+      if (own || own.error().fault != Fault::kBusy) return own;
+    }
+    // One that opens the epoch has it alone for a moment, which the kernel tells nobody.
+    if (std::chrono::steady_clock::now() > until) return alone;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 bool is_written_as_store(const fs::path& directory) {
   std::error_code error;
   for (const char* name : {"zarr.json", ".zgroup", kLogDirectory}) {
@@ -178,13 +196,26 @@ StoreLock::~StoreLock() {
   static_cast<void>(store_->remove_directory(kLogDirectory));
 }
 
-Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
+void StoreLock::share() { static_cast<void>(::flock(own_.get(), LOCK_SH)); }
+
+namespace {
+/// `lock_own` locks the store's own directory.
+Result<StoreLock> lock_by(std::shared_ptr<Store> store, Result<Fd> (*lock_own)(Store& store)) {
   ZARRFS_TRY(Fd root, store->open_plain("", O_RDONLY | O_DIRECTORY, 0));
   ZARRFS_TRY(LocksAbove above, share_above(root));
   ZARRFS_TRY(root, share_root(*store, std::move(root)));
-  ZARRFS_TRY(Fd own, lock_own_directory(*store, LOCK_EX));
+  ZARRFS_TRY(Fd own, lock_own(*store));
   return StoreLock(std::move(store), std::move(own), std::move(root), std::move(above.locks),
                    above.all);
+}
+}  // namespace
+
+Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
+  return lock_by(std::move(store), [](Store& one) { return lock_own_directory(one, LOCK_EX); });
+}
+
+Result<StoreLock> share_store(std::shared_ptr<Store> store) {
+  return lock_by(std::move(store), lock_with_others);
 }
 
 }  // namespace zarrfs

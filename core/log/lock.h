@@ -35,6 +35,8 @@ class StoreLock {
   StoreLock& operator=(const StoreLock&) = delete;
   ~StoreLock();
   [[nodiscard]] int descriptor() const { return own_.get(); }
+  /// Lets others that share the store have it, too.
+  void share();
   /// Whether no directory above was left out: then nobody else writes within the store, nor left
   /// chunks unpublished, but who writes a node below that has `.zarrfs`.
   [[nodiscard]] bool has_all_above() const { return has_all_above_; }
@@ -46,6 +48,11 @@ class StoreLock {
   std::vector<StoreLock> above_;  ///< Shared: of the nodes that the store lies in.
   bool has_all_above_ = false;
 };
+
+/// As lock_store, for one of several writers: alone, until StoreLock::share, where there is no
+/// epoch yet that keeps out who writes to the store alone, or to a node of it. kBusy where such a
+/// one is.
+Result<StoreLock> share_store(std::shared_ptr<Store> store);
 
 /// Takes the store's lock, and makes `.zarrfs` for it. kBusy, naming the holder's process where the
 /// system knows it, where another zarrfs has it, or writes to a store that this one lies in, or has

@@ -20,6 +20,7 @@ constexpr std::uint32_t kMaxPayload = 1U << 16U;
 constexpr std::uint64_t kReserve = std::uint64_t{1} << 16U;
 constexpr unsigned kQuarantined = 1;
 constexpr unsigned kHeld = 2;
+constexpr int kMostRewrites = 8;
 constexpr std::size_t kMaxLog = std::size_t{1} << 30U;
 
 void append_text(Bytes& out, const std::string& text) {
@@ -194,6 +195,12 @@ std::string next_log_path() { return std::string(kLogPath) + ".next"; }
 }  // namespace
 
 Result<std::optional<LogContents>> read_log(Store& store) {
+  ZARRFS_TRY(const auto status, store.status(kLogPath));
+  if (status && S_ISDIR(status->st_mode)) {
+    return fail(Fault::kBusy, "store " + store.name() +
+                                  " is written by mounts with -o shared, or was when they were "
+                                  "killed: mount it with -o rw,shared, or run zarrfs recover");
+  }
   ZARRFS_TRY(const auto document, store.read_document(kLogPath, kMaxLog));
   if (!document) return std::nullopt;
   return decode_log(
@@ -337,6 +344,24 @@ Result<std::uint64_t> LogWriter::append_locked(LogRecord record) {
 }
 
 Result<void> LogWriter::sync() {
+  for (int round = 1;; ++round) {
+    auto synced = sync_once();
+    const bool elsewhere = !synced && synced.error().fault == Fault::kStale;
+    if (!elsewhere || round == kMostRewrites) return synced;
+  }
+}
+
+Result<void> LogWriter::renew() {
+  {
+    const HeldLock lock(mutex_);
+    if (!file_) return {};
+    sync_failed_ = true;
+    durable_size_ = 0;
+  }
+  return sync();
+}
+
+Result<void> LogWriter::sync_once() {
   std::shared_ptr<NewFile> file;
   std::uint64_t size = 0;
   bool directory_durable = false;
@@ -393,6 +418,11 @@ Result<void> LogWriter::remove() {
 std::uint64_t LogWriter::bytes() const {
   const HeldLock lock(mutex_);
   return size_;
+}
+
+Result<bool> is_shared(Store& store) {
+  ZARRFS_TRY(const auto status, store.status(kLogPath));
+  return status && S_ISDIR(status->st_mode);
 }
 
 Result<bool> has_unpublished(Store& store) {

@@ -82,6 +82,9 @@ class LogWriter {
   /// Makes all records that were appended before the call durable. After a failure the next call
   /// writes them into a new file.
   Result<void> sync();
+  /// The file is not what anybody reads any more, though it could be written: all records are
+  /// written anew, and durable when it returns.
+  Result<void> renew();
   /// Whether more records are of successors that are done than of others.
   [[nodiscard]] bool mostly_done() const;
   /// Writes the records of successors that are not done into a new file, which takes the log's
@@ -95,6 +98,7 @@ class LogWriter {
 
  private:
   explicit LogWriter(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  Result<void> sync_once();
   Result<void> create_locked() ZARRFS_REQUIRES(mutex_);
   Result<std::uint64_t> append_locked(LogRecord record) ZARRFS_REQUIRES(mutex_);
   Result<void> append_owed_locked() ZARRFS_REQUIRES(mutex_);
@@ -121,7 +125,10 @@ class LogWriter {
   std::vector<LogRecord> owed_ ZARRFS_GUARDED_BY(mutex_);  ///< See append_in_time.
 };
 
-/// Whether an earlier writer left writes in the store's log.
+/// Whether several writers share the store, or did until they were killed: see SHARED.md.
+Result<bool> is_shared(Store& store);
+
+/// Whether an earlier writer left writes in the store's log. kBusy where it is shared.
 Result<bool> has_unpublished(Store& store);
 
 }  // namespace zarrfs

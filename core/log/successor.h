@@ -30,7 +30,8 @@ struct Draft {
   bool held = false;           ///< Another writer's is in the shard: readable, not published.
   ByteRange range{};           ///< In the successor file.
   std::uint32_t checksum = 0;  ///< CRC-32C of the bytes.
-  std::uint64_t sequence = 0;  ///< Of its record in the log.
+  std::uint64_t sequence = 0;  ///< Of its first record in a log.
+  std::uint64_t logged = 0;    ///< Of its last one: of the same bytes, in another successor.
   struct timespec written {};  ///< Wall clock time, for st_mtime.
   /// Not for a commit to publish.
   [[nodiscard]] bool kept_back() const { return quarantined || held; }
@@ -53,6 +54,10 @@ class GrowingFile final : public File {
 
 /// Prefix of the names of successor files; views never show a name that begins so.
 inline constexpr const char* kSuccessorPrefix = ".zarrfs-next-";
+
+/// Prefix of the other names that shards have while several writers share the store; views never
+/// show these either.
+inline constexpr const char* kKeptPrefix = ".zarrfs-kept-";
 
 /// The path of a new successor beside `shard_path`: 128 random bits.
 std::string new_successor_path(const std::string& shard_path);

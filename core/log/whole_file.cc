@@ -1,6 +1,7 @@
 #include "core/log/whole_file.h"
 
 #include "core/log/log.h"
+#include "core/log/lost_races.h"
 #include "core/log/names_in_use.h"
 #include "core/log/successor.h"
 #include "core/store/conditional_writer.h"
@@ -68,6 +69,7 @@ Result<void> again_where_stale(const std::function<Result<void>()>& change) {
   for (int round = 1;; ++round) {
     auto done = change();
     if (done || done.error().fault != Fault::kStale || round == kMostRounds) return done;
+    let_others_finish(round);
   }
 }
 

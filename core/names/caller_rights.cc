@@ -4,6 +4,7 @@
 #include "core/chunks/chunk_writer.h"
 #include "core/names/documents.h"
 #include "core/names/refusals.h"
+#include "core/shared/shared_store.h"
 #include "core/store/store_users.h"
 
 namespace zarrfs {
@@ -16,6 +17,13 @@ Result<void> CallerRights::check_writing() const {
 Result<void> CallerRights::check_deleting(const std::string& path) const {
   if (parts_.shared.options.writing->may_delete) return {};
   return refused(Fault::kForbidden, path, "the mount's option deletes=deny keeps it");
+}
+
+Result<void> CallerRights::check_deleting_node(const std::string& path) const {
+  ZARRFS_CHECK(check_deleting(path));
+  if (shared_of(*parts_.shared.store) == nullptr) return {};
+  return refused(Fault::kReadOnly, path,
+                 "nodes are not removed while several mounts write to the store (-o shared)");
 }
 
 Result<void> CallerRights::check_caller(std::initializer_list<std::string> paths) {

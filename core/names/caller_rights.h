@@ -17,6 +17,8 @@ class CallerRights {
   Result<void> check_writing() const;
   /// kForbidden where the mount keeps what there is.
   Result<void> check_deleting(const std::string& path) const;
+  /// The same of a node: kReadOnly where other writers may be using it.
+  Result<void> check_deleting_node(const std::string& path) const;
   /// kDenied if the user who asks may not change what is stored at one of these paths.
   Result<void> check_caller(std::initializer_list<std::string> paths);
   /// The same of what the name is, or would be, stored in.

@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/memory.h"
 #include "core/codecs/decoding_room.h"
+#include "core/shared/shared_store.h"
 #include "core/store/conditional_writer.h"
 #include "core/store/store.h"
 
@@ -89,6 +90,7 @@ std::string ControlFiles::report() {
     document["profile_because"] = parts_.shared.profile_because;
   document.update(parts_.shared.reporter.render());
   document["refused"] = parts_.shared.refusals.render();
+  if (const Json shared = sharing(); shared.is_object()) document["shared"] = shared;
   if (parts_.writable()) {
     document["unpublished"] = Json::object();
     for (const Unpublished& one : unpublished()) document["unpublished"][one.name] = one.reason;
@@ -109,6 +111,14 @@ std::vector<Unpublished> ControlFiles::unpublished() {
     list.push_back({"/" + path, "no document makes it a chunk of an array"});
   }
   return list;
+}
+
+/// Null where the store has one writer.
+Json ControlFiles::sharing() const {
+  SharedStore* const shared = parts_.writable() ? shared_of(*parts_.shared.store) : nullptr;
+  if (shared == nullptr) return {};
+  const auto told = parse_json(shared->sharing(), "writers");
+  return told ? *told : Json();
 }
 
 /// Bytes: of the whole process, and of each part that has a bound.
@@ -150,6 +160,7 @@ std::string ControlFiles::statistics() {
     const auto remote = parse_json(told, "statistics");
     if (remote) document["remote"] = *remote;
   }
+  if (const Json shared = sharing(); shared.is_object()) document["shared"] = shared;
   if (parts_.writable()) {
     const WriteStatistics writes = parts_.shared.writes->statistics();
     document["chunks_written"] = writes.puts;

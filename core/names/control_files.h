@@ -41,6 +41,7 @@ class ControlFiles {
   ViewParts& parts_;
   const Statuses& statuses_;
   struct timespec started_ {};
+  [[nodiscard]] Json sharing() const;
   [[nodiscard]] Json memory_held() const;
 
   TableMutex front_mutex_;

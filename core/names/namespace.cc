@@ -295,7 +295,8 @@ Result<Name> Namespace::claim(const Directory& directory, const std::string& nam
     case NameKind::kControl:
     case NameKind::kConcealed: break;
   }
-  if (result.kind == NameKind::kControl || is_successor_name(name)) {
+  if (result.kind == NameKind::kControl || is_successor_name(name) ||
+      name.starts_with(kKeptPrefix)) {
     return refused(Fault::kForbidden, result.path,
                    "names that begin with .zarrfs are zarrfs's own");
   }

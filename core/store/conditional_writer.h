@@ -11,6 +11,8 @@
 
 namespace zarrfs {
 
+class SharedStore;
+
 /// The part of a Store that replaces objects on condition. New files (Store::create) of such a
 /// store lie on this machine.
 class ConditionalWriter {
@@ -44,6 +46,12 @@ class ConditionalWriter {
   /// whether it was done: look() tells, by the note. Durable when it returns.
   virtual Result<FileIdentity> put(const std::string& from, const std::string& path,
                                    const FileIdentity& expected, const std::string& note) = 0;
+  /// What tells this writer's drafts from all others in the notes, where these tell of each draft
+  /// (DraftNotes, and not WriteHistory); then nothing is removed. Else empty.
+  [[nodiscard]] virtual std::string mount_id() const { return {}; }
+  /// The writers beside this one, and what they leave; null where each keeps its own.
+  virtual SharedStore* shared() { return nullptr; }
+
   /// Removes the object `expected`. kStale where another one stands there.
   virtual Result<void> remove_object(const std::string& path, const FileIdentity& expected) = 0;
 };

@@ -233,6 +233,17 @@ class LocalStore final : public Store, public StoreUsers, public StoreLinks {
     return fail(error_of(errno, path, "changing its times"));
   }
 
+  Result<NameStep> add_name(const std::string& from, const std::string& to) override {
+    return change_name(from, to, "giving it the name " + to, [](int old, int made, auto a, auto b) {
+      return ::linkat(old, a, made, b, 0);
+    });
+  }
+  Result<NameStep> move_name(const std::string& from, const std::string& to) override {
+    return change_name(from, to, "renaming to " + to, [](int old, int made, auto a, auto b) {
+      return ::renameat(old, a, made, b);
+    });
+  }
+
   Result<void> sync_directory(const std::string& path) override {
     ZARRFS_CHECK(check_path(path));
     const Fd fd(resolve(root_.get(), path, O_RDONLY | O_DIRECTORY, 0, writing_policy()));
@@ -293,6 +304,23 @@ class LocalStore final : public Store, public StoreUsers, public StoreLinks {
   }
 
  private:
+  /// `change` is given the directories and the names within them.
+  template <class Change>
+  Result<NameStep> change_name(const std::string& from, const std::string& to,
+                               const std::string& action, Change change) {
+    const std::string from_name = last_name(from);
+    const std::string to_name = last_name(to);
+    ZARRFS_TRY(const Fd old_directory, directory_for_writing(from, parent_path(from)));
+    ZARRFS_TRY(const Fd new_directory, directory_for_writing(to, parent_path(to)));
+    if (!old_directory.valid() || !new_directory.valid()) return NameStep::kGone;
+    if (change(old_directory.get(), new_directory.get(), from_name.c_str(), to_name.c_str()) == 0) {
+      return NameStep::kDone;
+    }
+    if (errno == EEXIST) return NameStep::kTaken;
+    if (errno == ENOENT || errno == ESTALE || errno == ENOTDIR) return NameStep::kGone;
+    return fail(error_of(errno, from, action));
+  }
+
   [[nodiscard]] std::string full_name(const std::string& path) const {
     return path.empty() ? name_ : path;
   }

@@ -1,5 +1,6 @@
-// Symbolic links of a store that are shown as links: the kernel follows them, not zarrfs.
-// Thread-safe, as Store is.
+// Symbolic links of a store that are shown as links: the kernel follows them, not zarrfs. And the
+// two calls on names of which the file system itself decides, in one place and for all machines,
+// whether they are done. Thread-safe, as Store is.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,6 +23,13 @@ struct Link {
 /// it is relative, goes up no further than to the root, and only before it goes down.
 bool leads_within(std::string_view path, std::string_view target);
 
+/// What became of a call whose condition the file system decides.
+enum class NameStep {
+  kDone,
+  kTaken,  ///< There is such a name already.
+  kGone,   ///< What it was made of is not there, or the directory is not.
+};
+
 /// The part of a Store that knows links. All other functions of a Store take links for what they
 /// lead to.
 class StoreLinks {
@@ -35,6 +43,11 @@ class StoreLinks {
   /// Changes owner and times of the link itself, with the `times` of utimensat(2).
   virtual Result<void> change_link(const std::string& path, uid_t owner, gid_t group,
                                    const struct timespec (&times)[2]) = 0;
+  /// Gives the file `from` another name (link(2)): one of all callers is told kDone.
+  virtual Result<NameStep> add_name(const std::string& from, const std::string& to) = 0;
+  /// Gives the file `from` the name `to` instead of its own (rename(2)), whatever stands there: one
+  /// of all callers is told kDone, and kGone the others.
+  virtual Result<NameStep> move_name(const std::string& from, const std::string& to) = 0;
 };
 
 /// The links' part of a store; null where it has none.

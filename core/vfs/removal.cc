@@ -41,11 +41,14 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
 Result<bool> Removal::remove_document(const Directory& directory, const Name& target) {
   ZARRFS_TRY(const bool there, names_.exists(directory, target));
   if (!there) return false;
-  ZARRFS_CHECK(rights_.check_deleting(target.path));
+  const std::string name = last_name(target.path);
+  const bool whole = name == ".zarray" || name == ".zgroup" || name == "zarr.json";
+  ZARRFS_CHECK(whole ? rights_.check_deleting_node(target.path)
+                     : rights_.check_deleting(target.path));
   ZARRFS_CHECK(rights_.check_caller(directory, target));
   staged_.detach(target.path);
   ZARRFS_TRY(const bool stored, names_.exists(directory, target));
-  if (stored) ZARRFS_CHECK(documents_.remove(*directory.state, last_name(target.path)));
+  if (stored) ZARRFS_CHECK(documents_.remove(*directory.state, name));
   return true;
 }
 
@@ -123,7 +126,7 @@ Result<void> Removal::remove_node(const Directory& directory, const Name& target
                      state->kind == NodeState::Kind::kImplicitGroup ||
                      state->kind == NodeState::Kind::kAbsent;
   if (plain) return remove_directory_as_caller(*parts_.shared.store, target.store_path);
-  ZARRFS_CHECK(rights_.check_deleting(target.path));
+  ZARRFS_CHECK(rights_.check_deleting_node(target.path));
   ZARRFS_CHECK(rights_.check_caller({directory.state->path, target.store_path}));
   const auto not_empty = [&] { return refused(Fault::kNotEmpty, target.path, "it is not empty"); };
   if (state->kind == NodeState::Kind::kHidden) return not_empty();

@@ -1,14 +1,12 @@
 #include "core/write/commit.h"
 
 #include <algorithm>
-#include <chrono>
-#include <random>
-#include <thread>
 
 #include "core/base/hash.h"
+#include "core/log/lost_races.h"
 #include "core/log/ownership.h"
-#include "core/log/write_history.h"
 #include "core/store/conditional_writer.h"
+#include "core/write/commit_notes.h"
 #include "core/write/shard_builder.h"
 #include "core/zarr/tree.h"
 
@@ -25,8 +23,6 @@ struct Base {
   std::optional<struct stat> status;
   ChunkSources chunks;
 };
-
-using Drafts = std::map<std::uint64_t, Draft>;
 
 /// Drafts that a commit publishes: all that are neither quarantined nor held.
 Drafts publishable(const DirtyShard& shard) {
@@ -230,6 +226,13 @@ Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& draf
   return next;
 }
 
+/// Whether the next file stays what it is even where it did not become the shard, and the shard
+/// stays where no chunk of it is left.
+bool keeps_files(Store& store) {
+  ConditionalWriter* const server = conditional_writer_of(store);
+  return server != nullptr && !server->mount_id().empty();
+}
+
 /// Asks for the chunks that are going to be copied, neighbours together and many at once: one after
 /// the other, each would wait for the network.
 void ask_ahead(const Base& base) {
@@ -258,7 +261,10 @@ Result<Next> make_next(Store& store, DirtyShard& shard, const Drafts& drafts, co
   ZARRFS_TRY(Next next, make_clone(store, shard, drafts, base));
   if (next.own) return next;
   if (conditional_writer_of(store) != nullptr) ask_ahead(base);
-  if (!can_complete(shard, drafts)) return make_anew(store, shard, drafts, base);
+  // Where a file is put by another name of it, it must not be written on.
+  if (keeps_files(store) || !can_complete(shard, drafts)) {
+    return make_anew(store, shard, drafts, base);
+  }
   ZARRFS_TRY(next.bytes_written, complete(shard, drafts, base));
   next.path = shard.successor_path;
   next.file = shard.file.get();
@@ -303,9 +309,9 @@ struct NextFile {
 Result<NextFile> make_durable_next(Store& store, DirtyShard& shard, const Drafts& drafts,
                                    const Base& base) ZARRFS_REQUIRES(shard.commit_mutex) {
   NextFile made;
-  made.anything =
-      !base.chunks.empty() || std::any_of(drafts.begin(), drafts.end(),
-                                          [](const auto& item) { return !item.second.removed; });
+  made.anything = keeps_files(store) || !base.chunks.empty() ||
+                  std::any_of(drafts.begin(), drafts.end(),
+                              [](const auto& item) { return !item.second.removed; });
   if (!made.anything) return made;
   ZARRFS_TRY(made.next, make_next(store, shard, drafts, base));
   Next& next = made.next;
@@ -363,35 +369,17 @@ Result<CommitOutcome> publish(Store& store, DirtyShard& shard, const Drafts& dra
   return outcome;
 }
 
-/// Drafts that are in no object yet: not those of a put whose answer was lost.
-Drafts unpublished(const Drafts& drafts, std::uint64_t last_published) {
-  Drafts fresh = drafts;
-  std::erase_if(fresh, [&](const auto& item) {
-    return item.second.sequence != 0 && item.second.sequence <= last_published;
-  });
-  return fresh;
-}
-
-WriteNote note_of(const DirtyShard& shard, const Drafts& drafts, std::uint64_t before) {
-  WriteNote note{shard.writer_id, 0, before, std::set<std::uint64_t>{}};
-  for (const auto& [number, draft] : drafts) {
-    note.sequence = std::max(note.sequence, draft.sequence);
-    note.chunks->insert(number);
-  }
-  return note;
-}
-
 /// Drafts of chunks that another writer wrote since the first of them was.
 struct Conflicts {
   std::vector<std::uint64_t> numbers;
   bool certain = true;
 };
 
-Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const WriteHistory& history,
+Conflicts conflicts_of(const DirtyShard& shard, const Drafts& drafts, const CommitNotes& notes,
                        std::uint64_t present) ZARRFS_REQUIRES(shard.commit_mutex) {
   Conflicts conflicts;
   if (!shard.based_on || *shard.based_on == present) return conflicts;
-  const auto theirs = history.written_since(*shard.based_on, shard.writer_id);
+  const auto theirs = notes.written_since(*shard.based_on, shard.writer_id);
   conflicts.certain = theirs.has_value();
   for (const auto& [number, draft] : drafts) {
     if (!theirs || theirs->contains(number)) conflicts.numbers.push_back(number);
@@ -405,12 +393,12 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
                                         Drafts drafts, const CommitHooks& hooks)
     ZARRFS_REQUIRES(shard.commit_mutex) {
   ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
-  WriteHistory history = WriteHistory::parse(standing ? standing->note : "");
-  Drafts fresh = unpublished(drafts, history.last_of(shard.writer_id));
+  ZARRFS_TRY(const auto notes, CommitNotes::of(server, shard.shard_path, standing));
+  Drafts fresh = notes->unpublished(drafts, shard.writer_id);
   CommitOutcome outcome;
   outcome.before = outcome.after = standing ? standing->identity : FileIdentity{};
   const std::uint64_t present = standing ? digest_of(standing->version) : 0;
-  const Conflicts conflicts = conflicts_of(shard, fresh, history, present);
+  const Conflicts conflicts = conflicts_of(shard, fresh, *notes, present);
   if (hooks.hold && !conflicts.numbers.empty()) {
     // Before the put: the note that goes with it speaks for all earlier writes that are not held.
     ZARRFS_CHECK(hooks.hold(conflicts.numbers));
@@ -424,12 +412,12 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
     if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));
     ZARRFS_TRY(const NextFile made, make_durable_next(store, shard, fresh, base));
-    history.add(note_of(shard, fresh, present));
+    notes->add(fresh, shard.writer_id);
     const auto put = [&]() -> Result<FileIdentity> {
       ZARRFS_CHECK(tell(shard, fresh, hooks, false));
       ZARRFS_CHECK(hooks.before_publish(false));
       if (made.anything) {
-        return server.put(made.next.path, shard.shard_path, base.identity, history.text());
+        return server.put(made.next.path, shard.shard_path, base.identity, notes->text());
       }
       ZARRFS_CHECK(server.remove_object(shard.shard_path, base.identity));
       return FileIdentity{};
@@ -446,15 +434,6 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
   }
   ZARRFS_CHECK(tell(shard, drafts, hooks, true));
   return outcome;
-}
-
-/// Writers of one object that come at the same moment again and again would all but one lose each
-/// time.
-void let_others_finish(int round) {
-  thread_local std::minstd_rand random(std::random_device{}());
-  // By chance, and longer each time.
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(random() % (20U << static_cast<unsigned>(round))));
 }
 
 }  // namespace

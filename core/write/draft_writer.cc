@@ -26,7 +26,7 @@ struct timespec wall_clock_now() {
 /// Makes the directories from the array down to the shard's. What is written to a server lies on
 /// this machine first, where create() makes them: the server is not asked.
 Result<void> make_directories(Store& store, const DirtyShard& shard) {
-  if (conditional_writer_of(store) != nullptr) return {};
+  if (!store.traits().directories) return {};
   std::size_t at = shard.array_path.empty() ? 0 : shard.array_path.size() + 1;
   for (at = shard.shard_path.find('/', at); at != std::string::npos;
        at = shard.shard_path.find('/', at + 1)) {
@@ -144,6 +144,8 @@ void DraftWriter::renew_base(DirtyShard& shard) {
 Result<void> DraftWriter::begin(DirtyShard& shard) {
   if (shard.stage != ShardStage::kNew) return {};
   ZARRFS_TRY(shard.end, reserved_at_start(*shard.array, shard.cell));
+  ConditionalWriter* const server = conditional_writer_of(*parts_.store);
+  if (server != nullptr && !server->mount_id().empty()) shard.writer_id = server->mount_id();
   LogRecord record{.kind = LogRecord::Kind::kOpen};
   record.array_path = shard.array_path;
   record.cell = shard.cell;
@@ -209,6 +211,7 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
               .range = record.range,
               .checksum = record.checksum,
               .sequence = sequence,
+              .logged = sequence,
               .written = wall_clock_now()};
   const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);  // 3 readers see it
@@ -229,6 +232,7 @@ Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
   record.range = draft.range;
   record.checksum = draft.checksum;
   ZARRFS_TRY(draft.sequence, parts_.log->append(record));
+  draft.logged = draft.sequence;
   draft.held = true;
   const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);

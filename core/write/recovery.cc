@@ -5,101 +5,10 @@
 #include <set>
 
 #include "core/write/commit.h"
+#include "core/write/left_log.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
-namespace {
-
-std::map<std::uint64_t, LoggedSuccessor> sort_records(const std::vector<LogRecord>& records) {
-  std::map<std::uint64_t, LoggedSuccessor> logged;
-  for (const LogRecord& record : records) {
-    LoggedSuccessor& one =
-        logged[record.kind == LogRecord::Kind::kOpen ? record.sequence : record.successor];
-    switch (record.kind) {
-      case LogRecord::Kind::kOpen: one.open = record; break;
-      case LogRecord::Kind::kPut:
-      case LogRecord::Kind::kRemove: one.writes[record.number].push_back(record); break;
-      case LogRecord::Kind::kPublish: one.publishing = true; break;
-      case LogRecord::Kind::kDone: one.done = true; break;
-    }
-  }
-  return logged;
-}
-
-/// What becomes of the writes that the log has of one successor.
-enum class Verdict {
-  kFinished,       ///< They are in the shard, or there are none.
-  kLost,           ///< The successor was never durable.
-  kArrayGone,      ///< Another program has removed the array, and them with it.
-  kArrayReplaced,  ///< Another program has put another array in its place.
-  kUnreadable,     ///< They are there, and it cannot be told what they belong to: they wait.
-  kTakeUp,         ///< They are published.
-};
-
-struct Classified {
-  Verdict verdict = Verdict::kUnreadable;
-  std::string reason{};  ///< Of kUnreadable.
-  Node node{};           ///< The array, of kTakeUp.
-};
-
-Classified classify(Store& store, const LoggedSuccessor& logged) {
-  if (logged.done || logged.writes.empty()) return {Verdict::kFinished};
-  const auto successor = store.status(logged.open.successor_path);
-  if (!successor) return {Verdict::kUnreadable, successor.error().message};
-  if (!*successor && logged.publishing) return {Verdict::kFinished};
-  auto node = load_node(store, logged.open.array_path);
-  if (!node) return {Verdict::kUnreadable, node.error().message};
-  if (!node->layout) {
-    const bool unclear =
-        node->kind == Node::Kind::kDamaged || node->kind == Node::Kind::kUnsupported;
-    if (!*successor && !unclear) return {Verdict::kArrayGone};
-    return {Verdict::kUnreadable,
-            node->error.message.empty() ? "there is no such array" : node->error.message};
-  }
-  if (logged.open.checksum != node->array->form) return {Verdict::kArrayReplaced};
-  const bool removals_only = std::all_of(
-      logged.writes.begin(), logged.writes.end(),
-      [](const auto& item) { return item.second.back().kind == LogRecord::Kind::kRemove; });
-  if (!*successor && !removals_only) return {Verdict::kLost};
-  return {Verdict::kTakeUp, {}, std::move(*node)};
-}
-
-/// A successor that an earlier writer left.
-struct LeftSuccessor {
-  std::shared_ptr<const File> bytes;
-  struct stat status {};
-};
-
-Result<std::optional<LeftSuccessor>> look_into(const std::shared_ptr<NewFile>& file) {
-  if (file == nullptr) return std::nullopt;
-  LeftSuccessor left;
-  ZARRFS_TRY(left.status, file->status());
-  left.bytes = std::make_shared<GrowingFile>(file, left.status);
-  return left;
-}
-
-/// Whether the bytes of a put are all there.
-bool is_whole(const std::optional<LeftSuccessor>& successor, const LogRecord& record) {
-  if (record.kind == LogRecord::Kind::kRemove) return true;
-  if (!successor) return false;
-  if (record.range.length == 0) return record.checksum == crc32c({});
-  if (!lies_within(record.range, static_cast<std::uint64_t>(successor->status.st_size))) {
-    return false;
-  }
-  const auto bytes = successor->bytes->read_range(record.range);
-  return bytes && crc32c(*bytes) == record.checksum;
-}
-
-/// The latest write of a chunk whose bytes are all there; null where there is none.
-const LogRecord* latest_whole(const std::optional<LeftSuccessor>& successor,
-                              const std::vector<LogRecord>& records) {
-  const auto found = std::find_if(records.rbegin(), records.rend(), [&](const LogRecord& record) {
-    return is_whole(successor, record);
-  });
-  return found == records.rend() ? nullptr : &*found;
-}
-
-}  // namespace
 
 /// What one run of recovery knows and counts.
 struct Recovery::Run {
@@ -139,7 +48,8 @@ Result<void> Recovery::resume(const DirtyPointer& shard, const LoggedSuccessor& 
                   .held = record.held,
                   .range = record.range,
                   .checksum = record.checksum,
-                  .sequence = record.sequence};
+                  .sequence = record.sequence,
+                  .logged = record.sequence};
       if (left) draft.written = left->status.st_mtim;
       shard->set_draft(number, draft);
       taken[number] = record.sequence;

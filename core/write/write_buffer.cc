@@ -33,13 +33,21 @@ Result<std::unique_ptr<WriteBuffer>> WriteBuffer::open(std::shared_ptr<Store> st
                                                        WriteOptions options) {
   std::unique_ptr<WriteBuffer> buffer(new WriteBuffer(std::move(store), std::move(options)));
   WriteParts& parts = buffer->parts_;
-  ZARRFS_TRY(parts.lock, lock_store(parts.store));
+  SharedStore* const shared = shared_of(*parts.store);
+  ZARRFS_TRY(parts.lock, shared == nullptr ? lock_store(parts.store) : share_store(parts.store));
   buffer->committer_.keep_spares();
   if (ConditionalWriter* const server = conditional_writer_of(*parts.store); server != nullptr) {
     ZARRFS_CHECK(
         server->begin([log = parts.options.log](const std::string& line) { log(true, line); }));
   }
+  if (shared != nullptr) parts.lock.share();  // the epoch, which begin() opened, keeps others out
   ZARRFS_CHECK(buffer->take_over());
+  if (shared != nullptr) {
+    shared->when_log_is_lost([raw = buffer.get()] {
+      static_cast<void>(raw->parts_.log->renew());  // reported by whoever syncs it next
+    });
+    ZARRFS_CHECK(buffer->others_.look());
+  }
   if (parts.options.background) {
     const auto pause = std::clamp<std::chrono::milliseconds>(parts.options.flush_after / 4,
                                                              std::chrono::milliseconds(5),
@@ -55,8 +63,14 @@ Result<void> WriteBuffer::take_over() {
   return clean() && parts_.parked.empty() ? parts_.log->remove() : Result<void>{};
 }
 
+WriteBuffer::~WriteBuffer() {
+  thread_.stop();
+  if (SharedStore* const shared = shared_of(*parts_.store); shared != nullptr) shared->stop();
+}
+
 void WriteBuffer::tick() {
   parts_.options.tick();
+  others_.look_now_and_then();
   if (clean()) {
     parts_.reserve.release();
   } else {
@@ -120,6 +134,11 @@ Result<void> WriteBuffer::put_now(const DirtyPointer& shard, const ArrayPointer&
 
 Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
                                  std::uint64_t number) {
+  if (shared_of(*parts_.store) != nullptr && !array->layout().sharded()) {
+    return fail(Fault::kReadOnly, "/" + array->path() +
+                                      ": chunks of an array without shards are not removed while "
+                                      "several mounts write to the store (-o shared)");
+  }
   for (;;) {
     ZARRFS_TRY(const DirtyPointer shard, recovery_.shard_for(array, cell));
     const HeldLock lock(shard->commit_mutex);
@@ -222,6 +241,7 @@ Result<void> WriteBuffer::commit(const std::string& shard_path) {
   for (;;) {
     const DirtyPointer shard = parts_.table.find(shard_path);
     if (!shard) return {};
+    others_.await_earlier(!thread_.runs_beside());
     files_.limit();
     const HeldLock lock(shard->commit_mutex);
     if (shard->stage != ShardStage::kClosed) return committer_.commit(shard);
@@ -273,6 +293,7 @@ std::uint64_t WriteBuffer::memory() const {
 void WriteBuffer::commit_due(Clock::time_point now) {
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);
   if (server != nullptr && server->away()) return;
+  if (others_.are_awaited()) return;
   std::vector<DirtyPointer> pointers = parts_.table.below("");
   const bool over = memory() > parts_.options.write_buffer;
   for (DirtyPointer& next : pointers) {
@@ -346,7 +367,8 @@ Result<void> WriteBuffer::close() {
   } else {
     static_cast<void>(sync_below(""));  // reported by `left`
   }
-  return committed;
+  auto left = others_.leave();
+  return committed ? left : committed;
 }
 
 }  // namespace zarrfs

@@ -19,6 +19,7 @@
 #include "core/write/commit_thread.h"
 #include "core/write/committer.h"
 #include "core/write/draft_writer.h"
+#include "core/write/others_logs.h"
 #include "core/write/recovery.h"
 #include "core/write/spool_limit.h"
 #include "core/write/successor_files.h"
@@ -42,10 +43,15 @@ struct LeftDraft {
 
 class WriteBuffer {
  public:
-  /// Becomes the store's one writer: kBusy, naming the holder, where there is another. Takes over
-  /// what an earlier writer left in the log: it is published, or kept and retried.
+  /// Becomes the store's one writer, or one of those that share it (SharedStore): kBusy, naming the
+  /// holder, where there is another. Takes over what an earlier writer left in the log: it is
+  /// published, or kept and retried.
   static Result<std::unique_ptr<WriteBuffer>> open(std::shared_ptr<Store> store,
                                                    WriteOptions options);
+
+  ~WriteBuffer();
+  WriteBuffer(const WriteBuffer&) = delete;
+  WriteBuffer& operator=(const WriteBuffer&) = delete;
 
   using Cell = DirtyTable::Cell;
 
@@ -82,6 +88,9 @@ class WriteBuffer {
   Result<void> commit_below(const std::string& prefix);
   /// Commits what is due at `now`. What the background thread does.
   void commit_due(Clock::time_point now);
+  /// Where several writers share the store: puts what those have left that seem to be dead. What
+  /// the background thread does now and then.
+  Result<void> look_at_others() { return others_.look(); }
   /// Drops all drafts of arrays at or below `path`: the array itself is being removed.
   Result<void> drop_below(const std::string& path);
 
@@ -110,6 +119,7 @@ class WriteBuffer {
   Committer committer_{parts_, files_, drafts_};
   Recovery recovery_{parts_, files_, drafts_, committer_};
   SpoolLimit spool_limit_{parts_, files_, committer_};
+  OthersLogs others_{parts_};
   CommitThread thread_;  ///< The last member: it ends before the others do.
 };
 

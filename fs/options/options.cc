@@ -309,11 +309,27 @@ void add_writing(std::vector<MountOption>& table) {
         value_setter(parse_size, [](MountSettings& s,
                                     std::uint64_t bytes) { writing(s).most_unpublished = bytes; })},
        {"conflicts", alternatives(conflicts), "last",
-        "which counts if two mounts write the same chunk at a server; last: the later "
-        "upload; fail: the first one, and the other stays in its spool, with EBUSY",
+        "which counts if two mounts write the same chunk at a server, or with shared; last: the "
+        "later one; fail: the first one, and the other stays with its mount, with EBUSY",
         Group::kWriting,
         word_setter(conflicts,
                     [](MountSettings& s, bool hold) { writing(s).hold_conflicts = hold; })},
+       {"shared", "", "",
+        "let several mounts, on one machine or many, write to the same directory; all of them "
+        "need this option",
+        Group::kWriting, flag_setter([](MountSettings& s) { s.shared.on = true; })},
+       {"shared_lease", "SECONDS", "30",
+        "with shared, how long a mount may be silent before another takes it for dead and puts "
+        "its chunks into their shards",
+        Group::kWriting,
+        value_setter(parse_pause,
+                     [](MountSettings& s, double seconds) { s.shared.lease = seconds; })},
+       {"shared_caches", "SECONDS", "",
+        "with shared, how long a machine's view of the file system may be old; by default 60, and "
+        "0 on a local file system",
+        Group::kWriting,
+        value_setter(parse_pause,
+                     [](MountSettings& s, double seconds) { s.shared.caches = seconds; })},
        {"fsync", alternatives(fsync), "keep",
         "keep: fsync(2) makes what was written durable in the log, or in the spool; commit: "
         "it rewrites the shard (at a server: uploads it), and waits for that",

@@ -27,6 +27,13 @@ inline ViewOptions by_what_the_store_is() {
 }
 
 /// What `-o` chose.
+/// How it writes where other mounts write to the same directory.
+struct SharedWriting {
+  bool on = false;
+  double lease = 30;             ///< Seconds.
+  std::optional<double> caches;  ///< Seconds; what suits the file system where not given.
+};
+
 struct MountSettings {
   enum class Access { kUnsaid, kReadOnly, kReadWrite };
 
@@ -48,6 +55,7 @@ struct MountSettings {
   bool allow_other = false;
   bool allow_root = false;
   LogLevel log_level = LogLevel::kInfo;
+  SharedWriting shared;
   std::string log_file;  ///< Empty: standard error in the foreground, the system's log otherwise.
   std::vector<std::string> words;  ///< What is to be said about the options, a line each.
   /// Options of the mount itself, handed on to the kernel: "noexec", "noatime", ...

@@ -24,6 +24,7 @@
 #include "core/formats/open_source.h"
 #include "core/log/cluster_file_systems.h"
 #include "core/log/log.h"
+#include "core/shared/shared_store.h"
 #include "core/store/http/schemes.h"
 #include "core/store/store.h"
 #include "core/store/store_users.h"
@@ -203,7 +204,11 @@ class Daemon {
     ViewOptions options = view_options(settings, memory_, log_);
     const StoreOptions of_store = store_options(settings, memory_, log_);
     ZARRFS_CHECK(check_spool());
-    ZARRFS_TRY(const std::shared_ptr<Store> store, open_source(request_.source, of_store));
+    ZARRFS_CHECK(check_shared());
+    ZARRFS_TRY(std::shared_ptr<Store> store, open_source(request_.source, of_store));
+    if (settings.shared.on) {
+      ZARRFS_TRY(store, share(std::move(store)));
+    }
     opened_ = true;
     leave_room_for_manifests(*store, memory_, options);
     near_ = store->traits().near;
@@ -253,17 +258,61 @@ class Daemon {
                   "written is one user's until it is there");
     }
     const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory ||
-                       settings.writing.hold_conflicts;
+                       (settings.writing.hold_conflicts && !settings.shared.on);
     if (has_spool || !asked) return {};
     return fail(Fault::kInvalid,
                 "options spool, spool_in_memory and conflicts=fail are for stores of " +
-                    written_schemes() + " with rw only");
+                    written_schemes() + " with rw only, conflicts=fail also for shared");
+  }
+
+  /// Several writers of a directory are one user's, and all see the same files.
+  [[nodiscard]] Result<void> check_shared() const {
+    const MountSettings& settings = request_.settings;
+    if (!settings.shared.on) return {};
+    const auto refused = [](const char* why) { return fail(Fault::kInvalid, why); };
+    if (settings.access != MountSettings::Access::kReadWrite) {
+      return refused("option shared needs rw");
+    }
+    if (!is_local(request_.source)) {
+      return refused(
+          "option shared is for directories: at a server several mounts may write without it");
+    }
+    if (settings.allow_other) {
+      return refused(
+          "option shared excludes allow_other: all who write are one user to the file system");
+    }
+    if (settings.links == LinkPolicy::kFollow) {
+      return refused("option shared excludes symlinks=follow");
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<std::shared_ptr<Store>> share(std::shared_ptr<Store> store) const {
+    const SharedWriting& chosen = request_.settings.shared;
+    SharedOptions options;
+    ZARRFS_TRY(options.caches, usual_caches(*store));
+    if (chosen.caches) options.caches = milliseconds(*chosen.caches);
+    options.lease = milliseconds(chosen.lease);
+    options.say = [log = log_](bool error, const std::string& line) {
+      log->write(error ? LogLevel::kError : LogLevel::kInfo, line);
+    };
+    return make_shared_store(std::move(store), std::move(options));
+  }
+  static std::chrono::milliseconds milliseconds(double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   }
 
   Result<void> open_reading(const std::shared_ptr<Store>& store, const ViewOptions& options) {
     // What is not published yet is beside the store only where it is a directory.
     const bool is_directory = store->traits().directories;
-    const auto unpublished = is_directory ? has_unpublished(*store) : Result<bool>(false);
+    ZARRFS_TRY(const bool shared, is_directory ? is_shared(*store) : Result<bool>(false));
+    const auto unpublished =
+        is_directory && !shared ? has_unpublished(*store) : Result<bool>(false);
+    if (shared) {
+      say(printable(request_.source) +
+          " is written by mounts with -o shared: what they have not put into shards yet is not "
+          "shown");
+    }
     if (!unpublished) say(unpublished.error().message);
     ZARRFS_TRY(view_, zarrfs::open_view(store, options));
     if (unpublished && *unpublished) {

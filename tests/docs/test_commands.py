@@ -19,7 +19,7 @@ MESSAGES = "docs/troubleshooting.md"  # what it quotes in prose is what the prog
 ROOMS = ("core", "fs", "tools", "tests", "packaging", "examples", "docs", ".ci")
 OF_PYTHON = {"mountpoint", "stays"}  # arguments of zarrfs.mount() that are no mount options
 # Options of other programs, and of scripts of the sources, that pages name.
-OF_OTHERS = {"--cap-add", "--checksum", "--dependency", "--device", "--draw", "--fusemount", "--security-opt", "--seed", "--shards", "--write"}
+OF_OTHERS = {"--cap-add", "--checksum", "--dependency", "--device", "--draw", "--entrypoint", "--env", "--env-file", "--fusemount", "--security-opt", "--seed", "--shards", "--webdav-bearer-token", "--write", "--writeback"}
 
 
 def text_of(name):

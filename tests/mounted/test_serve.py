@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import socket
 import subprocess
 import urllib.parse
@@ -209,6 +210,32 @@ def test_webdav(serve, small):
     for method in ("PUT", "DELETE", "LOCK", "MKCOL", "POST", "PROPPATCH", "NONSENSE"):
         answer = served.get("/a/1.1", method=method, body=b"x")
         assert answer.status == 405 and "PROPFIND" in answer.headers["Allow"], method
+
+
+def test_rclone_copies_all_of_it(serve, small, tmp_path):
+    """As WebDAV with a token, and by the links of the listings."""
+    if not shutil.which("rclone"):
+        pytest.skip("rclone is missing: apt install rclone")
+    served, open_to_all = serve(small.path, environment={"ZARRFS_SERVE_TOKEN": "abc"}), serve(small.path)
+
+    def copy(target, *words, status=0):
+        done = subprocess.run(["rclone", "--config", "", "--retries", "1", "copy", *words, tmp_path / target], capture_output=True, text=True, timeout=120)
+        assert (done.returncode == 0) == (status == 0), done.stderr
+        return {name: (tmp_path / target / name).read_bytes() for name in names_below(tmp_path / target)}
+
+    by_dav = copy("dav", "--webdav-url", served.url, "--webdav-bearer-token", "abc", ":webdav:")
+    assert by_dav.keys() >= {".zgroup", "a/.zarray", "a/1.1"} and not [name for name in by_dav if ".zarrfs" in name]
+    assert copy("http", "--http-url", open_to_all.url, ":http:") == by_dav
+    assert copy("none", "--webdav-url", served.url, "--webdav-bearer-token", "abd", ":webdav:", status=1) == {}
+
+
+def test_cadaver_looks_around(serve, small, tmp_path):
+    if not shutil.which("cadaver"):
+        pytest.skip("cadaver is missing: apt install cadaver")
+    served = serve(small.path)
+    told = subprocess.run(["cadaver", served.url], input="cd a\nls\nget 1.1\nput 1.1\nquit\n", capture_output=True, text=True, timeout=60, cwd=tmp_path).stdout
+    assert "1.1" in told and "405 Method Not Allowed" in told, told
+    assert (tmp_path / "1.1").read_bytes() == served.get("/a/1.1").text
 
 
 def test_only_pages_that_are_known_may_read(serve, small):

@@ -1,0 +1,16 @@
+#include "core/log/lost_races.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+namespace zarrfs {
+
+void let_others_finish(int round) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  // Nobody tells a writer that another one is done.
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(random() % (20U << static_cast<unsigned>(round))));
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,52 @@
+// The logs of other writers of a shared store that seem to be dead: what they have is put into
+// shards, as theirs. SHARED.md has the argument. One thread looks at a time; others may wait for
+// it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/log/draft_notes.h"
+#include "core/shared/shared_store.h"
+#include "core/write/dirty_table.h"
+#include "core/write/left_log.h"
+#include "core/write/write_parts.h"
+
+namespace zarrfs {
+
+class OthersLogs {
+ public:
+  explicit OthersLogs(WriteParts& parts) : parts_(parts) {}
+
+  /// Takes the logs of writers that seem to be dead, and puts what is in them. What fails is tried
+  /// again at the next look. Without effect where the store is not shared.
+  Result<void> look();
+  /// The same some times in a lease; what fails is told.
+  void look_now_and_then();
+  /// Waits until what was left by writers that were dead before this one came is in its place: what
+  /// it puts itself is newer. `looks`: no other thread does.
+  void await_earlier(bool looks);
+  [[nodiscard]] bool are_awaited() const;
+  /// All is put that this writer has, or is never going to be.
+  Result<void> leave();
+
+ private:
+  struct Left;
+  struct Successor;
+  Result<bool> put(const SharedStore::TakenLog& taken);
+  Result<std::optional<Successor>> read(const std::string& mount, const LoggedSuccessor& logged,
+                                        Left& left);
+  Result<DraftNotes> notes_of(const Successor& successor);
+  Result<void> commit(const std::string& mount, const Successor& successor, Left& left);
+  [[nodiscard]] bool may_be_put() const;
+
+  WriteParts& parts_;
+  std::vector<OtherWriter> taken_;  ///< Not finished yet.
+  std::chrono::steady_clock::time_point looked_{};
+  std::atomic<bool> earlier_{true};  ///< There may be some that were dead before.
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,297 @@
+// Several writers of one directory: what each puts stays, whoever dies, is taken for dead, or comes
+// back. SHARED.md has the rules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "core/log/whole_file.h"
+#include "core/shared/shared_store.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/write_fixture.h"
+
+namespace zarrfs::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class SharedWriters : public ::testing::TestWithParam<Sharding> {
+ protected:
+  void SetUp() override {
+    const auto made = make_store(GetParam());
+    for (const char* name : {"zarr.json", "a/zarr.json"}) {
+      directory_.write(name, (*made->read_document(name, 1U << 20U))->text);
+    }
+  }
+
+  std::shared_ptr<Store> plain() { return *open_store(directory_.path(), LinkPolicy::kInside); }
+  std::shared_ptr<SharedStore> sharing() {
+    SharedOptions options;
+    options.lease = lease_;
+    options.say = [this](bool, const std::string& line) {
+      const std::lock_guard lock(said_mutex_);
+      said_.push_back(line);
+    };
+    return make_shared_store(plain(), options);
+  }
+  std::unique_ptr<Writer> writer(WriteOptions options = quiet_options()) {
+    Error error;
+    auto opened = Writer::open(sharing(), std::move(options), &error);
+    EXPECT_NE(opened, nullptr) << error.message;
+    return opened;
+  }
+  Chunks stored() {
+    Chunks chunks;
+    const auto array = open_array(plain());
+    for (std::uint64_t chunk = 0; chunk < 8; ++chunk) {
+      const std::uint64_t coordinates[] = {chunk};
+      const auto found = array->find_chunk(coordinates);
+      EXPECT_TRUE(found) << found.error().message;
+      if (found && *found) chunks[chunk] = *(*found)->read();
+    }
+    return chunks;
+  }
+  /// Names that begin with ".zarrfs", wherever they are.
+  std::vector<std::string> own_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with(".zarrfs")) names.push_back(entry.path());
+    }
+    return names;
+  }
+  /// The directories of all writers that came.
+  std::vector<fs::path> writers() {
+    std::vector<fs::path> found;
+    for (const auto& epoch : fs::directory_iterator(directory_ / ".zarrfs/log")) {
+      for (const auto& one : fs::directory_iterator(epoch.path() / "writers")) {
+        found.push_back(one.path());
+      }
+    }
+    return found;
+  }
+  /// As another machine would that has not heard of it.
+  void take_token(const fs::path& writer) {
+    for (const auto& entry : fs::directory_iterator(writer)) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with("alive-")) fs::rename(entry.path(), writer / "taken-by-nobody");
+    }
+  }
+
+  TempDir directory_;
+  std::chrono::milliseconds lease_{60'000};
+  std::mutex said_mutex_;
+  std::vector<std::string> said_;
+};
+
+TEST_P(SharedWriters, keep_what_the_other_has_put_into_the_same_shard) {
+  auto one = writer();
+  auto two = writer();
+  for (std::uint64_t chunk = 0; chunk < 8; ++chunk) {
+    ASSERT_TRUE((chunk % 2 == 0 ? one : two)->put(chunk, chunk_of(chunk)));
+  }
+  ASSERT_TRUE(one->buffer().commit_below(""));
+  ASSERT_TRUE(two->buffer().commit_below(""));
+  ASSERT_TRUE(one->put(0, chunk_of(100)));
+  ASSERT_TRUE(one->buffer().close());
+  EXPECT_FALSE(own_names().empty());
+  ASSERT_TRUE(two->buffer().close());
+  one.reset();
+  two.reset();
+  Chunks wanted;
+  for (std::uint64_t chunk = 0; chunk < 8; ++chunk)
+    wanted[chunk] = chunk_of(chunk == 0 ? 100 : chunk);
+  EXPECT_EQ(stored(), wanted);
+  EXPECT_THAT(own_names(), IsEmpty());
+}
+
+TEST_P(SharedWriters, read_what_they_have_put_themselves_and_what_others_have) {
+  const auto one = writer();
+  const auto two = writer();
+  for (std::uint64_t round = 1; round < 20; ++round) {
+    const auto& writes = round % 2 == 0 ? one : two;
+    ASSERT_TRUE(writes->put(3, chunk_of(round)));
+    ASSERT_TRUE(writes->commit(3));
+    EXPECT_EQ(**one->read(3), chunk_of(round));
+    EXPECT_EQ(**two->read(3), chunk_of(round));
+    EXPECT_EQ(stored().at(3), chunk_of(round));
+  }
+}
+
+TEST_P(SharedWriters, put_what_one_that_has_died_had_written) {
+  auto dead = writer();
+  auto alive = writer();
+  ASSERT_TRUE(dead->put(1, chunk_of(1)));
+  ASSERT_TRUE(dead->put(1, chunk_of(11)));
+  ASSERT_TRUE(dead->commit(1));
+  ASSERT_TRUE(dead->put(2, chunk_of(2)));
+  ASSERT_TRUE(dead->put(7, chunk_of(7)));
+  dead.reset();
+  ASSERT_TRUE(alive->put(3, chunk_of(3)));
+  ASSERT_TRUE(alive->buffer().close());  // who is not the last one leaves the rest to others
+  alive.reset();
+  auto next = writer();
+  ASSERT_TRUE(next->buffer().close());
+  next.reset();
+  const Chunks wanted = {{1, chunk_of(11)}, {2, chunk_of(2)}, {3, chunk_of(3)}, {7, chunk_of(7)}};
+  EXPECT_EQ(stored(), wanted);
+  EXPECT_THAT(own_names(), IsEmpty());
+}
+
+TEST_P(SharedWriters, that_are_taken_for_dead_come_again_and_lose_nothing) {
+  const auto one = writer();
+  const auto two = writer();
+  ASSERT_TRUE(one->put(1, chunk_of(1)));
+  ASSERT_TRUE(one->sync(1));
+  ASSERT_TRUE(one->put(2, chunk_of(2)));
+  ASSERT_THAT(writers(), SizeIs(2));
+  for (const fs::path& folder : writers()) take_token(folder);
+  ASSERT_TRUE(one->put(3, chunk_of(3)));
+  ASSERT_TRUE(one->sync(3));
+  EXPECT_THAT(writers(), SizeIs(3));
+  for (const fs::path& folder : writers()) take_token(folder);
+  ASSERT_TRUE(one->commit(1));
+  ASSERT_TRUE(two->put(4, chunk_of(4)));
+  ASSERT_TRUE(two->buffer().close());
+  ASSERT_TRUE(one->buffer().close());
+  const Chunks wanted = {{1, chunk_of(1)}, {2, chunk_of(2)}, {3, chunk_of(3)}, {4, chunk_of(4)}};
+  EXPECT_EQ(stored(), wanted);
+}
+
+TEST_P(SharedWriters, are_not_put_again_by_themselves_after_another_has_put_what_they_had) {
+  lease_ = std::chrono::milliseconds(200);
+  const auto paused = writer();
+  ASSERT_TRUE(paused->put(1, chunk_of(1)));
+  ASSERT_TRUE(paused->sync(1));
+  // As if it had stopped for longer than a lease: it does not know that its log was taken.
+  const fs::path folder = writers().at(0);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("alive-")) fs::rename(entry.path(), folder / "taken-by-a-1");
+  }
+  {
+    const auto other = writer();
+    while (!fs::exists(folder / "finished")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until its lease is over
+      ASSERT_TRUE(other->buffer().look_at_others());
+    }
+    EXPECT_EQ(stored().at(1), chunk_of(1));
+    ASSERT_TRUE(other->put(1, chunk_of(2)));
+    ASSERT_TRUE(other->buffer().close());
+  }
+  EXPECT_EQ(stored().at(1), chunk_of(2));
+  ASSERT_TRUE(paused->buffer().close());
+  EXPECT_EQ(stored().at(1), chunk_of(2)) << "an older write came over the one that replaced it";
+}
+
+TEST_P(SharedWriters, keep_with_conflicts_fail_what_another_has_put_meanwhile) {
+  WriteOptions options = quiet_options();
+  options.hold_conflicts = true;
+  const auto careful = writer(options);
+  const auto other = writer();
+  ASSERT_TRUE(careful->put(1, chunk_of(1)));
+  ASSERT_TRUE(other->put(1, chunk_of(2)));
+  ASSERT_TRUE(other->commit(1));
+  EXPECT_FALSE(careful->buffer().close());
+  EXPECT_THAT(careful->buffer().left(), SizeIs(1));
+  EXPECT_EQ(stored().at(1), chunk_of(2));
+  ASSERT_TRUE(other->buffer().close());
+  EXPECT_FALSE(own_names().empty()) << "the chunk that was kept back is gone";
+}
+
+TEST_P(SharedWriters, and_one_that_writes_alone_exclude_each_other) {
+  Error error;
+  {
+    const auto one = writer();
+    EXPECT_EQ(Writer::open(plain(), quiet_options(), &error), nullptr);
+    EXPECT_EQ(error.fault, Fault::kBusy);
+    ASSERT_TRUE(one->buffer().close());
+  }
+  const auto alone = Writer::open(plain(), quiet_options());
+  ASSERT_NE(alone, nullptr);
+  EXPECT_EQ(Writer::open(sharing(), quiet_options(), &error), nullptr);
+  EXPECT_EQ(error.fault, Fault::kBusy);
+}
+
+TEST_P(SharedWriters, do_not_begin_over_what_one_that_wrote_alone_has_left) {
+  {
+    const auto alone = Writer::open(plain(), quiet_options());
+    ASSERT_TRUE(alone->put(1, chunk_of(1)));
+  }
+  Error error;
+  EXPECT_EQ(Writer::open(sharing(), quiet_options(), &error), nullptr);
+  EXPECT_THAT(error.message, HasSubstr("zarrfs recover"));
+}
+
+TEST_P(SharedWriters, leave_to_the_next_one_an_epoch_that_was_not_closed_to_its_end) {
+  for (int round = 0; round < 5; ++round) {
+    auto killed = writer();
+    ASSERT_TRUE(killed->put(1, chunk_of(10 + static_cast<std::uint64_t>(round))));
+    killed.reset();
+  }
+  auto last = writer();
+  ASSERT_TRUE(last->buffer().close());
+  last.reset();
+  EXPECT_EQ(stored().at(1), chunk_of(14));
+  EXPECT_THAT(own_names(), IsEmpty());
+}
+
+TEST_P(SharedWriters, change_documents_one_after_the_other) {
+  const auto one = sharing();
+  const auto two = sharing();
+  ASSERT_TRUE(one->begin({}));
+  ASSERT_TRUE(two->begin({}));
+  const auto add = [](Store& store, char letter) {
+    return again_where_stale([&]() -> Result<void> {
+      ZARRFS_TRY(const auto present, store.read_document("b.json", 1U << 20U));
+      const std::string text = (present ? present->text : "") + letter;
+      return replace_known_file(store, "b.json", 0644,
+                                present ? identity_of(present->status) : FileIdentity{},
+                                [&](NewFile& file) { return write_text(file, text); });
+    });
+  };
+  std::thread other([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(add(*two, 'b'));
+  });
+  for (int i = 0; i < 20; ++i) {
+    const auto added = add(*one, 'a');
+    EXPECT_TRUE(added) << added.error().message;
+  }
+  other.join();
+  const std::string text = directory_.read("b.json");
+  EXPECT_EQ(std::count(text.begin(), text.end(), 'a'), 20);
+  EXPECT_EQ(std::count(text.begin(), text.end(), 'b'), 20);
+}
+
+TEST_P(SharedWriters, keep_the_shard_where_its_last_chunk_is_removed) {
+  const auto one = writer();
+  ASSERT_TRUE(one->put(1, chunk_of(1)));
+  ASSERT_TRUE(one->commit(1));
+  if (GetParam() == Sharding::kNone) {
+    const auto removed = one->remove(1);
+    ASSERT_FALSE(removed);
+    EXPECT_EQ(removed.error().fault, Fault::kReadOnly);
+    return;
+  }
+  ASSERT_TRUE(one->remove(1));
+  ASSERT_TRUE(one->buffer().close());
+  EXPECT_THAT(stored(), IsEmpty());
+  EXPECT_TRUE(fs::exists(directory_ / "a/c/0"));
+}
+
+INSTANTIATE_TEST_SUITE_P(each_layout, SharedWriters,
+                         ::testing::Values(Sharding::kIndexAtEnd, Sharding::kIndexAtStart,
+                                           Sharding::kNested, Sharding::kGzipAround,
+                                           Sharding::kNone),
+                         [](const auto& one) {
+                           std::string name = name_of(one.param);
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace zarrfs::testing

@@ -10,6 +10,7 @@ import places
 import pytest
 from conftest import DAEMON, GOLDEN, ROOT, VENVS, read_all, within
 from object_server import tag_of
+from serving import Served
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
 from test_icechunk import differences
 from test_remote import serve  # noqa: F401 (fixture)
@@ -92,6 +93,19 @@ def test_at_a_server(mount, serve, tmp_path, kind):  # noqa: F811
     shutil.copy(os.path.join(PLACE, "kerchunk.json"), tmp_path / "disk/data/refs")  # the name does not tell
     mounted = mount(f"{top}/refs", f"virtual={top},{options}")
     assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
+
+
+def test_they_are_served(tmp_path):
+    with open(os.path.join(PLACE, "data.h5"), "rb") as file:
+        file.seek(offset_of_plain())
+        wanted = file.read(240)
+    for prefix, status in ((PLACE, 200), (str(tmp_path), 500)):
+        served = Served(os.path.join(PLACE, "kerchunk.json"), tmp_path / "log", options=f"view=v2,virtual={prefix}")
+        try:
+            answer = served.get("/plain/0.0")
+            assert answer.status == status and (answer.text == wanted) == (status == 200), answer.text
+        finally:
+            served.stop()
 
 
 def spelled(tmp_path, url):

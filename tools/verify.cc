@@ -215,8 +215,10 @@ class Verify final : public Command {
       listed_.push_back(std::move(entry));
     }
     if (json_) return;
-    console.out << (damage.shard.empty() ? shown_path(damage.array) : on_one_line(damage.shard))
-                << ": ";
+    const std::string place =
+        (damage.shard.empty() ? shown_path(damage.array) : on_one_line(damage.shard)) + ": ";
+    // What the store itself says may begin with the name already.
+    if (!on_one_line(damage.reason).starts_with(place)) console.out << place;
     if (!damage.chunk.empty()) console.out << "chunk " << damage.chunk << ": ";
     if (damage.range) {
       console.out << "[" << damage.range->offset << ", +" << damage.range->length << "): ";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "core/base/json.h"
@@ -19,7 +20,8 @@ namespace zarrfs {
 namespace {
 
 constexpr std::string_view kOption = "virtual=";
-constexpr std::size_t kShown = 300;  // characters of a URL in a message
+constexpr std::string_view kDatedTag = "modified ";  // of a server without ETags: see Version
+constexpr std::size_t kShown = 300;                  // characters of a URL in a message
 
 /// A URL as messages have it: what follows "?" may be a secret.
 std::string shown(std::string_view url) { return printable(url.substr(0, url.find('?')), kShown); }
@@ -28,6 +30,18 @@ std::string shown(std::string_view url) { return printable(url.substr(0, url.fin
 std::string common_scheme(std::string scheme) {
   if (scheme == "gcs") return "gs";
   return scheme == "s3a" ? "s3" : scheme;
+}
+
+/// A URL of Azure with the account in front, as "az://ACCOUNT/CONTAINER/PATH" has it; others as
+/// they are.
+Url with_account_first(Url url) {
+  if (!url.scheme.starts_with("abfs") && url.scheme != "az") return url;
+  url.scheme = "az";
+  const std::size_t at = url.authority.find('@');
+  if (at == std::string::npos) return url;
+  url.path = "/" + url.authority.substr(0, at) + url.path;
+  url.authority = url.authority.substr(at + 1, url.authority.find('.', at) - at - 1);
+  return url;
 }
 
 /// What stands before "://"; empty where that is not there.
@@ -78,6 +92,11 @@ tl::unexpected<Error> not_there(const std::string& key, const VirtualTargets::Pa
   return fail(Fault::kDamaged, key + ": its bytes lie elsewhere: there is no " + shown(part.url));
 }
 
+tl::unexpected<Error> no_file(const std::string& key, const VirtualTargets::Part& part) {
+  return fail(Fault::kDamaged,
+              key + ": its bytes lie elsewhere: " + shown(part.url) + " is no regular file");
+}
+
 /// Where the part lies in the file with the status `whole`.
 Result<ByteRange> range_in(const std::string& key, const VirtualTargets::Part& part,
                            const struct stat& whole) {
@@ -106,14 +125,28 @@ std::string_view bare_tag(std::string_view tag) {
   return tag;
 }
 
-/// kStale where the file is another one than it was when it was named.
+/// The ETag by which Icechunk's library knows a file of this machine (object_store's
+/// LocalFileSystem).
+std::string tag_of_local(const struct stat& status) {
+  constexpr std::int64_t kPerMicrosecond = 1000;
+  std::ostringstream tag;
+  tag << std::hex << status.st_ino << "-" << identity_of(status).mtime_ns / kPerMicrosecond << "-"
+      << status.st_size;
+  return tag.str();
+}
+
+/// kStale where the file is another one than it was when it was named, or where that cannot be
+/// told.
 Result<void> check_same(const std::string& key, const VirtualTargets::Part& part,
                         const std::string& tag, const struct stat& status) {
-  const bool other = !part.tag.empty() && !tag.empty() && bare_tag(tag) != bare_tag(part.tag);
+  const bool told = !tag.empty() && !tag.starts_with(kDatedTag);
+  const bool other = !part.tag.empty() && bare_tag(tag) != bare_tag(part.tag);
   const bool later = part.unchanged_since && status.st_mtim.tv_sec > *part.unchanged_since;
   if (!other && !later) return {};
-  return fail(Fault::kStale, key + ": its bytes lie elsewhere: " + shown(part.url) +
-                                 " has changed since it was named");
+  const std::string why =
+      told || later ? " has changed since it was named"
+                    : ": its server tells no ETag, so that it may be another file than was named";
+  return fail(Fault::kStale, key + ": its bytes lie elsewhere: " + shown(part.url) + why);
 }
 
 /// Where in the file lies what `hint` asks of the part.
@@ -166,10 +199,7 @@ Result<VirtualTargets::Prefix> VirtualTargets::open_server(const std::string& pr
   ZARRFS_TRY(Url url, parse_url(prefix));
   url.scheme = common_scheme(url.scheme);
   Prefix made;
-  made.scheme = url.scheme;
-  made.authority = lower_case(url.authority);
   made.query = url.query;
-  made.spellings.push_back(url.path);
   const std::string query = url.query.empty() ? "" : "?" + url.query;
   // The prefix may be an object: its parent is what is opened, if that can be a store.
   const std::string root = url.scheme + "://" + url.authority;
@@ -181,6 +211,11 @@ Result<VirtualTargets::Prefix> VirtualTargets::open_server(const std::string& pr
   }
   if (!place) return fail(place.error());
   made.store = std::move(place->store);
+  const Url told = with_account_first(url);
+  made.scheme = told.scheme;
+  made.authority = lower_case(told.authority);
+  made.top.insert(0, told.path.substr(0, told.path.size() - url.path.size()));
+  made.spellings.push_back(told.path);
   return made;
 }
 
@@ -188,6 +223,7 @@ Result<std::shared_ptr<const VirtualTargets>> VirtualTargets::make(std::string b
                                                                    const StoreOptions& options) {
   auto targets = std::make_shared<VirtualTargets>();
   targets->base_ = std::move(base);
+  targets->tell_ = options.remote.tell;
   while (targets->base_.ends_with('/')) targets->base_.pop_back();
   RemoteOptions remote = options.remote;
   remote.write = false;
@@ -227,13 +263,23 @@ Result<VirtualTargets::Target> VirtualTargets::find_at_server(const std::string&
     return fail(Fault::kUnsupported,
                 shown(text) + ": zarrfs reads no " + printable(url.scheme, 40) + "://");
   }
+  // Other programs leave the account of Azure out: "az://CONTAINER/PATH".
+  const bool may_lack_account =
+      url.authority.find('@') == std::string::npos && with_account_first(url).scheme == "az";
+  const std::string without_account = "/" + url.authority + url.path;
+  url = with_account_first(std::move(url));
+  const auto path_below = [&](const Prefix& prefix, const std::string& path) {
+    const bool below = below_one_of(prefix.spellings, path) && path.size() > prefix.top.size();
+    return below ? std::optional(path.substr(prefix.top.size() + 1)) : std::nullopt;
+  };
   std::optional<Target> found;
   for (const Prefix& prefix : prefixes_) {
-    const bool there = prefix.scheme == url.scheme && prefix.authority == lower_case(url.authority);
-    if (!there || (!url.query.empty() && url.query != prefix.query)) continue;
-    if (!below_one_of(prefix.spellings, url.path) || url.path.size() <= prefix.top.size()) continue;
-    found = Target{prefix.store.get(), url.path.substr(prefix.top.size() + 1)};
-    break;
+    if (found || prefix.scheme != url.scheme) continue;
+    if (!url.query.empty() && url.query != prefix.query) continue;
+    auto below =
+        prefix.authority == lower_case(url.authority) ? path_below(prefix, url.path) : std::nullopt;
+    if (!below && may_lack_account) below = path_below(prefix, without_account);
+    if (below) found = Target{prefix.store.get(), std::move(*below)};
   }
   if (!found) return not_allowed(text);
   if (!scheme->bucket) {  // keys of buckets are as they are written
@@ -276,14 +322,34 @@ Result<std::shared_ptr<File>> VirtualTargets::open(const std::string& key, const
   Store& store = *target->store;
   auto opened =
       store.open_for(target->path, store.traits().near ? OpenHint{} : hint_of(part, hint));
-  if (!opened) return fail(of_key(key, opened.error()));
+  if (!opened) {
+    // A directory, a device, a pipe.
+    const bool other = opened.error().fault == Fault::kInvalid ||
+                       (store.traits().near && opened.error().fault == Fault::kUnsupported);
+    return other ? no_file(key, part) : fail(of_key(key, opened.error()));
+  }
   std::shared_ptr<File> whole = std::move(*opened);
   if (whole == nullptr) return not_there(key, part);
-  ZARRFS_CHECK(check_same(key, part, whole->version_tag(), whole->status()));
+  const struct stat now = whole->status();
+  const auto same =
+      check_same(key, part, store.traits().near ? tag_of_local(now) : whole->version_tag(), now);
+  if (!same) {
+    tell_once(part.url, same.error().message);
+    return fail(same.error());
+  }
   ZARRFS_TRY(const ByteRange range, range_in(key, part, whole->status()));
   const struct stat status = status_of(key, range, whole->status());
   return std::make_shared<PartFile>(FilePlace{std::move(whole), std::string(part.url), range}, key,
                                     status);
+}
+
+void VirtualTargets::tell_once(std::string_view url, const std::string& message) const {
+  constexpr std::size_t kMostTold = 1000;
+  const auto is_new = [&] {
+    const HeldLock lock(mutex_);
+    return told_.size() < kMostTold && told_.emplace(url).second;
+  };
+  if (tell_ && is_new()) tell_(message);
 }
 
 Result<struct stat> VirtualTargets::status(const std::string& key, const Part& part) const {
@@ -292,6 +358,7 @@ Result<struct stat> VirtualTargets::status(const std::string& key, const Part& p
   const auto asked = target->store->status(target->path);
   if (!asked) return fail(of_key(key, asked.error()));
   if (!*asked) return not_there(key, part);
+  if (!S_ISREG((*asked)->st_mode)) return no_file(key, part);
   ZARRFS_TRY(const ByteRange range, range_in(key, part, **asked));
   return status_of(key, range, **asked);
 }

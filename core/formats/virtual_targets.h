@@ -4,13 +4,16 @@
 // or looked at. docs/security.md says why. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/lock_order.h"
 #include "core/base/result.h"
 #include "core/store/open_store.h"
 
@@ -73,8 +76,14 @@ class VirtualTargets {
   [[nodiscard]] Result<Target> find_local(const std::string& url, const std::string& path) const;
   [[nodiscard]] Result<Target> find_at_server(const std::string& url) const;
 
+  void tell_once(std::string_view url, const std::string& message) const;
+
   std::string base_;
   std::vector<Prefix> prefixes_;
+  /// For the log: who opens a file that is stale is asked to open it again, and says nothing.
+  std::function<void(const std::string&)> tell_;
+  mutable TableMutex mutex_;
+  mutable std::set<std::string, std::less<>> told_ ZARRFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace zarrfs

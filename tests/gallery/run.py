@@ -112,9 +112,25 @@ def web(zarrfs, folder, picture):
 
 
 def geotiff(zarrfs, folder, picture):
+    return geotiff_of(zarrfs, climate(folder), folder, picture)
+
+
+def icechunk(zarrfs, folder, picture):
+    """The same data in a branch of an Icechunk repository: the same GeoTIFF, and cdo's maxima."""
+    repository = os.path.join(folder, "climate.icechunk")
+    run(python_of("icechunk"), os.path.join(HERE, "make_climate.py"), repository, "icechunk")
+    source = f"icechunk:{repository}?branch=main"
+    with Mounted(zarrfs, source, "profile=netcdf") as path:
+        found = run(program("cdo"), "-s", "output", "-fldmax", "-selname,temperature", f"file://{path}#mode=zarr,file").split()
+    wanted = run(python_of("zarr3"), "-c", "import sys,zarr; print(*zarr.open(sys.argv[1], mode='r')['temperature'][:].max((1, 2)).tolist())", climate(folder))
+    assert len(found) == 12 and all(abs(float(a) - float(b)) < 1e-3 for a, b in zip(found, wanted.split())), f"cdo says {found}, the store has {wanted}"
+    return geotiff_of(zarrfs, source, folder, picture) + "; cdo's maxima are those of the array"
+
+
+def geotiff_of(zarrfs, source, folder, picture):
     translate, info = program("gdal_translate"), program("gdalinfo")
     tiff = os.path.join(folder, "temperature.tif")
-    with Mounted(zarrfs, climate(folder), "profile=gdal") as path:
+    with Mounted(zarrfs, source, "profile=gdal") as path:
         run(translate, "-q", f'ZARR:"{path}":/temperature:3', tiff)
     said = run(info, "-stats", tiff)
     for wanted in ("GTiff/GeoTIFF", "Size is 180, 90", 'ID["EPSG",4326]', "Origin = (-180.0", "STATISTICS_MEAN"):
@@ -234,7 +250,7 @@ def segmentation(zarrfs, folder, picture):
     return said
 
 
-SHOWS = {"ome-zarr": ome_zarr, "web": web, "geotiff": geotiff, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer,
+SHOWS = {"ome-zarr": ome_zarr, "web": web, "geotiff": geotiff, "icechunk": icechunk, "ncview": ncview, "sea": sea, "napari": napari, "neuroglancer": neuroglancer,
          "segmentation": segmentation, "served": served, "viv": viv, "front": front}
 
 

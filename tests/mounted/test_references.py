@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import time
 
+import places
 import pytest
-from conftest import DAEMON, GOLDEN, ROOT, VENVS, read_all
-from object_server import ObjectServer
+from conftest import DAEMON, GOLDEN, ROOT, VENVS, read_all, within
+from object_server import tag_of
+from serving import Served
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
 from test_icechunk import differences
 from test_remote import serve  # noqa: F401 (fixture)
@@ -93,6 +95,47 @@ def test_at_a_server(mount, serve, tmp_path, kind):  # noqa: F811
     assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
 
 
+def test_they_are_served(tmp_path):
+    with open(os.path.join(PLACE, "data.h5"), "rb") as file:
+        file.seek(offset_of_plain())
+        wanted = file.read(240)
+    for prefix, status in ((PLACE, 200), (str(tmp_path), 500)):
+        served = Served(os.path.join(PLACE, "kerchunk.json"), tmp_path / "log", options=f"view=v2,virtual={prefix}")
+        try:
+            answer = served.get("/plain/0.0")
+            assert answer.status == status and (answer.text == wanted) == (status == 200), answer.text
+        finally:
+            served.stop()
+
+
+def spelled(tmp_path, url):
+    """A file of references as another program writes them, to the file of the golden ones at `url`."""
+    with open(os.path.join(PLACE, "kerchunk.json")) as text:
+        refs = json.load(text)["refs"]
+    path = tmp_path / "spelled.json"
+    path.write_text(json.dumps({key: [url, *one[1:]] if isinstance(one, list) else one for key, one in refs.items()}))
+    return path
+
+
+@pytest.mark.parametrize("kind, prefix, urls", [
+    (places.google, "gs://bucket/data", ["gs://bucket/data/data.h5", "gcs://bucket/data/data.h5"]),
+    (places.azure, f"{places.AZURE}/data", [f"{places.AZURE}/data/data.h5", "abfs://bucket/data/data.h5", "az://bucket/data/data.h5",
+                                            "abfs://bucket@account1.dfs.core.windows.net/data/data.h5"])], ids=["google", "azure"])
+def test_targets_at_google_and_azure(mount, tmp_path, monkeypatch, kind, prefix, urls):
+    for name, value in places.CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    shutil.copytree(PLACE, tmp_path / "disk/data")
+    with kind(str(tmp_path / "disk"), [], str(tmp_path)) as source_of:
+        source, options = source_of("data/kerchunk.json")
+        mounted = mount(source, f"virtual={prefix},view=v2,{options}")
+        assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
+        mounted.unmount()
+        for url in urls:
+            mounted = mount(spelled(tmp_path, url), f"virtual={prefix},view=v2,{options}")
+            assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk")), url
+            mounted.unmount()
+
+
 def test_a_chunk_takes_one_request(mount, serve, tmp_path):  # noqa: F811
     (tmp_path / "disk").mkdir()
     (tmp_path / "disk/data.bin").write_bytes(bytes(range(256)) * 4096)
@@ -154,6 +197,19 @@ def test_a_prefix_is_not_left(mount, tmp_path):
         assert number == wanted, (url, number)
 
 
+def test_what_is_no_file_is_an_error_and_nothing_waits_for_it(mount, tmp_path):
+    data = tmp_path / "data"
+    (data / "folder").mkdir(parents=True)
+    os.mkfifo(data / "pipe")
+    os.symlink("/dev/zero", data / "endless")
+    for name, wanted in (("folder", errno.EUCLEAN), ("pipe", errno.EUCLEAN), ("endless", errno.EACCES)):
+        for url in (f"{data}/{name}", [f"{data}/{name}", 0, 2]):
+            number, log, verified = refuses(mount, tmp_path, url, f"virtual={data}")
+            assert number == wanted, (url, number)
+            assert wanted == errno.EACCES or "is no regular file" in log, log
+            assert verified.startswith("a/0: ") and verified.count("a/0") == 1, verified
+
+
 @pytest.mark.parametrize("text, words", [
     ('{"a": "1", "a": "2", ".zgroup": ""}', 'key "a" is there twice'),
     ('{"refs": {"a": ["u", -1, 5]}}', "has the offset -1"),
@@ -162,8 +218,11 @@ def test_a_prefix_is_not_left(mount, tmp_path):
     ('{".zarray": [[' + "[" * 100000, "holds a list"),
     ('{"refs": {"a": {"b": ' + "[" * 100000, "nested deeper than 64"),
     ('{"refs": {"a": ["{{b}}"]}, "templates": {"b": "{{c}}", "c": "{{b}}"}}', "is a template of its own"),
+    (json.dumps({"version": 1, "templates": {"a": "x" * 16000}, "refs": {"a": ["{{a}}{{a}}"]}}), "becomes more than 16384 bytes"),
+    (json.dumps({"version": 1, "templates": {"a": "x" * 16000}, "refs": {"a": "b"},
+                 "gen": [{"key": "k{{i}}", "url": "{{a}}{{i}}", "dimensions": {"i": {"stop": 3000000}}}]}), "bytes of URLs"),
     ('{"refs": {}, "gen": [{"key": "{{i}}", "url": "u", "dimensions": {"i": {"stop": 1099511627776}}}]}', "tells of 1099511627776 references"),
-], ids=["twice", "negative", "huge", "outside", "deep", "deeper", "circle", "gen"])
+], ids=["twice", "negative", "huge", "outside", "deep", "deeper", "circle", "long", "bomb", "gen"])
 def test_hostile_files_are_refused_by_name(tmp_path, text, words):
     path, mountpoint = tmp_path / "refs.json", tmp_path / "mnt"
     path.write_text(text)
@@ -178,6 +237,24 @@ def test_codecs_that_zarrfs_has_not_are_hidden_by_name(mount, tmp_path):
     mounted = mount(tmp_path / "refs.json", "view=v2", damaged=True)
     assert read_all("zarr2", mounted.path).keys() == {"a"}
     assert "grib" in json.dumps(mounted.report())
+
+
+# By a process that is small itself: a child begins with what its parent takes.
+MOST = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+
+
+def test_a_million_take_little_memory(tmp_path):
+    """Beside a file of one: less than five times the text, while it is read."""
+    most = {}
+    for count in (1, 1000000):
+        refs = {".zgroup": '{"zarr_format": 2}', **{f"a/{i}": [f"s3://bucket/{i // 100}.nc", i, 1] for i in range(count)}}
+        path = tmp_path / f"{count}.json"
+        path.write_text(json.dumps({"version": 1, "refs": refs}))
+        most[count] = int(subprocess.run(["/usr/bin/python3", "-c", MOST, DAEMON, "info", path], check=True, capture_output=True).stdout) << 10
+    size = (tmp_path / "1000000.json").stat().st_size
+    print(f"{size >> 20} MiB of text, {(most[1000000] - most[1]) >> 20} MiB more")
+    assert most[1000000] - most[1] < 5 * size
 
 
 def test_a_hundred_thousand_open_soon(mount, tmp_path):
@@ -200,27 +277,38 @@ def test_a_hundred_thousand_open_soon(mount, tmp_path):
 
 
 VIRTUAL = """
-import sys, icechunk, zarr
-folder, data, offset = sys.argv[1:4]
+import datetime, json, sys, icechunk, zarr
+folder, prefix, told = sys.argv[1:3] + [json.loads(sys.argv[3])]
 config = icechunk.RepositoryConfig.default()
-prefix = "file://" + data + "/"
-config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(data)))
+at = icechunk.local_filesystem_store(prefix[len("file://"):]) if prefix.startswith("file:") else icechunk.s3_store(region="us-east-1")
+config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, at))
 repository = icechunk.Repository.create(icechunk.local_filesystem_storage(folder), config=config)
 session = repository.writable_session("main")
 zarr.group(store=session.store)
-zarr.create_array(session.store, name="plain", shape=(6, 10), chunks=(6, 10), dtype="<i4", fill_value=0, filters=None, compressors=None)
-session.store.set_virtual_ref("plain/c/0/0", prefix + "data.h5", offset=int(offset), length=240)
+for name, (url, offset, checksum) in told.items():
+    zarr.create_array(session.store, name=name, shape=(6, 10), chunks=(6, 10), dtype="<i4", fill_value=0, filters=None, compressors=None)
+    if isinstance(checksum, float):
+        checksum = datetime.datetime.fromtimestamp(checksum, datetime.timezone.utc)
+    session.store.set_virtual_ref(name + "/c/0/0", url, offset=offset, length=240, checksum=checksum)
 session.commit("virtual")
 """
 
 
-def test_virtual_chunks_of_icechunk(mount, tmp_path):
+def virtual_repository(folder, prefix, told):
+    """A repository of icechunk with an array for each name: {name: (URL, offset, ETag or seconds)}."""
     python = os.path.join(VENVS, "icechunk", "bin", "python")
     if not os.path.exists(python):
         pytest.skip("icechunk is missing: run packaging/install-test-readers all")
+    subprocess.run([python, "-c", VIRTUAL, folder, prefix, json.dumps(told)], check=True, capture_output=True)
+
+
+def offset_of_plain():
     with open(os.path.join(PLACE, "version0.json")) as text:
-        offset = json.load(text)["plain/0.0"][1]
-    subprocess.run([python, "-c", VIRTUAL, tmp_path / "repository", PLACE, str(offset)], check=True, capture_output=True)
+        return json.load(text)["plain/0.0"][1]
+
+
+def test_virtual_chunks_of_icechunk(mount, tmp_path):
+    virtual_repository(tmp_path / "repository", f"file://{PLACE}/", {"plain": (f"file://{PLACE}/data.h5", offset_of_plain(), None)})
     mounted = mount(tmp_path / "repository", f"view=v2,virtual={PLACE}")
     assert read_all("zarr2", mounted.path)["plain"] == expected_of(GOLDEN, "kerchunk")["plain"]
     refused = mount(tmp_path / "repository", "view=v2", damaged=True)
@@ -228,3 +316,56 @@ def test_virtual_chunks_of_icechunk(mount, tmp_path):
         with open(refused / "plain/0.0", "rb") as file:
             file.read()
     assert "virtual=PREFIX" in refused.log_text()
+
+
+def bytes_or_error(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        return error.errno
+
+
+def tag_of_object_store(path):
+    """As icechunk's library knows local files by."""
+    status = os.stat(path)
+    return f'"{status.st_ino:x}-{status.st_mtime_ns // 1000:x}-{status.st_size:x}"'
+
+
+def test_a_virtual_chunk_whose_file_has_changed_is_refused(mount, tmp_path):
+    """By its time, or its ETag; while it is mounted, and before. One of which nothing was told shows what is there now."""
+    data = tmp_path / "data"
+    data.mkdir()
+    target = data / "data.bin"
+    target.write_bytes(bytes(range(240)))
+    os.utime(target, (1000000000, 1000000000))
+    url = f"file://{target}"
+    virtual_repository(tmp_path / "repository", f"file://{data}/", {
+        "timed": (url, 0, 1000000000.0), "tagged": (url, 0, tag_of_object_store(target)), "untold": (url, 0, None)})
+    mounted = mount(tmp_path / "repository", f"view=v2,virtual={data}", damaged=True)
+    names = ("timed", "tagged", "untold")
+    assert {name: bytes_or_error(mounted / f"{name}/0.0") for name in names} == dict.fromkeys(names, bytes(range(240)))
+    target.write_bytes(bytes(240))
+    again = mount(tmp_path / "repository", f"view=v2,virtual={data}", damaged=True)
+    for one in (mounted, again):
+        within(30, lambda: bytes_or_error(one / "untold/0.0") == bytes(240))
+        assert [bytes_or_error(one / f"{name}/0.0") for name in ("timed", "tagged")] == [errno.ESTALE] * 2
+        assert "data.bin has changed since it was named" in one.log_text()
+
+
+def test_a_virtual_chunk_at_a_server_is_known_by_its_tag(mount, serve, tmp_path):  # noqa: F811
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "data.bin").write_bytes(bytes(range(240)))
+    server = serve(disk, "bucket")
+    url = "s3://bucket/data.bin"
+    virtual_repository(tmp_path / "repository", "s3://bucket/", {"tagged": (url, 0, tag_of(str(disk / "data.bin"))), "other": (url, 0, '"another"')})
+    options = f"view=v2,virtual=s3://bucket,{bucket_options(server)}"
+    mounted = mount(tmp_path / "repository", options, damaged=True)
+    assert bytes_or_error(mounted / "tagged/0.0") == bytes(range(240))
+    assert bytes_or_error(mounted / "other/0.0") == errno.ESTALE
+    mounted.unmount()
+    server.fault = lambda seen: {"edit": lambda status, headers, body: (status, {name: value for name, value in headers.items() if name != "ETag"}, body)}
+    mounted = mount(tmp_path / "repository", options, damaged=True)
+    assert bytes_or_error(mounted / "tagged/0.0") == errno.ESTALE
+    assert "its server tells no ETag" in mounted.log_text()

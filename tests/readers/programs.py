@@ -119,6 +119,20 @@ def read_ncdump(path):
     return np.array(values, dtype=dtype).reshape(document["shape"])
 
 
+def read_cdo(path):
+    """A copy of one field that cdo makes, unpacked, and NaN where it is missing."""
+    import netCDF4
+
+    group, name = os.path.split(path)
+    if len(described(path)["shape"]) < 2:
+        raise ValueError(f"no field: {NOT_READ}")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.nc")
+        run(["cdo", "-s", "-f", "nc4", "-b", "F64", "copy", f"-selname,{name}", f"file://{group}#mode=zarr,file", copy])
+        with netCDF4.Dataset(copy) as data:
+            return np.ma.filled(data[name][...].astype("f8"), np.nan)
+
+
 # ENVI's numbers for types.
 ENVI = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 6: "c8", 9: "c16", 12: "u2", 13: "u4", 14: "i8", 15: "u8"}
 
@@ -144,6 +158,7 @@ READERS = {
     "zarrjs": (javascript("zarrjs"), ".zarray"),
     "jzarr": (read_jzarr, ".zarray"),
     "ncdump": (read_ncdump, ".zarray"),
+    "cdo": (read_cdo, ".zarray"),
     "gdal_translate": (read_gdal_translate, ".zarray"),
 }
 # WebAssembly and Java reserve far more address space than they use; their own options limit them.

@@ -4,7 +4,8 @@
 
 Without TRUTH each array's path is given its shape, type and the SHA-256 of its values, or {"error": ...}. TRUTH is a
 directory of PATH.npy files ("/" in PATH is written "+"): then each array is "equal", "differs: why" or "error: why".
-NAMES.json lists the arrays, where no directory may be asked for them.
+NAMES.json lists the arrays, where no directory may be asked for them. DIRECTORY may be a URL: then the arrays are those
+of TRUTH whose path begins with its last name, which stands for the URL without it.
 
 Runs in any Python that has the reader: Debian's own, or one of packaging/install-test-readers.
 """
@@ -237,20 +238,28 @@ def truth_path(truth, name):
     return os.path.join(truth, name.replace("/", "+") + ".npy")
 
 
+def served_arrays(url, truth):
+    """{array path in TRUTH: its URL} of the arrays below URL/NAME, which are NAME/ARRAY there."""
+    base, top = url.rsplit("/", 1)
+    names = [name.removesuffix(".npy").replace("+", "/") for name in sorted(os.listdir(truth))]
+    return {name: base + name.removeprefix(top) for name in names if name.split("/")[0] == top}
+
+
 def main():
     reader, directory = sys.argv[1:3]
     if reader not in programs.RESERVING:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     truth = sys.argv[3] if len(sys.argv) > 3 else None
     read, document = READERS[reader]
-    names = array_paths(directory, document)
+    served = served_arrays(directory, truth) if "://" in directory else {}
+    names = list(served) or array_paths(directory, document)
     if truth and truth.endswith(".json"):
         with open(truth) as text:
             names, truth = json.load(text), None
     found = {}
     for name in names:
         try:
-            values = read(os.path.normpath(os.path.join(directory, name)))
+            values = read(served.get(name) or os.path.normpath(os.path.join(directory, name)))
             found[name] = compare(values, np.load(truth_path(truth, name), allow_pickle=True)) if truth else describe(values)
         except Exception as error:  # whatever a reader raises is its answer
             reason = f"{type(error).__name__}: {error}".splitlines()[0][:300]

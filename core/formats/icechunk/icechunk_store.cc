@@ -102,7 +102,9 @@ class IcechunkStore final : public Store {
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override {
     place_->open_ahead(stored_files(paths, hint), hint);
   }
-  [[nodiscard]] std::uint64_t room_ahead() const override { return place_->room_ahead(); }
+  [[nodiscard]] std::uint64_t room_ahead() const override {
+    return std::min(place_->room_ahead(), targets_->room_ahead());
+  }
 
  private:
   using Node = IcechunkSnapshot::Node;

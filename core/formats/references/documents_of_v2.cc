@@ -1,5 +1,7 @@
 #include "core/formats/references/documents_of_v2.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "core/base/json.h"
@@ -20,6 +22,34 @@ Result<Json> attributes_of(std::string_view zattrs, const std::string& path) {
   if (!attributes.is_object()) return fail(Fault::kDamaged, name + ": is no object");
   note_spelling(zattrs, attributes);
   return attributes;
+}
+
+bool is_number_type(const Json& dtype) {
+  constexpr std::string_view kKinds = "biuf";  // behind the order of bytes
+  const std::string name = dtype.is_string() ? dtype.get<std::string>() : "";
+  return name.size() > 1 && kKinds.find(name[1]) != std::string_view::npos;
+}
+
+bool has_names(const Json& document) {
+  const Json names = document.value("dimension_names", Json());
+  return names.is_array() &&
+         std::all_of(names.begin(), names.end(), [](const Json& name) { return name.is_string(); });
+}
+
+/// What marks missing cells. Where the axes have names, programs of Zarr v2 take the fill value for
+/// it, which in v3 the attribute `_FillValue` has to say. VirtualiZarr writes that attribute of
+/// floats as v3 has it, in base64, and no program of v2 is to see it so.
+void tell_mark(const Json& zarray, Json& document) {
+  constexpr const char* kMark = "_FillValue";
+  const Json fill = zarray.value("fill_value", Json());
+  if (!is_number_type(zarray.value("dtype", Json()))) return;
+  Json& attributes = document["attributes"];
+  if (attributes.contains(kMark)) {
+    const bool spelled = attributes[kMark].is_string() && (fill.is_null() || fill.is_number());
+    if (spelled) note(kNotedMark, nullptr, attributes);
+  } else if (has_names(document) && !fill.is_null()) {
+    attributes[kMark] = fill;
+  }
 }
 
 Json without_codecs(Json zarray) {
@@ -71,6 +101,7 @@ Result<std::string> told_array(std::string_view zarray, std::string_view zattrs,
   }
   if (!document) return fail(document.error());
   note_fill(told, (*document)["attributes"]);
+  tell_mark(told, *document);
   return dump_document(*document);
 }
 

@@ -1,10 +1,12 @@
 // Files of references: what they lead to, and what hostile ones may not do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "core/base/json.h"
 #include "core/formats/open_source.h"
@@ -13,6 +15,7 @@
 #include "core/formats/references/reference_templates.h"
 #include "core/formats/virtual_targets.h"
 #include "core/metadata/metadata.h"
+#include "core/metadata/v2_note.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -229,6 +232,29 @@ TEST(ToldV2Test, UnknownCodecsAndTypesAreNamed) {
   EXPECT_EQ(told_group("{}", "[1]", "g").error().fault, Fault::kDamaged);
 }
 
+TEST(ToldV2Test, FillValuesOfNamedAxesMarkMissingCells) {
+  const auto attributes_of = [](const std::string& dtype, const std::string& fill,
+                                const std::string& zattrs) {
+    const auto text = told_array(
+        R"({"zarr_format": 2, "shape": [4], "chunks": [4], "order": "C", "filters": null, "compressor": null, "fill_value": )" +
+            fill + R"(, "dtype": ")" + dtype + "\"}",
+        zattrs, "a");
+    EXPECT_TRUE(text) << (text ? "" : text.error().message);
+    return parse_first_json(*text, "a")->at("attributes");
+  };
+  const std::string names = R"({"_ARRAY_DIMENSIONS": ["x"])";
+  EXPECT_EQ(attributes_of("<i2", "7", names + "}").value("_FillValue", Json()), 7);
+  EXPECT_EQ(attributes_of("<f4", "\"NaN\"", names + "}").value("_FillValue", Json()), "NaN");
+  EXPECT_EQ(attributes_of("<i2", "7", names + R"(, "_FillValue": 3})").at("_FillValue"), 3);
+  EXPECT_FALSE(attributes_of("<i2", "null", names + "}").contains("_FillValue"));
+  EXPECT_FALSE(attributes_of("<i2", "7", "{}").contains("_FillValue"));
+  EXPECT_FALSE(attributes_of("|S2", "\"eHg=\"", names + "}").contains("_FillValue"));
+  // As VirtualiZarr writes floats: no program of v2 is to see base64.
+  const Json spelled = attributes_of("<f4", "7.0", names + R"(, "_FillValue": "AAAAAAAAHEA="})");
+  EXPECT_EQ(spelled.at("_FillValue"), "AAAAAAAAHEA=");
+  EXPECT_FALSE(noted(spelled, kNotedMark));
+}
+
 /// A folder that goes with the test.
 class VirtualTargetsTest : public ::testing::Test {
  protected:
@@ -238,6 +264,7 @@ class VirtualTargetsTest : public ::testing::Test {
     write("data/in/b.nc", "bytes");
     write("data2/c.nc", "others");
     fs::create_symlink(top_ / "data2/c.nc", top_ / "data/out.nc");
+    EXPECT_EQ(::mkfifo(at("data/pipe").c_str(), 0600), 0);
     fs::create_symlink("a.nc", top_ / "data/same.nc");
     fs::create_directory_symlink(top_ / "data", top_ / "link");
   }
@@ -313,6 +340,21 @@ TEST_F(VirtualTargetsTest, LocalPrefixesAtComponentBorders) {
   }
 }
 
+TEST_F(VirtualTargetsTest, DirectoriesAndPipesAreNoFiles) {
+  const auto targets = allowing({at("data")});
+  for (const char* name : {"data/in", "data/pipe"}) {
+    const std::string path = at(name);
+    const VirtualTargets::Part part{path, ByteRange{0, 2}, {}, {}};
+    const auto opened = targets->open("key", part, {});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().fault, Fault::kDamaged) << opened.error().message;
+    EXPECT_THAT(opened.error().message, HasSubstr("is no regular file"));
+    const auto status = targets->status("key", part);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().message, HasSubstr("is no regular file"));
+  }
+}
+
 TEST_F(VirtualTargetsTest, APrefixMayBeALinkOrAFile) {
   const auto link = allowing({at("link")});
   EXPECT_EQ(read(*link, at("link/a.nc"), ByteRange{0, 2}), "01");
@@ -348,6 +390,26 @@ TEST_F(VirtualTargetsTest, PrefixesOfServers) {
   EXPECT_FALSE(targets->near());
 }
 
+TEST_F(VirtualTargetsTest, ContainersOfAzureAsEachProgramSpellsThem) {
+  for (const char* prefix : {"az://account/box/in", "abfs://box@account.dfs.core.windows.net/in"}) {
+    const auto targets = allowing({prefix});
+    for (const char* url :
+         {"az://account/box/in/a.nc", "abfs://box@account.dfs.core.windows.net/in/a.nc",
+          "abfss://box@account.dfs.core.windows.net/in/a.nc", "abfs://box/in/a.nc",
+          "az://box/in/a.nc"}) {
+      const auto target = targets->find(url);
+      ASSERT_TRUE(target) << url << ": " << target.error().message;
+      EXPECT_EQ(target->path, "in/a.nc");
+    }
+    for (const char* url :
+         {"az://account/box/a.nc", "az://other/box/in/a.nc", "abfs://box@other.x/in/a.nc",
+          "abfs://boxes@account.x/in/a.nc", "az://boxes/in/a.nc", "abfs://box/inner/a.nc",
+          "gs://box/in/a.nc", "az://account/box/in/../a.nc", "abfs://box@account.x/in/../a.nc"}) {
+      EXPECT_FALSE(targets->find(url)) << url;
+    }
+  }
+}
+
 TEST_F(VirtualTargetsTest, AnotherFileThanWasNamedIsStale) {
   const auto targets = allowing({at("data")});
   const auto open = [&](std::optional<std::int64_t> time) {
@@ -355,6 +417,18 @@ TEST_F(VirtualTargetsTest, AnotherFileThanWasNamedIsStale) {
   };
   EXPECT_TRUE(open(INT64_MAX));
   EXPECT_EQ(open(1).error().fault, Fault::kStale);
+  const auto tagged = [&](const std::string& tag) {
+    return targets->open("key", {at("data/a.nc"), {}, tag, {}}, {});
+  };
+  struct stat now {};
+  ASSERT_EQ(::stat(at("data/a.nc").c_str(), &now), 0);
+  const auto microseconds = now.st_mtim.tv_sec * 1'000'000 + now.st_mtim.tv_nsec / 1000;
+  std::ostringstream tag;  // as object_store makes it, by which icechunk reads
+  tag << '"' << std::hex << now.st_ino << '-' << microseconds << '-' << now.st_size << '"';
+  EXPECT_TRUE(tagged(tag.str()));
+  write("data/a.nc", "9876543210x");
+  EXPECT_EQ(tagged(tag.str()).error().fault, Fault::kStale);
+  EXPECT_EQ(tagged("another").error().fault, Fault::kStale);
 }
 
 TEST_F(VirtualTargetsTest, AFileOfReferencesIsASource) {

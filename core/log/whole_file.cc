@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kMostRounds = 8;
+constexpr int kMostRounds = 16;
 
 /// `take_name` has the file that is complete take its name.
 Result<void> replace_by_way_of(Store& store, const std::string& temporary, mode_t mode,

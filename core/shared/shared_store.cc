@@ -100,7 +100,8 @@ class SharedDirectory final : public SharedStore {
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (is_own(path)) return below().status(placed(path));
     if (!generations_.known_tip(path)) {
-      return look_again(several(), [&] { return below().status(path); });
+      auto found = look_again(several(), [&] { return below().status(path); });
+      if (!found || *found || !may_be_hidden(path)) return found;
     }
     ZARRFS_TRY(const auto file, open(path));
     if (file == nullptr) return std::nullopt;
@@ -111,9 +112,10 @@ class SharedDirectory final : public SharedStore {
     if (is_own(path)) return below().open_for(placed(path), hint);
     ZARRFS_TRY(auto file, look_again(several(), [&] { return below().open_for(path, hint); }));
     const auto tip = generations_.known_tip(path);
-    if (!tip) return file;
+    const bool hidden = file == nullptr && may_be_hidden(path);
+    if (!tip && !hidden) return file;
     const FileIdentity there = file == nullptr ? FileIdentity{} : file->identity();
-    if (there == tip->identity) return file;
+    if (tip && there == tip->identity) return file;
     // An older one, by a cache, or a later one: this mount has seen its own, at least.
     ZARRFS_TRY(auto newest, generations_.open_newest(path, hint));
     return newest == nullptr ? file : newest;
@@ -308,6 +310,11 @@ class SharedDirectory final : public SharedStore {
   void stop() override { members_.stop(); }
 
  private:
+  /// Whether a name may be absent only for a moment, while another machine replaces its file:
+  /// absence is the fill value to readers.
+  [[nodiscard]] bool may_be_hidden(const std::string& path) const {
+    return several() && is_of_a_node(path) && !members_.epoch().empty();
+  }
   [[nodiscard]] bool several() const { return members_.options().caches.count() > 0; }
   void log_is_lost() {
     std::function<void()> write_anew;

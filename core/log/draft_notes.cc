@@ -89,6 +89,15 @@ bool DraftNotes::speak_for(const std::string& mount, std::uint64_t chunk,
   return note != chunks->second.end() && note->second.sequence >= sequence;
 }
 
+std::uint64_t DraftNotes::last_of_others(std::uint64_t chunk, const std::string& mount) const {
+  std::uint64_t last = 0;
+  for (const auto& [other, chunks] : notes_) {
+    const auto note = chunks.find(chunk);
+    if (other != mount && note != chunks.end()) last = std::max(last, note->second.generation);
+  }
+  return last;
+}
+
 std::set<std::uint64_t> DraftNotes::written_after(std::uint64_t generation,
                                                   const std::string& mount) const {
   std::set<std::uint64_t> numbers;

@@ -25,6 +25,8 @@ class DraftNotes {
            std::uint64_t generation);
   [[nodiscard]] bool speak_for(const std::string& mount, std::uint64_t chunk,
                                std::uint64_t sequence) const;
+  /// The last generation into which another mount has put the chunk; 0: none.
+  [[nodiscard]] std::uint64_t last_of_others(std::uint64_t chunk, const std::string& mount) const;
   /// Chunks that other mounts have put into generations after this one.
   [[nodiscard]] std::set<std::uint64_t> written_after(std::uint64_t generation,
                                                       const std::string& mount) const;

@@ -32,6 +32,8 @@ struct Draft {
   std::uint32_t checksum = 0;  ///< CRC-32C of the bytes.
   std::uint64_t sequence = 0;  ///< Of its first record in a log.
   std::uint64_t logged = 0;    ///< Of its last one: of the same bytes, in another successor.
+  /// Where several writers share the store: the shard's last generation when it was written.
+  std::uint64_t seen = 0;
   struct timespec written {};  ///< Wall clock time, for st_mtime.
   /// Not for a commit to publish.
   [[nodiscard]] bool kept_back() const { return quarantined || held; }

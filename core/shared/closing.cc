@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/log/successor.h"
 #include "core/shared/shared_names.h"
@@ -109,13 +110,13 @@ Result<std::optional<LogContents>> log_in(const std::shared_ptr<Store>& store,
 
 Result<std::vector<Announcement>> announced_by(Store& store, const std::string& folder) {
   ZARRFS_TRY(const auto file, store.read_document(join_path(folder, kAnnounced), kMostAnnounced));
-  std::map<std::pair<std::string, std::uint64_t>, Announcement> open;
+  std::map<std::tuple<std::string, std::uint64_t, std::string>, Announcement> open;
   std::string_view text = file ? std::string_view(file->text) : std::string_view();
   for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {
     const auto one = announcement_in(text.substr(0, end));
     text.remove_prefix(end + 1);
     if (!one) break;  // it was cut off: nothing was linked
-    const std::pair key{one->path, one->generation};
+    const std::tuple key{one->path, one->generation, one->payload};
     if (one->done) {
       open.erase(key);
     } else {

@@ -249,7 +249,8 @@ Result<Generations::Put> Generations::put(const std::string& from, const std::st
     if (!kept.empty()) ZARRFS_CHECK(store_->remove(kept));
     return put;
   };
-  auto announced = members_.announce({path, record.generation, record.payload, false});
+  const Announcement announcement{path, record.generation, record.payload, false};
+  auto announced = members_.announce(announcement);
   if (!announced) {
     static_cast<void>(give_up(Put::kFenced));  // the first error is the one to tell
     return fail(announced.error());
@@ -257,7 +258,7 @@ Result<Generations::Put> Generations::put(const std::string& from, const std::st
   if (!*announced) return give_up(Put::kFenced);
   ZARRFS_TRY(const Put put, link(record));
   if (put == Put::kLost) {
-    ZARRFS_CHECK(members_.decided(path));
+    ZARRFS_CHECK(members_.decided(announcement));
     return give_up(put);
   }
   ZARRFS_CHECK(store_->sync_directory(join_path(members_.epoch(), kRecords)));
@@ -268,7 +269,7 @@ Result<Generations::Put> Generations::put(const std::string& from, const std::st
     if (file != nullptr) made.identity = file->identity();  // else there is a later one already
   }
   note(path, made);
-  ZARRFS_CHECK(members_.decided(path));
+  ZARRFS_CHECK(members_.decided(announcement));
   return put;
 }
 

@@ -1,7 +1,6 @@
 #include "core/shared/membership.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -125,7 +124,6 @@ Result<void> Membership::join(std::function<void()> came_again) {
       if (!came) ZARRFS_CHECK(finish_closing(store_, epoch_));
     }
     joined_ = Clock::now();
-    ZARRFS_CHECK(note_dead());
   }
   beat_ = std::thread([this] { beat(); });
   return {};
@@ -214,7 +212,7 @@ Result<bool> Membership::come_to_epoch() {
   ZARRFS_TRY(announced_, store_->create(join_path(folder, kAnnounced), 0600));
   announced_bytes_ = 0;
   std::string pending;
-  for (const auto& [path, announcement] : pending_) pending += sealed_text(announcement);
+  for (const std::string& line : pending_) pending += line;
   ZARRFS_CHECK(announced_->write_at(
       0, {reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()}));
   announced_bytes_ = pending.size();
@@ -335,22 +333,21 @@ Result<bool> Membership::announce(const Announcement& announcement) {
   ZARRFS_CHECK(announced_->write_at(
       announced_bytes_, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}));
   announced_bytes_ += line.size();
-  pending_[announcement.path] = announcement;
+  pending_.insert(line);
   ZARRFS_CHECK(announced_->sync());
   ZARRFS_TRY(const bool moved, move_token());
   if (moved) return true;
-  pending_.erase(announcement.path);  // nothing is linked
+  pending_.erase(line);  // nothing is linked
   ZARRFS_CHECK(come_again());
   return false;
 }
 
-Result<void> Membership::decided(const std::string& path) {
+Result<void> Membership::decided(const Announcement& announcement) {
   const HeldLock lock(mutex_);
-  const auto found = pending_.find(path);
-  if (found == pending_.end()) return {};
-  found->second.done = true;
-  const std::string line = sealed_text(found->second);
-  pending_.erase(found);
+  pending_.erase(sealed_text(announcement));
+  Announcement done = announcement;
+  done.done = true;
+  const std::string line = sealed_text(done);
   ZARRFS_CHECK(announced_->write_at(
       announced_bytes_, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}));
   announced_bytes_ += line.size();
@@ -425,42 +422,6 @@ Result<std::vector<OtherWriter>> Membership::others() {
     others.push_back(std::move(other));
   }
   return others;
-}
-
-/// Whether the process of a writer of this machine is not there any more.
-bool Membership::is_gone(const MemberRecord& record) {
-  return record.machine == boot_of_machine() && record.host == host_name() &&
-         ::kill(static_cast<pid_t>(record.process), 0) != 0 && errno == ESRCH;
-}
-
-Result<void> Membership::note_dead() {
-  ZARRFS_CHECK(read_members());
-  for (const MemberRecord& record : members_) {
-    if (record.writer.starts_with(mount_)) continue;
-    ZARRFS_TRY(const OtherWriter other, look_at(record));
-    if (other.has_ended() || other.token.empty()) continue;
-    if (other.suspect || is_gone(record) || is_let_go(record.writer)) {
-      dead_[record.writer] = other.token;
-    }
-  }
-  return {};
-}
-
-Result<std::vector<OtherWriter>> Membership::dead_before() {
-  const HeldLock lock(mutex_);
-  std::vector<OtherWriter> dead;
-  for (const MemberRecord& record : members_) {
-    const auto noted = dead_.find(record.writer);
-    if (noted == dead_.end()) continue;
-    ZARRFS_TRY(OtherWriter other, look_at(record));
-    const bool lives = other.token.starts_with(kAlive) && other.token != noted->second;
-    if (lives || other.has_ended()) {
-      dead_.erase(noted);
-    } else {
-      dead.push_back(std::move(other));
-    }
-  }
-  return dead;
 }
 
 Result<bool> Membership::take(const OtherWriter& other) {

@@ -69,13 +69,10 @@ class Membership {
   /// Announces, durably. False as in confirm.
   Result<bool> announce(const Announcement& announcement);
   /// It need not be decided any more.
-  Result<void> decided(const std::string& path);
+  Result<void> decided(const Announcement& announcement);
 
   /// All members but this writer, each once.
   Result<std::vector<OtherWriter>> others();
-  /// Those that were dead already when this writer came, and whose logs are not finished: their
-  /// lock was free, or their process is not there any more on this machine.
-  Result<std::vector<OtherWriter>> dead_before();
   /// Takes the log of a suspect. False: another was quicker, or it lives.
   Result<bool> take(const OtherWriter& other);
   /// Waits until what others had synced before the call can be seen: what this machine has looked
@@ -108,8 +105,6 @@ class Membership {
   Result<void> come_again() ZARRFS_REQUIRES(mutex_);
   Result<bool> enter(const MemberRecord& record, const std::string& folder) ZARRFS_REQUIRES(mutex_);
   Result<void> read_members() ZARRFS_REQUIRES(mutex_);
-  Result<void> note_dead() ZARRFS_REQUIRES(mutex_);
-  bool is_gone(const MemberRecord& record) ZARRFS_REQUIRES(mutex_);
   Result<bool> move_token() ZARRFS_REQUIRES(mutex_);
   Result<OtherWriter> look_at(const MemberRecord& record) ZARRFS_REQUIRES(mutex_);
   bool seems_dead(const std::string& writer, const std::string& token) ZARRFS_REQUIRES(mutex_);
@@ -131,13 +126,11 @@ class Membership {
   Fd holder_ ZARRFS_GUARDED_BY(mutex_);                ///< Locked as long as this writer lives.
   std::unique_ptr<NewFile> announced_ ZARRFS_GUARDED_BY(mutex_);
   std::uint64_t announced_bytes_ ZARRFS_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, Announcement> pending_ ZARRFS_GUARDED_BY(mutex_);
+  std::set<std::string> pending_ ZARRFS_GUARDED_BY(mutex_);      ///< Lines that are not decided.
   std::vector<MemberRecord> members_ ZARRFS_GUARDED_BY(mutex_);  ///< From number 1 on.
   bool closed_ ZARRFS_GUARDED_BY(mutex_) = false;                ///< The epoch is.
   std::map<std::string, Watched> watched_ ZARRFS_GUARDED_BY(mutex_);
   std::set<std::string> taken_by_lock_ ZARRFS_GUARDED_BY(mutex_);  ///< Mounts.
-  /// Writer: its token when this one came, of those that were dead.
-  std::map<std::string, std::string> dead_ ZARRFS_GUARDED_BY(mutex_);
   bool believes_locks_ ZARRFS_GUARDED_BY(mutex_) = true;
   std::chrono::steady_clock::time_point joined_ ZARRFS_GUARDED_BY(mutex_);
 

@@ -226,11 +226,14 @@ class SharedDirectory final : public SharedStore {
     return refused(path, "removed");
   }
 
+  Result<std::uint64_t> newest_generation(const std::string& path) override {
+    ZARRFS_TRY(const Tip tip, generations_.newest_tip(path));
+    return tip.generation;
+  }
+
   // What others left.
 
   Result<std::vector<OtherWriter>> others() override { return members_.others(); }
-
-  Result<std::vector<OtherWriter>> dead_before() override { return members_.dead_before(); }
 
   Result<std::vector<OtherWriter>> take(const std::vector<OtherWriter>& suspects) override {
     std::vector<OtherWriter> taken;
@@ -303,9 +306,6 @@ class SharedDirectory final : public SharedStore {
   }
   [[nodiscard]] std::chrono::milliseconds between_looks() const override {
     return std::min<std::chrono::milliseconds>(members_.options().lease / 3, kBetweenLooks);
-  }
-  [[nodiscard]] std::chrono::milliseconds most_wait() const override {
-    return 2 * (members_.options().lease + members_.options().caches) + kBetweenLooks;
   }
   void stop() override { members_.stop(); }
 

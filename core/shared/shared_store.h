@@ -27,11 +27,11 @@ class SharedStore : public LayerStore, public ConditionalWriter {
     std::string mount;  ///< Of whoever wrote it.
     LogContents contents;
   };
+  /// The number of the last generation of a shard that can be seen from here.
+  virtual Result<std::uint64_t> newest_generation(const std::string& path) = 0;
+
   /// All other writers that are known.
   virtual Result<std::vector<OtherWriter>> others() = 0;
-  /// Of others(): those that were dead already when this writer came, as far as can be told from
-  /// here, and have left something. What it writes itself is newer.
-  virtual Result<std::vector<OtherWriter>> dead_before() = 0;
   /// Takes the logs of writers that seem to be dead, all that no other was quicker to take, and
   /// waits until they can be read.
   virtual Result<std::vector<OtherWriter>> take(const std::vector<OtherWriter>& suspects) = 0;
@@ -45,8 +45,6 @@ class SharedStore : public LayerStore, public ConditionalWriter {
                              const std::function<Result<void>(const TakenLog&)>& put_rest) = 0;
   /// How long to wait between two looks at them.
   [[nodiscard]] virtual std::chrono::milliseconds between_looks() const = 0;
-  /// How long it may take at most until a dead writer's log is finished.
-  [[nodiscard]] virtual std::chrono::milliseconds most_wait() const = 0;
   /// No more signs of life, as if it had died.
   virtual void stop() = 0;
   /// About itself and the others, as members of a JSON object.

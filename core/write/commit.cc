@@ -395,6 +395,11 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
   ZARRFS_TRY(const auto standing, server.look(shard.shard_path));
   ZARRFS_TRY(const auto notes, CommitNotes::of(server, shard.shard_path, standing));
   Drafts fresh = notes->unpublished(drafts, shard.writer_id);
+  if (hooks.overtaken) {
+    const auto numbers = notes->overtaken(fresh, shard.writer_id);
+    for (const std::uint64_t number : numbers) fresh.erase(number);
+    if (!numbers.empty()) hooks.overtaken(numbers);
+  }
   CommitOutcome outcome;
   outcome.before = outcome.after = standing ? standing->identity : FileIdentity{};
   const std::uint64_t present = standing ? digest_of(standing->version) : 0;

@@ -38,6 +38,9 @@ struct CommitHooks {
   /// Makes drafts of such chunks held, also where it can only be guessed; the other writer's bytes
   /// are not replaced then. Empty: they are.
   std::function<Result<void>(const std::vector<std::uint64_t>& numbers)> hold;
+  /// Of a writer that is dead: drafts of chunks that others have put since each was written are
+  /// not put, and this is told of them. Empty: they are, as of a writer that lives.
+  std::function<void(const std::vector<std::uint64_t>& numbers)> overtaken;
   /// Called with additions before the name moves, with removals after. May be empty.
   std::function<Result<void>(const ChunkChanges&)> changed;
 };

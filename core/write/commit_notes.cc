@@ -29,6 +29,10 @@ class NotesAtServer final : public CommitNotes {
       std::uint64_t version, const std::string& writer) const override {
     return history_.written_since(version, writer);
   }
+  [[nodiscard]] std::vector<std::uint64_t> overtaken(const Drafts& /*drafts*/,
+                                                     const std::string& /*writer*/) const override {
+    return {};  // each writer's log is its own there
+  }
   void add(const Drafts& drafts, const std::string& writer) override {
     WriteNote note{writer, 0, present_, std::set<std::uint64_t>{}};
     for (const auto& [number, draft] : drafts) {
@@ -68,6 +72,14 @@ class NotesOfDrafts final : public CommitNotes {
       }
     }
     return std::nullopt;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> overtaken(const Drafts& drafts,
+                                                     const std::string& writer) const override {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, draft] : drafts) {
+      if (notes_.last_of_others(number, writer) > draft.seen) numbers.push_back(number);
+    }
+    return numbers;
   }
   void add(const Drafts& drafts, const std::string& writer) override {
     for (const auto& [number, draft] : drafts) {

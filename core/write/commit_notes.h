@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/log/successor.h"
 #include "core/store/conditional_writer.h"
@@ -32,6 +33,9 @@ class CommitNotes {
   /// cannot be told.
   [[nodiscard]] virtual std::optional<std::set<std::uint64_t>> written_since(
       std::uint64_t version, const std::string& writer) const = 0;
+  /// Those of the drafts whose chunk another writer has put since they were written.
+  [[nodiscard]] virtual std::vector<std::uint64_t> overtaken(const Drafts& drafts,
+                                                             const std::string& writer) const = 0;
   /// Of the version that the drafts are put into.
   virtual void add(const Drafts& drafts, const std::string& writer) = 0;
   [[nodiscard]] virtual std::string text() const = 0;

@@ -19,10 +19,6 @@ class CommitThread {
   void start(std::chrono::milliseconds pause, std::function<void()> act);
   void wake() { wake_.notify_one(); }
   void stop();
-  /// Whether it is another thread than the caller's, and runs.
-  [[nodiscard]] bool runs_beside() const {
-    return thread_.joinable() && thread_.get_id() != std::this_thread::get_id();
-  }
 
  private:
   TableMutex mutex_;

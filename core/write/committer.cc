@@ -92,7 +92,7 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     const std::map<std::uint64_t, Draft>& drafts, DirtyShard& to) {
   for (const auto& [number, draft] : drafts) {
     if (draft.removed) {
-      ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held));
+      ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held, draft.seen));
     } else {
       ZARRFS_TRY(const Bytes bytes, from.reader->read_range(draft.range));
       if (crc32c(bytes) != draft.checksum) {
@@ -100,7 +100,7 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     std::to_string(number) + " when syncing it failed");
       }
       const ByteView view = bytes;
-      ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held));
+      ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held, draft.seen));
     }
     const HeldLock state(to.state_mutex);
     Draft& copy = to.drafts[number];

@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/request.h"
+#include "core/shared/shared_store.h"
 #include "core/store/as_caller.h"
 #include "core/store/conditional_writer.h"
 #include "core/write/commit.h"
@@ -189,8 +190,12 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
 }
 
 Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                                bool quarantined, bool held) {
+                                bool quarantined, bool held, std::optional<std::uint64_t> seen) {
   const SharedLock room(parts_.room_mutex);
+  SharedStore* const shared = shared_of(*parts_.store);
+  if (shared != nullptr && !seen) {
+    ZARRFS_TRY(seen, shared->newest_generation(shard.shard_path));
+  }
   if (!shard.based_on) ZARRFS_CHECK(note_base(shard));
   ZARRFS_CHECK(begin(shard));
   LogRecord record{.kind = LogRecord::Kind::kRemove, .successor = shard.id, .number = number};
@@ -204,6 +209,7 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
     record.quarantined = quarantined;
   }
   record.held = held;
+  if (shared != nullptr) record.cell = {*seen};
   ZARRFS_TRY(const std::uint64_t sequence, parts_.log->append(record));  // 2 the log says where
   Draft draft{.removed = bytes == nullptr,
               .quarantined = record.quarantined,
@@ -212,6 +218,7 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
               .checksum = record.checksum,
               .sequence = sequence,
               .logged = sequence,
+              .seen = seen.value_or(0),
               .written = wall_clock_now()};
   const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);  // 3 readers see it
@@ -231,6 +238,7 @@ Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
   record.kind = draft.removed ? LogRecord::Kind::kRemove : LogRecord::Kind::kPut;
   record.range = draft.range;
   record.checksum = draft.checksum;
+  if (shared_of(*parts_.store) != nullptr) record.cell = {draft.seen};
   ZARRFS_TRY(draft.sequence, parts_.log->append(record));
   draft.logged = draft.sequence;
   draft.held = true;

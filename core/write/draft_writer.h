@@ -2,6 +2,8 @@
 // cost the storage. The caller holds the shard's commit_mutex.
 #pragma once
 
+#include <optional>
+
 #include "core/write/successor_files.h"
 #include "core/write/write_parts.h"
 
@@ -18,9 +20,11 @@ class DraftWriter {
   /// Before a commit: what could not be checked while the server was away.
   Result<void> check_unknown_base(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
   /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put. `held`: see
-  /// Draft.
+  /// Draft. `seen`: see Draft, of one that was written before.
   Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                     bool quarantined, bool held = false) ZARRFS_REQUIRES(shard.commit_mutex);
+                     bool quarantined, bool held = false,
+                     std::optional<std::uint64_t> seen = std::nullopt)
+      ZARRFS_REQUIRES(shard.commit_mutex);
   /// Before what is to be published is written to a shard that only has drafts which are not: at a
   /// server, the version that is shown now is the one that it goes on from.
   void renew_base(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);

@@ -1,7 +1,6 @@
 #include "core/write/others_logs.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "core/log/draft_notes.h"
@@ -10,8 +9,6 @@
 
 namespace zarrfs {
 namespace {
-
-constexpr std::chrono::milliseconds kWhileAwaited{100};
 
 std::string shard_of(const LogRecord& open) {
   std::string name = open.array_path;
@@ -25,9 +22,10 @@ std::string shard_of(const LogRecord& open) {
 struct OthersLogs::Left {
   /// Of a shard and a chunk: the sequence of its latest whole write, in whichever successor.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> latest{};
-  std::uint64_t chunks = 0;  ///< That were put.
-  std::uint64_t lost = 0;    ///< Writes that had not been made durable before a power cut.
-  bool kept = false;         ///< There are some that nobody may put.
+  std::uint64_t chunks = 0;     ///< That were put.
+  std::uint64_t lost = 0;       ///< Writes that had not been made durable before a power cut.
+  std::uint64_t overtaken = 0;  ///< Chunks that others have put since they were written.
+  bool kept = false;            ///< There are some that nobody may put.
 };
 
 /// One successor that can be taken up, with the latest whole write of each of its chunks.
@@ -104,24 +102,17 @@ Result<void> OthersLogs::commit(const std::string& mount, const Successor& succe
                                 .range = record.range,
                                 .checksum = record.checksum,
                                 .sequence = record.sequence,
-                                .logged = record.sequence});
+                                .logged = record.sequence,
+                                .seen = record.cell.size() == 1 ? record.cell[0] : 0});
     }
   }
   if (!shard->has_drafts()) return {};
   CommitHooks hooks;
   hooks.changed = parts_.options.changed;
-  if (parts_.options.hold_conflicts) {
-    hooks.hold = [&](const std::vector<std::uint64_t>& numbers) -> Result<void> {
-      left.kept = true;
-      const HeldLock state(shard->state_mutex);
-      for (const std::uint64_t number : numbers) {
-        Draft draft = shard->drafts.at(number);
-        draft.held = true;
-        shard->set_draft(number, draft);
-      }
-      return {};
-    };
-  }
+  hooks.overtaken = [&](const std::vector<std::uint64_t>& numbers) {
+    left.overtaken += numbers.size();
+    left.kept = left.kept || parts_.options.hold_conflicts;
+  };
   ZARRFS_TRY(const CommitOutcome outcome, commit_shard(*parts_.store, *shard, hooks));
   left.chunks += outcome.published.size();
   return {};
@@ -143,6 +134,11 @@ Result<bool> OthersLogs::put(const SharedStore::TakenLog& taken) {
     parts_.options.log(false, "put " + std::to_string(left.chunks) + " chunks that process " +
                                   std::to_string(taken.other.record.process) + " on " +
                                   taken.other.record.host + " had written");
+  }
+  if (left.overtaken > 0) {
+    parts_.options.log(true, std::to_string(left.overtaken) +
+                                 " chunks that another writer left were written again since, and "
+                                 "are not put");
   }
   if (left.lost > 0) {
     parts_.options.log(true, std::to_string(left.lost) +
@@ -168,32 +164,13 @@ Result<void> OthersLogs::look() {
     ZARRFS_CHECK(shared->finish(log.other, kept));
     taken_.pop_back();
   }
-  if (earlier_) {
-    ZARRFS_TRY(const auto dead, shared->dead_before());
-    earlier_ = !dead.empty();
-  }
   return {};
-}
-
-bool OthersLogs::are_awaited() const { return earlier_ && shared_of(*parts_.store) != nullptr; }
-
-void OthersLogs::await_earlier(bool looks) {
-  SharedStore* const shared = shared_of(*parts_.store);
-  if (shared == nullptr) return;
-  const auto until = std::chrono::steady_clock::now() + shared->most_wait();
-  while (earlier_ && std::chrono::steady_clock::now() < until) {
-    if (looks && !look()) return;  // what fails is tried again at the next look
-    // The others give no sign of life: nothing tells of that.
-    if (earlier_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  earlier_ = false;
 }
 
 void OthersLogs::look_now_and_then() {
   SharedStore* const shared = shared_of(*parts_.store);
   if (shared == nullptr) return;
-  const auto pause = earlier_ ? kWhileAwaited : shared->between_looks();
-  if (std::chrono::steady_clock::now() - looked_ < pause) return;
+  if (std::chrono::steady_clock::now() - looked_ < shared->between_looks()) return;
   if (auto looked = look(); !looked) parts_.options.log(true, looked.error().message);
 }
 

@@ -1,9 +1,7 @@
 // The logs of other writers of a shared store that seem to be dead: what they have is put into
-// shards, as theirs. SHARED.md has the argument. One thread looks at a time; others may wait for
-// it.
+// shards, as theirs. SHARED.md has the argument. One thread at a time.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <string>
@@ -26,10 +24,6 @@ class OthersLogs {
   Result<void> look();
   /// The same some times in a lease; what fails is told.
   void look_now_and_then();
-  /// Waits until what was left by writers that were dead before this one came is in its place: what
-  /// it puts itself is newer. `looks`: no other thread does.
-  void await_earlier(bool looks);
-  [[nodiscard]] bool are_awaited() const;
   /// All is put that this writer has, or is never going to be.
   Result<void> leave();
 
@@ -46,7 +40,6 @@ class OthersLogs {
   WriteParts& parts_;
   std::vector<OtherWriter> taken_;  ///< Not finished yet.
   std::chrono::steady_clock::time_point looked_{};
-  std::atomic<bool> earlier_{true};  ///< There may be some that were dead before.
 };
 
 }  // namespace zarrfs

@@ -241,7 +241,6 @@ Result<void> WriteBuffer::commit(const std::string& shard_path) {
   for (;;) {
     const DirtyPointer shard = parts_.table.find(shard_path);
     if (!shard) return {};
-    others_.await_earlier(!thread_.runs_beside());
     files_.limit();
     const HeldLock lock(shard->commit_mutex);
     if (shard->stage != ShardStage::kClosed) return committer_.commit(shard);
@@ -293,7 +292,6 @@ std::uint64_t WriteBuffer::memory() const {
 void WriteBuffer::commit_due(Clock::time_point now) {
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);
   if (server != nullptr && server->away()) return;
-  if (others_.are_awaited()) return;
   std::vector<DirtyPointer> pointers = parts_.table.below("");
   const bool over = memory() > parts_.options.write_buffer;
   for (DirtyPointer& next : pointers) {

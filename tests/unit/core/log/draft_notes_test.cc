@@ -34,6 +34,8 @@ TEST(DraftNotes, TellWhatOthersHaveWrittenSince) {
   EXPECT_THAT(notes.written_after(2, kOne), ElementsAre(3));
   EXPECT_THAT(notes.written_after(3, kOne), IsEmpty());
   EXPECT_THAT(notes.written_after(0, kTwo), ElementsAre(1));
+  EXPECT_EQ(notes.last_of_others(3, kOne), 3);
+  EXPECT_EQ(notes.last_of_others(3, kTwo), 0);
 }
 
 TEST(DraftNotes, AreReadAsTheyWereWritten) {

@@ -188,6 +188,27 @@ TEST_P(SharedWriters, are_not_put_again_by_themselves_after_another_has_put_what
   EXPECT_EQ(stored().at(1), chunk_of(2)) << "an older write came over the one that replaced it";
 }
 
+TEST_P(SharedWriters, do_not_put_over_newer_chunks_what_a_dead_one_had_written) {
+  const auto alive = writer();
+  auto dead = writer();
+  for (const std::uint64_t chunk : {1, 2, 3}) {
+    ASSERT_TRUE(dead->put(chunk, chunk_of(chunk)));
+    ASSERT_TRUE(dead->sync(chunk));
+  }
+  ASSERT_TRUE(alive->put(3, chunk_of(13)));
+  ASSERT_TRUE(alive->commit(3));
+  ASSERT_TRUE(dead->put(3, chunk_of(23)));  // it is the last one of all that were written
+  dead.reset();
+  ASSERT_TRUE(alive->put(1, chunk_of(11)));
+  ASSERT_TRUE(alive->commit(1));  // before the log is taken
+  ASSERT_TRUE(alive->put(2, chunk_of(12)));
+  ASSERT_TRUE(alive->buffer().look_at_others());
+  EXPECT_EQ(stored().at(1), chunk_of(11));
+  ASSERT_TRUE(alive->buffer().close());  // after
+  const Chunks wanted = {{1, chunk_of(11)}, {2, chunk_of(12)}, {3, chunk_of(23)}};
+  EXPECT_EQ(stored(), wanted);
+}
+
 TEST_P(SharedWriters, keep_with_conflicts_fail_what_another_has_put_meanwhile) {
   WriteOptions options = quiet_options();
   options.hold_conflicts = true;

@@ -397,7 +397,10 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
   Drafts fresh = notes->unpublished(drafts, shard.writer_id);
   if (hooks.overtaken) {
     const auto numbers = notes->overtaken(fresh, shard.writer_id);
-    for (const std::uint64_t number : numbers) fresh.erase(number);
+    for (const std::uint64_t number : numbers) {
+      fresh.erase(number);
+      drafts.erase(number);
+    }
     if (!numbers.empty()) hooks.overtaken(numbers);
   }
   CommitOutcome outcome;
@@ -413,6 +416,7 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     }
   }
   for (const auto& [number, draft] : drafts) outcome.published.push_back(number);
+  outcome.put = fresh.size();
   if (!fresh.empty()) {
     ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
     if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));

@@ -52,6 +52,7 @@ struct CommitOutcome {
   bool again = false;               ///< Another program had replaced the shard meanwhile.
   bool cloned = false;              ///< It shares the blocks of the shard before.
   std::vector<std::uint64_t> published;  ///< Numbers of the drafts that are now in the shard.
+  std::uint64_t put = 0;  ///< Of these, those that were not in it before, where notes tell.
 };
 
 /// Publishes all drafts of `shard` that are neither quarantined nor held. The caller holds

@@ -114,7 +114,7 @@ Result<void> OthersLogs::commit(const std::string& mount, const Successor& succe
     left.kept = left.kept || parts_.options.hold_conflicts;
   };
   ZARRFS_TRY(const CommitOutcome outcome, commit_shard(*parts_.store, *shard, hooks));
-  left.chunks += outcome.published.size();
+  left.chunks += outcome.put;
   return {};
 }
 

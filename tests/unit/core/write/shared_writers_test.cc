@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -86,6 +87,7 @@ class SharedWriters : public ::testing::TestWithParam<Sharding> {
   std::chrono::milliseconds lease_{60'000};
   std::mutex said_mutex_;
   std::vector<std::string> said_;
+  std::vector<std::string> logged_;
 };
 
 TEST_P(SharedWriters, keep_what_the_other_has_put_into_the_same_shard) {
@@ -189,7 +191,9 @@ TEST_P(SharedWriters, are_not_put_again_by_themselves_after_another_has_put_what
 }
 
 TEST_P(SharedWriters, do_not_put_over_newer_chunks_what_a_dead_one_had_written) {
-  const auto alive = writer();
+  WriteOptions options = quiet_options();
+  options.log = [this](bool, const std::string& line) { logged_.push_back(line); };
+  const auto alive = writer(options);
   auto dead = writer();
   for (const std::uint64_t chunk : {1, 2, 3}) {
     ASSERT_TRUE(dead->put(chunk, chunk_of(chunk)));
@@ -204,6 +208,8 @@ TEST_P(SharedWriters, do_not_put_over_newer_chunks_what_a_dead_one_had_written) 
   ASSERT_TRUE(alive->put(2, chunk_of(12)));
   ASSERT_TRUE(alive->buffer().look_at_others());
   EXPECT_EQ(stored().at(1), chunk_of(11));
+  EXPECT_THAT(logged_, Contains(HasSubstr("put 2 chunks that process")));
+  EXPECT_THAT(logged_, Contains(HasSubstr("1 chunks that another writer left were written again")));
   ASSERT_TRUE(alive->buffer().close());  // after
   const Chunks wanted = {{1, chunk_of(11)}, {2, chunk_of(12)}, {3, chunk_of(23)}};
   EXPECT_EQ(stored(), wanted);

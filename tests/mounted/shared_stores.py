@@ -1,5 +1,6 @@
 """A store that several mounts write, and what its tests do to it."""
 import itertools
+import errno
 import os
 import random
 import subprocess
@@ -137,7 +138,9 @@ class Writer(threading.Thread):
                 self.shared.wanted[place] = value
                 self.written += 1
             except OSError as error:
-                self.error = error.errno
+                # Where the mount is gone before this thread has called again, there is only its empty directory.
+                gone = error.errno == errno.ENOENT and not os.path.ismount(self.mounted.path)
+                self.error = errno.ENOTCONN if gone else error.errno
                 return
 
     def begun(self, least):

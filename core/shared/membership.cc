@@ -125,6 +125,10 @@ Result<void> Membership::join(std::function<void()> came_again) {
     }
     joined_ = Clock::now();
   }
+  {
+    const std::lock_guard lock(beat_mutex_);
+    stopping_ = false;  // a mount that found the store busy comes again
+  }
   beat_ = std::thread([this] { beat(); });
   return {};
 }

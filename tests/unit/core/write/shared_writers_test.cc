@@ -244,6 +244,24 @@ TEST_P(SharedWriters, and_one_that_writes_alone_exclude_each_other) {
   EXPECT_EQ(error.fault, Fault::kBusy);
 }
 
+TEST_P(SharedWriters, come_again_after_they_found_the_store_busy) {
+  const auto store = sharing();
+  Error error;
+  {
+    const auto alone = Writer::open(plain(), quiet_options());
+    EXPECT_EQ(Writer::open(store, quiet_options(), &error), nullptr);
+    EXPECT_EQ(error.fault, Fault::kBusy);
+    ASSERT_TRUE(alone->buffer().close());
+  }
+  auto dead = writer();
+  ASSERT_TRUE(dead->put(1, chunk_of(1)));
+  dead.reset();
+  const auto later = Writer::open(store, quiet_options(), &error);
+  ASSERT_NE(later, nullptr) << error.message;
+  EXPECT_EQ(stored().at(1), chunk_of(1));
+  ASSERT_TRUE(later->buffer().close());
+}
+
 TEST_P(SharedWriters, do_not_begin_over_what_one_that_wrote_alone_has_left) {
   {
     const auto alone = Writer::open(plain(), quiet_options());

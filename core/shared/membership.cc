@@ -97,10 +97,12 @@ std::chrono::milliseconds Membership::patience() const { return options_.caches 
 
 std::string Membership::writer() const { return last_name(place().path); }
 
+std::string Membership::own_name() const { return mount_ + "-" + std::to_string(count_); }
+
 Membership::Place Membership::place() const {
   const HeldLock lock(mutex_);
   if (count_ == 0) return {};
-  return {folder_of(mount_ + "-" + std::to_string(count_)), count_};
+  return {folder_of(own_name()), count_};
 }
 
 Clock::time_point Membership::adopts_from() const {
@@ -206,7 +208,7 @@ Result<bool> Membership::come() {
 Result<bool> Membership::come_to_epoch() {
   ++count_;
   moves_ = 0;
-  const std::string writer = mount_ + "-" + std::to_string(count_);
+  const std::string writer = own_name();
   const std::string folder = folder_of(writer);
   ZARRFS_CHECK(store_->make_directory(folder, 0700));
   ZARRFS_TRY(holder_, store_->open_plain(join_path(folder, kHolder), O_RDWR | O_CREAT, 0600));
@@ -215,11 +217,7 @@ Result<bool> Membership::come_to_epoch() {
   if (count_ == 1) ZARRFS_CHECK(check_names());
   ZARRFS_TRY(announced_, store_->create(join_path(folder, kAnnounced), 0600));
   announced_bytes_ = 0;
-  std::string pending;
-  for (const std::string& line : pending_) pending += line;
-  ZARRFS_CHECK(announced_->write_at(
-      0, {reinterpret_cast<const std::uint8_t*>(pending.data()), pending.size()}));
-  announced_bytes_ = pending.size();
+  for (const std::string& line : pending_) ZARRFS_CHECK(append_announced(line));
   ZARRFS_CHECK(announced_->sync());
   ZARRFS_CHECK(write_small(*store_, join_path(folder, kAlive + std::to_string(moves_)), ""));
   ZARRFS_CHECK(store_->sync_directory(folder));
@@ -233,7 +231,7 @@ Result<bool> Membership::come_to_epoch() {
 
 /// What everything rests on: a name is given once, and what is gone is said to be.
 Result<void> Membership::check_names() {
-  const std::string folder = folder_of(mount_ + "-" + std::to_string(count_));
+  const std::string folder = folder_of(own_name());
   const std::string file = join_path(folder, "try");
   const std::string name = join_path(folder, "tried");
   ZARRFS_CHECK(write_small(*store_, file, ""));
@@ -311,7 +309,7 @@ Result<void> Membership::come_again() {
 }
 
 Result<bool> Membership::move_token() {
-  const std::string folder = folder_of(mount_ + "-" + std::to_string(count_));
+  const std::string folder = folder_of(own_name());
   const auto name = [&](std::uint64_t number) {
     return join_path(folder, kAlive + std::to_string(number));
   };
@@ -334,9 +332,7 @@ Result<bool> Membership::announce(const Announcement& announcement) {
   const HeldLock lock(mutex_);
   if (closed_) return come_again().transform([] { return false; });
   const std::string line = sealed_text(announcement);
-  ZARRFS_CHECK(announced_->write_at(
-      announced_bytes_, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}));
-  announced_bytes_ += line.size();
+  ZARRFS_CHECK(append_announced(line));
   pending_.insert(line);
   ZARRFS_CHECK(announced_->sync());
   ZARRFS_TRY(const bool moved, move_token());
@@ -351,7 +347,10 @@ Result<void> Membership::decided(const Announcement& announcement) {
   pending_.erase(sealed_text(announcement));
   Announcement done = announcement;
   done.done = true;
-  const std::string line = sealed_text(done);
+  return append_announced(sealed_text(done));
+}
+
+Result<void> Membership::append_announced(const std::string& line) {
   ZARRFS_CHECK(announced_->write_at(
       announced_bytes_, {reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}));
   announced_bytes_ += line.size();
@@ -388,7 +387,7 @@ bool Membership::seems_dead(const std::string& writer, const std::string& token)
   const auto still = Clock::now() - watched.since;
   if (token.starts_with(kTaken)) {
     const std::string taker = token.substr(std::string_view(kTaken).size());
-    if (taker == mount_ + "-" + std::to_string(count_)) return false;
+    if (taker == own_name()) return false;
     const auto names = names_in(*store_, folder_of(taker));
     const std::string its = names ? token_among(*names) : "";
     if (its.starts_with(kAlive)) return seems_dead(taker, its);
@@ -414,7 +413,7 @@ Result<std::vector<OtherWriter>> Membership::others() {
   const HeldLock lock(mutex_);
   ZARRFS_CHECK(read_members());
   std::vector<OtherWriter> others;
-  const std::string own = mount_ + "-" + std::to_string(count_);
+  const std::string own = own_name();
   for (const MemberRecord& record : members_) {
     if (record.writer == own) continue;
     const std::string& last = watched_[record.writer].token;
@@ -431,9 +430,8 @@ Result<std::vector<OtherWriter>> Membership::others() {
 Result<bool> Membership::take(const OtherWriter& other) {
   const HeldLock lock(mutex_);
   const std::string folder = folder_of(other.record.writer);
-  ZARRFS_TRY(const NameStep step,
-             move_name(*store_, join_path(folder, other.token),
-                       join_path(folder, kTaken + mount_ + "-" + std::to_string(count_))));
+  ZARRFS_TRY(const NameStep step, move_name(*store_, join_path(folder, other.token),
+                                            join_path(folder, kTaken + own_name())));
   return step == NameStep::kDone;
 }
 
@@ -446,7 +444,7 @@ Result<void> Membership::finish(const OtherWriter& other, bool kept) {
   const HeldLock lock(mutex_);
   const std::string folder = folder_of(other.record.writer);
   // Where it is gone, another has taken it over, and does the same.
-  ZARRFS_CHECK(move_name(*store_, join_path(folder, kTaken + mount_ + "-" + std::to_string(count_)),
+  ZARRFS_CHECK(move_name(*store_, join_path(folder, kTaken + own_name()),
                          join_path(folder, kept ? kKept : kFinished)));
   return {};
 }
@@ -454,7 +452,7 @@ Result<void> Membership::finish(const OtherWriter& other, bool kept) {
 Result<void> Membership::leave(bool kept) {
   stop();
   const HeldLock lock(mutex_);
-  const std::string folder = folder_of(mount_ + "-" + std::to_string(count_));
+  const std::string folder = folder_of(own_name());
   ZARRFS_CHECK(move_name(*store_, join_path(folder, kAlive + std::to_string(moves_)),
                          join_path(folder, kept ? kKept : kLeft)));
   return {};
@@ -469,7 +467,7 @@ Result<bool> Membership::is_last() {
 
 Result<bool> Membership::say_closed() {
   const HeldLock lock(mutex_);
-  const std::string folder = folder_of(mount_ + "-" + std::to_string(count_));
+  const std::string folder = folder_of(own_name());
   const std::string own = join_path(folder, "closed");
   MemberRecord record;
   record.closed = true;

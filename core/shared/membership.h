@@ -106,6 +106,8 @@ class Membership {
   Result<bool> enter(const MemberRecord& record, const std::string& folder) ZARRFS_REQUIRES(mutex_);
   Result<void> read_members() ZARRFS_REQUIRES(mutex_);
   Result<bool> move_token() ZARRFS_REQUIRES(mutex_);
+  Result<void> append_announced(const std::string& line) ZARRFS_REQUIRES(mutex_);
+  [[nodiscard]] std::string own_name() const ZARRFS_REQUIRES(mutex_);
   Result<OtherWriter> look_at(const MemberRecord& record) ZARRFS_REQUIRES(mutex_);
   bool seems_dead(const std::string& writer, const std::string& token) ZARRFS_REQUIRES(mutex_);
   bool is_let_go(const std::string& writer) ZARRFS_REQUIRES(mutex_);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/log/whole_file.h"
+
 namespace zarrfs {
 namespace {
 
@@ -20,8 +22,7 @@ Result<StoreLinks*> names_of(Store& store) {
 
 Result<void> write_small(Store& store, const std::string& path, std::string_view text) {
   ZARRFS_TRY(const auto file, store.create(path, 0600));
-  ZARRFS_CHECK(
-      file->write_at(0, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
+  ZARRFS_CHECK(write_text(*file, text));
   return file->sync();
 }
 

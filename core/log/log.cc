@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/path.h"
 #include "core/log/whole_file.h"
 
 namespace zarrfs {
@@ -163,7 +164,8 @@ bool was_durable(ByteView log, std::size_t offset) {
   return false;
 }
 
-Result<LogContents> decode_log(ByteView log, const Store& store) {
+/// `name` says in messages which one.
+Result<LogContents> decode_log(ByteView log, const std::string& name) {
   LogContents contents;
   std::size_t at = 0;
   while (at < log.size()) {
@@ -171,12 +173,10 @@ Result<LogContents> decode_log(ByteView log, const Store& store) {
     if (!frame || frame->length > log.size() - at) {  // a cut in the padding is one as well
       if (const std::string newer = of_newer_version(log.subspan(at)); !newer.empty()) {
         return fail(Fault::kUnsupported,
-                    "log " + std::string(kLogPath) + " of " + store.name() +
-                        " was left by a newer zarrfs, which has to recover it: " + newer);
+                    name + " was left by a newer zarrfs, which has to recover it: " + newer);
       }
       if (was_durable(log, at)) {
-        return fail(Fault::kDamaged, "log " + std::string(kLogPath) + " of " + store.name() +
-                                         ": the record at byte " + std::to_string(at) +
+        return fail(Fault::kDamaged, name + ": the record at byte " + std::to_string(at) +
                                          " is broken, though it had been durable");
       }
       break;
@@ -190,21 +190,28 @@ Result<LogContents> decode_log(ByteView log, const Store& store) {
 }
 
 /// Where a log is written that is to take the place of the present one.
+/// How messages call the log at `path`.
+std::string name_of_log(const Store& store, const std::string& path = kLogPath) {
+  return "log " + path + " of " + store.name();
+}
+
 std::string next_log_path() { return std::string(kLogPath) + ".next"; }
 
 }  // namespace
 
-Result<std::optional<LogContents>> read_log(Store& store) {
-  ZARRFS_TRY(const auto status, store.status(kLogPath));
+Result<std::optional<LogContents>> read_log(Store& store, const std::string& node) {
+  const std::string path = join_path(node, kLogPath);
+  ZARRFS_TRY(const auto status, store.status(path));
   if (status && S_ISDIR(status->st_mode)) {
-    return fail(Fault::kBusy, "store " + store.name() +
+    return fail(Fault::kBusy, "store " + join_path(store.name(), node) +
                                   " is written by mounts with -o shared, or was when they were "
                                   "killed: mount it with -o rw,shared, or run zarrfs recover");
   }
-  ZARRFS_TRY(const auto document, store.read_document(kLogPath, kMaxLog));
+  ZARRFS_TRY(const auto document, store.read_document(path, kMaxLog));
   if (!document) return std::nullopt;
   return decode_log(
-      {reinterpret_cast<const std::uint8_t*>(document->text.data()), document->text.size()}, store);
+      {reinterpret_cast<const std::uint8_t*>(document->text.data()), document->text.size()},
+      name_of_log(store, path));
 }
 
 Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
@@ -216,8 +223,8 @@ Result<std::unique_ptr<LogWriter>> LogWriter::open(std::shared_ptr<Store> store,
   if (!writer->file_) return writer;
   ZARRFS_TRY(const struct stat status, writer->file_->status());
   if (status.st_nlink > 1) {
-    return fail(Fault::kDenied, "log " + std::string(kLogPath) + " of " + writer->store_->name() +
-                                    " has " + std::to_string(status.st_nlink) +
+    return fail(Fault::kDenied, name_of_log(*writer->store_) + " has " +
+                                    std::to_string(status.st_nlink) +
                                     " names: one of them may be somebody's file, so it is not "
                                     "written on");
   }
@@ -267,10 +274,9 @@ Result<void> LogWriter::reserve_locked(std::uint64_t size) {
 Result<LogContents> LogWriter::contents_locked() {
   Bytes bytes(size_);
   ZARRFS_TRY(const std::size_t got, file_->read_at(0, bytes));
-  ZARRFS_TRY(LogContents contents, decode_log(bytes, *store_));
+  ZARRFS_TRY(LogContents contents, decode_log(bytes, name_of_log(*store_)));
   if (got == size_ && contents.torn_bytes == 0) return contents;
-  return fail(Fault::kIo, "log " + std::string(kLogPath) + " of " + store_->name() +
-                              ": the storage lost a part of it");
+  return fail(Fault::kIo, name_of_log(*store_) + ": the storage lost a part of it");
 }
 
 /// Writes `records` into a new file, which takes the log's name.
@@ -425,10 +431,10 @@ Result<bool> is_shared(Store& store) {
   return status && S_ISDIR(status->st_mode);
 }
 
-Result<bool> has_unpublished(Store& store) {
-  ZARRFS_TRY(const auto early, store.status(kEarlyPath));
+Result<bool> has_unpublished(Store& store, const std::string& node) {
+  ZARRFS_TRY(const auto early, store.status(join_path(node, kEarlyPath)));
   if (early) return true;
-  ZARRFS_TRY(const auto contents, read_log(store));
+  ZARRFS_TRY(const auto contents, read_log(store, node));
   if (!contents) return false;
   std::map<std::uint64_t, bool> open;
   for (const LogRecord& record : contents->records) {

@@ -66,7 +66,7 @@ struct LoggedSuccessor {
 
 /// Reads the log of `store`; nothing where there is none. kDamaged where records that had been
 /// durable are broken, kUnsupported where a newer zarrfs wrote it.
-Result<std::optional<LogContents>> read_log(Store& store);
+Result<std::optional<LogContents>> read_log(Store& store, const std::string& node = "");
 
 class LogWriter {
  public:
@@ -130,7 +130,8 @@ class LogWriter {
 /// Whether several writers share the store, or did until they were killed: see SHARED.md.
 Result<bool> is_shared(Store& store);
 
-/// Whether an earlier writer left writes in the store's log. kBusy where it is shared.
-Result<bool> has_unpublished(Store& store);
+/// Whether an earlier writer left writes in the store's log, or in that of its node `node`, which
+/// was written as a store of its own. kBusy if several write it.
+Result<bool> has_unpublished(Store& store, const std::string& node = "");
 
 }  // namespace zarrfs

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/hash.h"
+#include "core/base/path.h"
 #include "core/base/request.h"
 #include "core/shared/shared_store.h"
 #include "core/store/as_caller.h"
@@ -22,6 +23,24 @@ struct timespec wall_clock_now() {
   struct timespec now {};
   ::clock_gettime(CLOCK_REALTIME, &now);
   return now;
+}
+
+/// The array, or a group that it lies in, may have been written as a store of its own, by a mount
+/// that was killed. What that one left is older than the chunk that is to be written, and would be
+/// put over it later.
+Result<void> check_nothing_left_below(Store& store, const std::string& array_path) {
+  for (std::size_t end = 0; end < array_path.size();) {
+    end = std::min(array_path.find('/', end + 1), array_path.size());
+    const std::string node = array_path.substr(0, end);
+    ZARRFS_TRY(const auto own, store.status(join_path(node, kLogDirectory)));
+    if (!own) continue;
+    ZARRFS_TRY(const bool unpublished, has_unpublished(store, node));
+    if (!unpublished) continue;
+    const std::string name = join_path(store.name(), node);
+    return fail(Fault::kBusy, name + " has chunks that are not published yet: unmount " +
+                                  store.name() + ", and run zarrfs recover " + name);
+  }
+  return {};
 }
 
 /// Makes the directories from the array down to the shard's. What is written to a server lies on
@@ -144,6 +163,9 @@ void DraftWriter::renew_base(DirtyShard& shard) {
 /// The log names the successor.
 Result<void> DraftWriter::begin(DirtyShard& shard) {
   if (shard.stage != ShardStage::kNew) return {};
+  if (parts_.store->traits().directories) {
+    ZARRFS_CHECK(check_nothing_left_below(*parts_.store, shard.array_path));
+  }
   ZARRFS_TRY(shard.end, reserved_at_start(*shard.array, shard.cell));
   ConditionalWriter* const server = conditional_writer_of(*parts_.store);
   if (server != nullptr && !server->mount_id().empty()) shard.writer_id = server->mount_id();

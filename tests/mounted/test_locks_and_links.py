@@ -277,6 +277,34 @@ def test_an_array_and_the_store_around_it_are_not_both_written(mount, store, tmp
     mount(store.path, "rw")
 
 
+def test_what_a_killed_mount_of_an_array_left_is_not_overtaken(mount, store):
+    """It is older than what the store around it would write, and would be put over that later."""
+    def put(path, value):
+        with open(path, "wb", buffering=0) as file:
+            file.write(store.chunk(0, 0, value))
+
+    array = mount(store.file("a"), "rw,flush_after=3600")
+    put(array / "0.0", 100)
+    kill(array.statistics_process())
+    subprocess.run(["umount", "-l", array.path], check=True)
+
+    around = mount(store.path, "rw", damaged=True)
+    with pytest.raises(OSError) as refused:
+        put(around / "a/0.0", 200)
+    assert refused.value.errno == errno.EBUSY
+    assert f"{store.file('a')} has chunks that are not published yet: unmount {store.path}" in around.log_text()
+    around.close()
+    subprocess.run([DAEMON, "recover", store.file("a")], check=True, timeout=60)
+
+    around = mount(store.path, "rw")
+    with open(around / "a/0.0", "rb") as file:
+        assert file.read() == store.chunk(0, 0, 100)
+    put(around / "a/0.0", 200)
+    around.close()
+    with open(mount(store.path, "ro") / "a/0.0", "rb") as file:
+        assert file.read() == store.chunk(0, 0, 200)
+
+
 def test_names_behind_links_are_there_or_not_as_in_the_store(mount, store):
     """Links to directories that are no nodes, that hold some, and through others; what lies behind one, and what does not."""
     os.makedirs(store.file("plain/below"))

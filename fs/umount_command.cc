@@ -162,8 +162,8 @@ void UmountCommand::declare(CLI::App& app) {
   app.add_flag("-l,--lazy", wishes_.lazily,
                "Detach it even if it is in use, and say who uses it; for them it stays");
   app.add_option("--timeout", seconds_,
-                 "How long to wait until the daemon ends; then exit status 4 [60; no limit on a "
-                 "terminal]")
+                 "How long to wait until the daemon ends; then exit status " +
+                     std::to_string(kNotEnded) + " [60; no limit on a terminal]")
       ->type_name("SECONDS")
       ->check(CLI::Range(std::uint64_t{0}, kLongestTimeout));
 }

@@ -65,14 +65,12 @@ class Diff final : public Command {
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
-        "Shapes, types, values and which values mean missing data are compared; how they are "
-        "stored\n"
-        "is not. Readers that follow CF take for missing what _FillValue or missing_value has, and "
-        "in\n"
-        "Zarr v2 the fill value of arrays with _ARRAY_DIMENSIONS that are no levels of an image.\n"
-        "Exits with 0 where all is equal, 1 where something differs, 4 where all values are equal "
-        "and\n"
-        "what is missing differs.");
+        "Shapes, types, values and which values mean missing data are compared; how they are\n"
+        "stored is not. Readers that follow CF take for missing what _FillValue or missing_value\n"
+        "has, and in Zarr v2 the fill value of arrays with _ARRAY_DIMENSIONS that are no levels\n"
+        "of an image.\n"
+        "Exits with 0 if all is equal, 1 if something differs, " +
+        std::to_string(kMissingDiffers) + " if all values are equal\nand what is missing differs.");
   }
 
   int run(const Streams& streams) override {

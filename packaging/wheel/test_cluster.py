@@ -4,6 +4,7 @@ packaging/wheel/test runs it beside the wheel; needs distributed and numpy.
 """
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import threading
@@ -53,10 +54,15 @@ def source(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def wanted(source, tmp_path_factory):
-    made = tmp_path_factory.mktemp("wanted") / "made.zarr"
+def sharded(source, tmp_path_factory):
+    made = tmp_path_factory.mktemp("sharded") / "made.zarr"
     assert zarrfs.shard(source, made, shard_chunks=(2, 8, 8))
-    return files_of(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def wanted(sharded):
+    return files_of(sharded)
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +104,9 @@ def test_a_part_can_be_stopped_and_goes_on(source, wanted, tmp_path):
     assert plan.finish() and files_of(made) == wanted
 
 
-def test_workers_that_are_killed(client, cluster, source, wanted, tmp_path):
-    """Until everything is done, a worker with a part under way is killed every now and then."""
-    made, killed, done = tmp_path / "made.zarr", [], threading.Event()
+def killed_while_it_runs(client, cluster, convert, made):
+    """How many workers with a part under way, and a piece of it half made, were killed until `convert()` was done; one every now and then."""
+    killed, done = [], threading.Event()
 
     def kill():
         while not done.is_set() and len(killed) < 5:
@@ -115,13 +121,38 @@ def test_workers_that_are_killed(client, cluster, source, wanted, tmp_path):
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        assert zarrfs.shard(source, made, shard_chunks=(2, 8, 8), client=client, parts=12, threads=1)
+        assert convert()
     finally:
         done.set()
         killer.join()
-    print(f"{len(killed)} workers killed")
-    assert killed and files_of(made) == wanted
+    return len(killed)
+
+
+@pytest.mark.parametrize("command,form", [("shard", {"shard_chunks": (2, 8, 8)}), ("unshard", {}), ("reshard", {"shard_chunks": (4, 4, 4)})])
+def test_workers_that_are_killed(client, cluster, source, sharded, tmp_path, command, form):
+    made, alone, convert = tmp_path / "made.zarr", tmp_path / "alone.zarr", getattr(zarrfs, command)
+    given = source if command == "shard" else sharded
+    assert convert(given, alone, **form)
+    killed = killed_while_it_runs(client, cluster, lambda: convert(given, made, **form, client=client, parts=12, threads=1), made)
+    print(f"{command}: {killed} workers killed")
+    assert killed and files_of(made) == files_of(alone)
     assert zarrfs.verify(made, client=client, decode=True, parts=6)["damage"] == []
+    found = zarrfs.diff(given, made, client=client, parts=6)
+    assert found == zarrfs.diff(given, made) and found["differences"] == 0
+
+
+def test_what_the_parts_of_a_check_find_adds_up(client, sharded, tmp_path):
+    other = tmp_path / "other.zarr"
+    shutil.copytree(sharded, other)
+    shards = sorted(path for path in other.glob("a/c/*/*/*"))
+    shards[0].unlink()
+    shards[-1].write_bytes(shards[-1].read_bytes()[:-1])
+    assert len(zarrfs.verify(other, client=client, parts=5)["damage"]) == 1
+    shards[-1].unlink()
+    found = zarrfs.diff(sharded, other, client=client, parts=5, limit=1000)
+    assert found["differences"] == zarrfs.diff(sharded, other, limit=1000)["differences"] > 1
+    with pytest.raises(zarrfs.Error, match="nowhere"):
+        zarrfs.diff(sharded, tmp_path / "nowhere.zarr", client=client, retries=0)
 
 
 def test_cancelling_ends_the_parts_and_the_same_call_goes_on(client, source, wanted, tmp_path):

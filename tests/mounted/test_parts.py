@@ -79,11 +79,12 @@ def test_parts_are_read_from_a_bucket(bucket, store, tmp_path):  # noqa: F811
     assert contents_of(tmp_path / "made") == contents_of(tmp_path / "alone")
 
 
-def kill_and_repeat(convert, target, chance, seconds):
-    """How many of the processes were killed before they were done."""
+def kill_and_repeat(convert, chance, seconds):
+    """How many of the processes, two at each part, were killed before they were done."""
     hits = 0
     for _ in range(KILLS):
-        running = [subprocess.Popen([*convert, "--part", f"{chance.randint(1, 3)}/3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+        part = f"{chance.randint(1, 3)}/3"
+        running = [subprocess.Popen([*convert, "--part", part], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
         time.sleep(chance.random() * seconds)  # killed at any moment
         for process in running:
             process.send_signal(signal.SIGKILL)
@@ -103,22 +104,34 @@ def test_kills_in_a_bucket(bucket, sharded, tmp_path):  # noqa: F811
     run(*words[:2], "s3://bucket/once.zarr", *words[2:], "--remote", bucket.options)
     whole = time.monotonic() - begin
     convert = [DAEMON, *words[:2], "s3://bucket/made.zarr", *words[2:], "--remote", bucket.options]
-    hits = kill_and_repeat(convert, "made.zarr", random.Random(SEED), whole)
+    hits = kill_and_repeat(convert, random.Random(SEED), whole)
     assert contents_of(os.path.join(bucket.server.root, "made.zarr")) == contents_of(local)
     assert hits > 0
 
 
-def test_parts_at_versitygw(sharded, tmp_path, monkeypatch):  # noqa: F811
+@pytest.mark.parametrize("command,words", [("shard", ["--shard-chunks", "2"]), ("unshard", []), ("reshard", ["--shard-chunks", "1"])])
+def test_parts_at_versitygw(sharded, tmp_path, monkeypatch, command, words):  # noqa: F811
+    """Two at each part, all parts at once; and two at one part that are killed."""
     if not os.path.exists(PROGRAM):
         pytest.skip("versitygw is missing: packaging/install-test-servers")
+    print("ZARRFS_SEED", SEED)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    local, source = tmp_path / "local.zarr", sharded
+    if command == "shard":
+        source = tmp_path / "plain.zarr"
+        run("unshard", sharded, source)
+    run(command, source, local, *words)
     (tmp_path / "served").mkdir()
     with Versitygw(tmp_path / "served") as server:
-        local, target = tmp_path / "local.zarr", "s3://bucket/made.zarr"
-        words, remote = ["--shard-chunks", "1"], ["--remote", bucket_options(server)]
-        run("reshard", sharded, local, *words)
-        all_at_once([["reshard", sharded, target, *words, "--part", f"{part}/2", *remote] for part in (1, 2, 1, 2)])
-        run("reshard", sharded, target, *words, "--finish", "--check", *remote)
-        run("diff", local, target, *remote)
-        assert contents_of(os.path.join(tmp_path, "served", "bucket", "made.zarr")).keys() == contents_of(local).keys()
+        remote = ["--remote", bucket_options(server)]
+        begin = time.monotonic()
+        all_at_once([[command, source, "s3://bucket/made.zarr", *words, "--part", f"{part}/2", *remote] for part in (1, 2, 1, 2)])
+        whole = time.monotonic() - begin
+        run(command, source, "s3://bucket/made.zarr", *words, "--finish", "--check", *remote)
+        hits = kill_and_repeat([DAEMON, command, str(source), "s3://bucket/killed.zarr", *words, *remote], random.Random(SEED), whole)
+        print(f"{command}: {hits} of {2 * KILLS} processes killed before they were done")
+        for name in ("made.zarr", "killed.zarr"):
+            run("diff", local, f"s3://bucket/{name}", *remote)
+            assert contents_of(tmp_path / "served" / "bucket" / name) == contents_of(local)
+        assert hits > 0

@@ -301,6 +301,65 @@ def test_a_disk_that_is_full(large, tmp_path):
         subprocess.run(["umount", disk], check=True)
 
 
+def test_a_begin_that_is_killed_begins_again(plain, tmp_path):
+    words = ["shard", plain, tmp_path / "made", "--shard-chunks", "2"]
+    run(*words[:2], tmp_path / "alone", *words[3:])
+    chance, whole, hits = random.Random(SEED), 0.02, 0
+    for _ in range(KILLS):
+        process = subprocess.Popen([ZARRFS, *map(str, words), "--begin"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.random() * whole)  # killed at any moment
+        process.kill()
+        hits += process.wait(timeout=60) != 0
+    print(f"ZARRFS_SEED {SEED}: {hits} of {KILLS} were hit")
+    (tmp_path / "made").mkdir(exist_ok=True)
+    (tmp_path / "made" / ".zarrfs-new-.zarrfs-conversion-77").write_text('{"sour')  # the moment before it stands
+    run(*words, "--begin", "--parts", "2")
+    for part in (1, 2):
+        run(*words, "--part", f"{part}/2")
+    run(*words, "--finish", "--check")
+    assert_same_store(tmp_path / "made", tmp_path / "alone")
+    assert hits > 0
+
+
+def test_several_finish_at_once(plain, tmp_path):
+    """One of them does, or the next; the others say that there is nothing to finish, or that it was finished meanwhile."""
+    words = ["shard", plain, tmp_path / "made", "--shard-chunks", "2"]
+    run(*words[:2], tmp_path / "alone", *words[3:])
+    for _ in range(3):
+        shutil.rmtree(tmp_path / "made", ignore_errors=True)
+        run(*words, "--part", "1/1")
+        running = [subprocess.Popen([ZARRFS, *map(str, words), "--finish"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        told = [process.communicate(timeout=300)[1] for process in running]
+        if (tmp_path / "made" / ".zarrfs-conversion").exists():
+            run(*words, "--finish")
+        assert_same_store(tmp_path / "made", tmp_path / "alone")
+        assert all(process.returncode == 0 or text for process, text in zip(running, told))
+    assert "no conversion in parts is under way" in run(*words, "--finish", status=2).stderr_text
+
+
+def test_a_target_on_a_mount_that_is_gone(large, tmp_path):
+    """Nothing is made on the disk below, as its directory is not there."""
+    need(os.geteuid() == 0, "root mounts")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = disk / "project" / "made"
+    words = ["shard", str(large), str(made), "--shard-chunks", "1x1x1"]
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], check=True)
+    try:
+        made.parent.mkdir()
+        run(*words, "--begin", "--parts", "2")
+        running = subprocess.Popen([ZARRFS, *words, "-j", "1", "--part", "1/2"], stderr=subprocess.PIPE, text=True)
+        while not (made / "a").exists() and running.poll() is None:
+            time.sleep(0.001)
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+    _, told = running.communicate(timeout=300)
+    assert running.returncode in (0, 3), told  # 0: what it had open was still there
+    for step in (["--part", "1/2"], ["--part", "2/2"], ["--finish"], ["--begin"], ["--status"]):
+        assert "made" in run(*words, *step, status=2 if step[0] in ("--finish", "--status") else 3).stderr_text
+    assert os.listdir(disk) == []
+
+
 def test_a_part_ends_where_the_rest_is_finished_or_discarded(large, tmp_path):
     made = tmp_path / "made"
     words = ["shard", str(large), str(made), "--shard-chunks", "1x1x1"]

@@ -8,7 +8,7 @@
 notebooks (no `with` is needed) and with forked or spawned workers: they use the path, and only the process that has mounted
 unmounts, at the latest when it exits.
 
-`shard`, `unshard`, `reshard` and `verify` are the commands of the same name, done by the workers of a dask cluster where they
+`shard`, `unshard`, `reshard`, `verify` and `diff` are the commands of the same name, done by the workers of a dask cluster where they
 are given its client, or in tasks for any other engine (`plan`, `run`); `WorkerMount` mounts on each machine of a dask cluster.
 """
 from __future__ import annotations
@@ -18,11 +18,11 @@ import sys
 from typing import Any, Dict, List, NoReturn, Optional
 
 from ._mount import Mount, Option, PathLike
-from ._parts import Cancelled, Plan, Task, plan, reshard, run, shard, unshard, verify
+from ._parts import Cancelled, Plan, Task, diff, plan, reshard, run, shard, unshard, verify
 from ._program import Error, FuseMissing, MountWarning, program, run_json
 
-__all__ = ["Cancelled", "Error", "FuseMissing", "Mount", "MountWarning", "Plan", "Task", "WorkerMount", "info", "main", "mount", "mounts", "plan",
-           "program", "reshard", "run", "shard", "unshard", "verify"]
+__all__ = ["Cancelled", "Error", "FuseMissing", "Mount", "MountWarning", "Plan", "Task", "WorkerMount", "diff", "info", "main", "mount", "mounts",
+           "plan", "program", "reshard", "run", "shard", "unshard", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,7 @@ Lengths = Union[None, int, Sequence[int]]
 _PART_BYTES = 16 << 30  # decoded: some 30 to 60 s for one process
 _LEAST_PARTS = 16  # so that the bar moves, and a part that is lost is little
 _PDEATHSIG = 1
+_LOOKED = {"verify": (0, 1), "diff": (0, 1, 5)}  # exit statuses of a check that could look at everything
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -35,7 +36,7 @@ class Task:
     words: Tuple[str, ...]
     part: int
     parts: int
-    has_result: bool = False  #: Of verify: what was found is in a file.
+    has_result: bool = False  #: Of verify and diff: what was found is in a file.
 
     @property
     def name(self) -> str:
@@ -103,7 +104,7 @@ def run(task: Task, stop: Optional[Callable[[], bool]] = None) -> Dict[str, Any]
             result = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="zarrfs-")), "result.json")
             words += ["--result", result]
         status, told, said = _call([*words, "--part", f"{task.part}/{task.parts}"], stop)
-        if status != 0 and not (task.has_result and status == 1):
+        if status not in _LOOKED.get(words[0], (0,)):
             raise Error(said.removeprefix("zarrfs: ") or f"zarrfs {words[0]} ended with status {status}", status)
         if result is None:
             return {"part": task.part, "parts": task.parts, "said": told}
@@ -116,8 +117,8 @@ def _lengths(lengths: Lengths) -> str:
     return str(lengths) if isinstance(lengths, int) else "x".join(str(int(length)) for length in lengths or ())
 
 
-def _words(command: str, source: PathLike, target: PathLike, options: Dict[str, Any]) -> Tuple[str, ...]:
-    words = [command, os.fspath(source), os.fspath(target)]
+def _words(command: str, stores: Sequence[PathLike], options: Dict[str, Any]) -> Tuple[str, ...]:
+    words = [command, *map(os.fspath, stores)]
     for name, value in options.items():
         if value is None or value is False:
             continue
@@ -135,7 +136,7 @@ def plan(command: str, source: PathLike, target: PathLike, *, parts: Optional[in
     order, as often as needed; then `plan.finish()` on one of them. `parts`: how many tasks; by size where it is not given.
     `options` are those of the command: `shard_shape=(64, 64, 64)`, `shard_bytes="1GiB"`, `format="v2"`, `remote=...`.
     """
-    words = _words(command, source, target, options)
+    words = _words(command, (source, target), options)
     status, _, said = _call([*words, "--begin"])
     if status not in (0, 1):
         raise Error(said.removeprefix("zarrfs: "), status)
@@ -265,22 +266,34 @@ def unshard(source: PathLike, target: PathLike, *, client: Any = None, retries: 
     return _convert("unshard", source, target, client, retries, parts, check, progress, options)
 
 
-def verify(store: PathLike, *, client: Any = None, retries: int = 3, parts: Optional[int] = None, decode: bool = False,
-           progress: Optional[bool] = None, remote: Optional[str] = None) -> Dict[str, Any]:
-    """Looks for damage in every shard, and with `decode` in every chunk: what `zarrfs verify --json` tells."""
-    words = ("verify", os.fspath(store), *(["--decode"] if decode else []), *(["--remote", remote] if remote else []))
+def _check(command: str, stores: Sequence[PathLike], client: Any, retries: int, parts: Optional[int], progress: Optional[bool],
+           options: Dict[str, Any]) -> Dict[str, Any]:
+    """What all parts of a check have found, added up."""
+    words = _words(command, stores, options)
     if parts is None:
         parts = 16 if client is not None else 1
     tasks = [Task(words, part, parts, has_result=True) for part in range(1, parts + 1)]
-    found = _all(tasks, client, retries, _Bar("zarrfs verify", progress))
+    found = _all(tasks, client, retries, _Bar(f"zarrfs {command}", progress))
     with tempfile.TemporaryDirectory(prefix="zarrfs-") as folder:
         files = []
         for result in found:
             files.append(os.path.join(folder, f"{result['part']}.json"))
             with open(files[-1], "w", encoding="utf-8") as text:
                 json.dump(result, text)
-        status, told, said = _call(["verify", "--json", "--sum", *files])
-    if status not in (0, 1):
+        status, told, said = _call([command, "--json", "--sum", *files])
+    if status not in _LOOKED[command]:
         raise Error(said.removeprefix("zarrfs: "), status)
     summed: Dict[str, Any] = json.loads(told)
     return summed
+
+
+def verify(store: PathLike, *, client: Any = None, retries: int = 3, parts: Optional[int] = None, decode: bool = False,
+           progress: Optional[bool] = None, remote: Optional[str] = None) -> Dict[str, Any]:
+    """Looks for damage in every shard, and with `decode` in every chunk: what `zarrfs verify --json` tells."""
+    return _check("verify", [store], client, retries, parts, progress, {"decode": decode, "remote": remote})
+
+
+def diff(one: PathLike, other: PathLike, *, client: Any = None, retries: int = 3, parts: Optional[int] = None,
+         progress: Optional[bool] = None, **options: Any) -> Dict[str, Any]:
+    """Compares the values of two stores: what `zarrfs diff --json` tells. `options` are those of the command: `attributes=True`."""
+    return _check("diff", [one, other], client, retries, parts, progress, options)

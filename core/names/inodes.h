@@ -20,6 +20,12 @@ struct InodeTarget {
   StatePtr state;
 };
 
+/// A chunk that was found, and all that opening it needs.
+struct FoundChunk {
+  InodeTarget target;
+  ShownChunk chunk;
+};
+
 class Inodes {
  public:
   explicit Inodes(ViewParts& parts) : parts_(parts) {}

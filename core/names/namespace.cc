@@ -51,34 +51,37 @@ bool Namespace::shows_stored(const Directory& directory, const std::string& name
   }
 }
 
-Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_view name) {
+Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_view name,
+                                                  std::optional<FoundChunk>* chunk) {
   const auto creation = parts_.shared_creation();
-  return find_now(parent, name);
+  return find_now(parent, name, chunk);
 }
 
-Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name) {
+Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name,
+                                                      std::optional<FoundChunk>* chunk) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
     return std::nullopt;
   }
   ZARRFS_TRY(InodeTarget target, inodes_.resolve(parent));
   if (!target.named) {
     if (!target.part.directory) return std::nullopt;
-    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name));
+    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name), chunk);
   }
   switch (target.named->kind) {
-    case NamedNode::Kind::kDirectory: return find_in({target.state, {}}, std::string(name));
+    case NamedNode::Kind::kDirectory: return find_in({target.state, {}}, std::string(name), chunk);
     case NamedNode::Kind::kOwnFolder: return control_.find(name);
     default: return std::nullopt;
   }
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
-                                                     const std::string& name) {
+                                                     const std::string& name,
+                                                     std::optional<FoundChunk>* chunk) {
   const NodeState& state = *directory.state;
-  const ResolvedName resolved = resolve(directory, name);
+  ResolvedName resolved = resolve(directory, name);
   switch (resolved.kind) {
     case NameKind::kControl: return control_.folder();
-    case NameKind::kChunk: return find_chunk(state, resolved.part);
+    case NameKind::kChunk: return find_chunk(directory.state, std::move(resolved.part), chunk);
     case NameKind::kPrefix: return find_prefix(state, resolved.part);
     case NameKind::kUnreadable: return fail(state.error);
     case NameKind::kOutside:
@@ -136,9 +139,10 @@ std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeSta
   return file.node;
 }
 
-Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
-                                                        const ChunkOrPrefix& part) {
-  const ShownPlace place = shown_place(array.shown, part.coordinates);
+Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, ChunkOrPrefix part,
+                                                        std::optional<FoundChunk>* found) {
+  const NodeState& array = *state;
+  ShownPlace place = shown_place(array.shown, part.coordinates);
   const auto offer = parts_.offer(place);
   const StagedPointer file =
       parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, place.number));
@@ -152,10 +156,19 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const NodeState& array,
     parts_.shared.reporter.fault(stored.error());
     return entries_.of_broken_chunk(array, part, std::nullopt);
   }
-  ZARRFS_TRY(const auto chunk, std::move(stored));
+  ZARRFS_TRY(auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
   const NodeId id = Entries::id_of(array, place.number, chunk->version);
-  return entries_.of_chunk(id, array, part.coordinates, place, *chunk, offer);
+  const InodeEntry entry = entries_.of_chunk(id, array, part.coordinates, place, *chunk, offer);
+  if (found != nullptr) {
+    InodeTarget target;
+    target.id = id;
+    target.part = std::move(part);
+    target.place = std::move(place);
+    target.state = state;
+    *found = {std::move(target), std::move(*chunk)};
+  }
+  return entry;
 }
 
 /// A file that is being written, or what the store has.

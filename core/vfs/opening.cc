@@ -32,6 +32,30 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
   ZARRFS_TRY(StagedPointer written, inodes_.current_staged(target));
   if (written != nullptr) return staged_.open_to_read(std::move(written), node);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
+  ZARRFS_TRY(const auto file, open_shown(target, chunk));
+  InodeEntry shown = entries_.of(
+      node, statuses_.of_chunk(*target.state, target.part.coordinates, target.place, chunk));
+  shown.version = chunk.version;
+  file->remember(shown);
+  return file;
+}
+
+Result<std::optional<FoundAndOpened>> Opening::find_and_open(NodeId parent, std::string_view name) {
+  std::optional<FoundChunk> chunk;
+  ZARRFS_TRY(const auto found, names_.find(parent, name, &chunk));
+  if (!found) return std::nullopt;
+  if (!S_ISREG(found->status.st_mode)) return FoundAndOpened{*found, nullptr};
+  auto file = chunk ? open_shown(chunk->target, chunk->chunk) : open_file(found->id);
+  if (!file) {
+    if (!chunk) parts_.table.forget(found->id, 1);
+    return fail(std::move(file.error()));
+  }
+  if (chunk) (*file)->remember(*found);
+  return FoundAndOpened{*found, std::move(*file)};
+}
+
+Result<std::shared_ptr<OpenFile>> Opening::open_shown(const InodeTarget& target,
+                                                      const ShownChunk& chunk) {
   if (chunk.bytes && chunk.bytes->file != nullptr) {
     const bool near = chunk.is_draft || chunk.bytes->file->descriptor() >= 0;
     if (near) {
@@ -40,12 +64,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
       far_ahead_.opened(*target.state->shown.reader, *target.place.stored, *chunk.bytes);
     }
   }
-  ZARRFS_TRY(const auto file, open_chunk(target, chunk));
-  InodeEntry shown = entries_.of(
-      node, statuses_.of_chunk(*target.state, target.part.coordinates, target.place, chunk));
-  shown.version = chunk.version;
-  file->remember(shown);
-  return file;
+  return open_chunk(target, chunk);
 }
 
 Result<std::shared_ptr<OpenFile>> Opening::open_chunk(const InodeTarget& target,

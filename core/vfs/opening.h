@@ -19,6 +19,8 @@ class Opening {
           StagedFiles& staged, PassThrough& pass_through);
 
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node);
+  /// See View::find_and_open. An error counts no lookup.
+  Result<std::optional<FoundAndOpened>> find_and_open(NodeId parent, std::string_view name);
   /// What becomes of a chunk that was replaced since its node was given out.
   enum class Replaced { kIsStale, kIsOpened };
   Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags,
@@ -26,6 +28,8 @@ class Opening {
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node);
 
  private:
+  /// open_chunk(), and what is read ahead with it.
+  Result<std::shared_ptr<OpenFile>> open_shown(const InodeTarget& target, const ShownChunk& chunk);
   /// Opens what was found of a chunk: an error only where it is another one by now.
   Result<std::shared_ptr<OpenFile>> open_chunk(const InodeTarget& target, const ShownChunk& chunk);
   /// `bytes`: what decoding it has just given.

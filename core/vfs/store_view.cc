@@ -37,6 +37,12 @@ Result<std::shared_ptr<OpenFile>> StoreView::open_file(NodeId node) {
   return reported(parts_.shared.path_changes.look([&] { return second_looks_.open_file(node); }));
 }
 
+Result<std::optional<FoundAndOpened>> StoreView::find_and_open(NodeId parent,
+                                                               std::string_view name) {
+  return reported(
+      parts_.shared.path_changes.look([&] { return opening_.find_and_open(parent, name); }));
+}
+
 Result<std::shared_ptr<OpenDirectory>> StoreView::open_directory(NodeId node) {
   return reported(parts_.shared.path_changes.look([&] { return opening_.open_directory(node); }));
 }

@@ -35,6 +35,8 @@ class StoreView : public View {
   Result<InodeEntry> attributes(NodeId node) override;
   Result<InodeEntry> attributes_by_now(NodeId node) override;
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node) override;
+  Result<std::optional<FoundAndOpened>> find_and_open(NodeId parent,
+                                                      std::string_view name) override;
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) override;
   void forget(NodeId node, std::uint64_t lookups) override;
   Result<std::vector<std::string>> attribute_names(NodeId node) override;

@@ -122,6 +122,12 @@ struct Created {
   std::shared_ptr<OpenFile> file;
 };
 
+/// What find_and_open() found: as one lookup.
+struct FoundAndOpened {
+  InodeEntry found;
+  std::shared_ptr<OpenFile> file;  ///< To read; null where it is no file.
+};
+
 /// A chunk that was written and could not be put into its shard.
 struct Unpublished {
   std::string name;    ///< "/a/b chunk 0.1".
@@ -141,6 +147,9 @@ class View {
   /// for callers that cannot ask by name again; not to be kept.
   virtual Result<InodeEntry> attributes_by_now(NodeId node) { return attributes(node); }
   virtual Result<std::shared_ptr<OpenFile>> open_file(NodeId node) = 0;
+  /// find(), and open_file() of what that found, in one look where it is a chunk.
+  virtual Result<std::optional<FoundAndOpened>> find_and_open(NodeId parent,
+                                                              std::string_view name) = 0;
   virtual Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node) = 0;
   /// Where a symbolic link leads, as it is written; kInvalid of anything else.
   virtual Result<std::string> read_link(NodeId node);

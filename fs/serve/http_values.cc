@@ -5,6 +5,7 @@
 
 #include "core/base/lower_case.h"
 #include "core/base/path.h"
+#include "core/store/http/headers.h"
 #include "core/store/http/url.h"
 
 namespace zarrfs {
@@ -122,6 +123,11 @@ RangeAsked parse_range(std::string_view text, std::uint64_t size) {
   if (*begin >= size) return {Kind::kUnsatisfiable, {}};
   const std::uint64_t stop = std::min(end.value_or(size - 1), size - 1);
   return {Kind::kPart, {*begin, stop - *begin + 1}};
+}
+
+const std::string& LastDate::of(std::int64_t seconds) {
+  if (seconds != seconds_ || text_.empty()) text_ = http_date(seconds_ = seconds);
+  return text_;
 }
 
 std::string html_escape(std::string_view text) {

@@ -2,6 +2,7 @@
 // sent by anybody. Source: RFC 9110 (conditions, ranges), RFC 3986 (targets).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,17 @@ struct RangeAsked {
 /// What the value of a Range field asks for of `size` bytes. Several ranges, and what is no range
 /// of bytes, are the whole, as the standard allows.
 RangeAsked parse_range(std::string_view text, std::uint64_t size);
+
+/// http_date(), which remembers the last one: answers of a moment, and of a shard, have the same.
+/// For one thread.
+class LastDate {
+ public:
+  const std::string& of(std::int64_t seconds);
+
+ private:
+  std::int64_t seconds_ = 0;
+  std::string text_;  ///< Empty at first.
+};
 
 /// Text within HTML, and within the value of an attribute.
 std::string html_escape(std::string_view text);

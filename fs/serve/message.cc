@@ -16,10 +16,10 @@ std::size_t Request::count(std::string_view name) const {
       fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; }));
 }
 
-Answer text_answer(unsigned status, std::string type, std::string text) {
+Answer text_answer(unsigned status, std::string_view type, std::string text) {
   Answer answer;
   answer.status = status;
-  answer.set("Content-Type", std::move(type));
+  answer.set("Content-Type", type);
   answer.length = text.size();
   answer.body = std::make_unique<TextBody>(std::move(text));
   return answer;

@@ -60,18 +60,18 @@ class TextBody final : public Body {
 
 struct Answer {
   unsigned status = 200;
-  std::vector<std::pair<std::string, std::string>> fields;
+  std::string fields;  ///< As they are sent: "\r\nName: value" for each.
   /// Bytes of the body; nothing where only its end tells.
   std::optional<std::uint64_t> length = 0;
   std::unique_ptr<Body> body;  ///< Null: there is none, or only its length is told (HEAD, 304).
 
-  void set(std::string name, std::string value) {
-    fields.emplace_back(std::move(name), std::move(value));
+  void set(std::string_view name, std::string_view value) {
+    fields.append("\r\n").append(name).append(": ").append(value);
   }
 };
 
 /// An answer whose body is there.
-Answer text_answer(unsigned status, std::string type, std::string text);
+Answer text_answer(unsigned status, std::string_view type, std::string text);
 /// A line of plain text.
 Answer plain_answer(unsigned status, const std::string& text);
 

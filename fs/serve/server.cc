@@ -26,7 +26,6 @@
 #include "core/base/lock_order.h"
 #include "core/base/lower_case.h"
 #include "core/base/request.h"
-#include "core/store/http/headers.h"
 #include "fs/serve/http_values.h"
 
 namespace zarrfs {
@@ -110,23 +109,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser_->eager(true);
     told_to_continue_ = false;
     wait_until(received_.size() > 0 ? kRequest : kIdle);
-    received_.size() > 0 ? parse() : wait_to_read();
-  }
-
-  void wait_to_read() {
-    socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const Problem& problem) {
-      if (!problem) self->read();
-    });
+    received_.size() > 0 ? parse() : read();
   }
 
   void read() {
-    const auto room = received_.prepare(kReadAtOnce);
-    const ssize_t got = ::recv(socket_.native_handle(), room.data(), room.size(), 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return wait_to_read();
-    if (got <= 0) return;
-    if (!parser_->got_some()) wait_until(kRequest);
-    received_.commit(static_cast<std::size_t>(got));
-    parse();
+    socket_.async_read_some(received_.prepare(kReadAtOnce),
+                            [self = shared_from_this()](const Problem& problem, std::size_t got) {
+                              if (problem) return;
+                              if (!self->parser_->got_some()) self->wait_until(kRequest);
+                              self->received_.commit(got);
+                              self->parse();
+                            });
   }
 
   void parse() {
@@ -147,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         return;
       }
     }
-    wait_to_read();
+    read();
   }
 
   void refuse(const Problem& problem) {
@@ -212,7 +205,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     written_ = 0;
     piece_ = Piece();
     left_ = answer.length.value_or(UINT64_MAX);
-    wait_until(kStuck);
     pump();
   }
 
@@ -221,10 +213,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const auto reason = http::obsolete_reason(http::int_to_status(answer.status));
     head.reserve(512);
     head += std::to_string(answer.status) + " " + std::string(reason) + "\r\nDate: ";
-    head += date_now();
-    for (const auto& [name, value] : answer.fields) {
-      head.append("\r\n").append(name).append(": ").append(value);
-    }
+    thread_local LastDate date;
+    head += date.of(std::time(nullptr));
+    head += answer.fields;
     if (chunked_) head += "\r\nTransfer-Encoding: chunked";
     if (!bodiless && answer.length) head += "\r\nContent-Length: " + std::to_string(*answer.length);
     if (!keep_) {
@@ -233,14 +224,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
       head += "\r\nConnection: keep-alive";
     }
     return head + "\r\n\r\n";
-  }
-
-  static const std::string& date_now() {
-    thread_local std::time_t made = 0;
-    thread_local std::string text;
-    const std::time_t now = std::time(nullptr);
-    if (now != made) text = http_date(made = now);
-    return text;
   }
 
   /// Sends until all is sent, or the client has to take some of it first.
@@ -299,11 +282,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
       return false;
     }
     shared_->sent += static_cast<std::uint64_t>(sent);
-    wait_until(kStuck);
     return true;
   }
 
   void wait_to_write() {
+    wait_until(kStuck);
     socket_.async_wait(tcp::socket::wait_write,
                        [self = shared_from_this()](const Problem& problem) {
                          if (!problem) self->pump();

@@ -43,9 +43,10 @@ std::string encoded_path(const std::vector<std::string>& names, bool directory) 
 }
 
 std::string hexadecimal(std::uint64_t number) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
+  std::string text(16, '0');
+  for (std::size_t i = text.size(); i-- > 0; number >>= 4U)
+    text[i] = "0123456789abcdef"[number & 15U];
+  return text;
 }
 
 std::uint64_t nanoseconds(const timespec& time) {
@@ -149,8 +150,9 @@ std::optional<std::string> packed(const std::string& text) {
 
 /// What the conditions of the request make of a file with this tag: 200, 304 or 412.
 unsigned judge_conditions(const Request& request, const std::string& tag, std::time_t modified) {
-  const auto date = [&](std::string_view name) {
-    return parse_http_date(std::string(request.field(name)));
+  const auto date = [&](std::string_view name) -> std::optional<std::int64_t> {
+    const std::string_view text = request.field(name);
+    return text.empty() ? std::nullopt : parse_http_date(std::string(text));
   };
   if (const auto wanted = request.field("if-match"); !wanted.empty()) {
     if (!names_tag(wanted, tag, false)) return 412;
@@ -233,25 +235,27 @@ Result<Answer> Site::find_answer(const Request& request, const Target& target) {
     return picture ? std::move(*picture) : absent();
   }
   if (settings_.statistics && names == std::vector<std::string>{kOwn, "metrics"}) return metrics();
-  Error last;
-  for (unsigned i = 0; i < kTries; ++i) {
-    ZARRFS_TRY(auto node, tree_.find(names));
-    if (!node || (target.directory && !node->is_directory())) return absent();
-    if (request.method == "PROPFIND") return properties(request, target, std::move(*node));
-    if (node->is_directory()) return directory(request, target, std::move(*node));
-    auto answer = file(request, target, *node);
+  for (unsigned i = 1; i < kTries; ++i) {
+    auto answer = look(request, target);
     if (answer || answer.error().fault != Fault::kStale) return answer;
-    last = std::move(answer.error());
   }
-  return fail(std::move(last));
+  return look(request, target);
+}
+
+Result<Answer> Site::look(const Request& request, const Target& target) {
+  const bool tells = request.method == "PROPFIND";
+  ZARRFS_TRY(auto node, tells ? tree_.find(target.names) : tree_.find_and_open(target.names));
+  if (!node || (target.directory && !node->is_directory())) return absent();
+  if (tells) return properties(request, target, std::move(*node));
+  if (node->is_directory()) return directory(request, target, std::move(*node));
+  return file(request, target, *node);
 }
 
 /// For Prometheus.
 Result<Answer> Site::metrics() {
-  ZARRFS_TRY(const auto node, tree_.find({kOwn, "stats.json"}));
+  ZARRFS_TRY(const auto node, tree_.find_and_open({kOwn, "stats.json"}));
   if (!node) return absent();
-  ZARRFS_TRY(const auto file, tree_.view().open_file(node->id()));
-  ZARRFS_TRY(const std::string document, whole_text(*file, "stats.json"));
+  ZARRFS_TRY(const std::string document, whole_text(*node->file(), "stats.json"));
   ZARRFS_TRY(const Json statistics, parse_json(document, "stats.json"));
   Answer answer = text_answer(200, "text/plain; version=0.0.4",
                               tools::prometheus_text(statistics, settings_.name));
@@ -301,7 +305,7 @@ Result<Answer> Site::properties(const Request& request, const Target& target, He
 }
 
 Result<Answer> Site::file(const Request& request, const Target& target, const HeldNode& node) {
-  ZARRFS_TRY(const std::shared_ptr<OpenFile> file, tree_.view().open_file(node.id()));
+  const std::shared_ptr<OpenFile>& file = node.file();
   ZARRFS_TRY(const auto own, file->attributes());
   const InodeEntry& shown = own ? *own : node.found();
   const std::time_t modified = shown.status.st_mtim.tv_sec;
@@ -318,7 +322,8 @@ Result<Answer> Site::file(const Request& request, const Target& target, const He
 
   Answer answer;
   answer.set("Cache-Control", caching());
-  answer.set("Last-Modified", http_date(modified));
+  thread_local LastDate date;
+  answer.set("Last-Modified", date.of(modified));
   answer.set("Accept-Ranges", "bytes");
   const bool json = is_json(target.names);
   const bool packs = text && size >= kWorthPacking && request.field("range").empty() &&

@@ -55,6 +55,8 @@ class Site {
 
  private:
   Result<Answer> find_answer(const Request& request, const Target& target);
+  /// What is found by one look at the path; kStale where it is replaced meanwhile.
+  Result<Answer> look(const Request& request, const Target& target);
   Result<Answer> directory(const Request& request, const Target& target, HeldNode node);
   Result<Answer> file(const Request& request, const Target& target, const HeldNode& node);
   Result<Answer> properties(const Request& request, const Target& target, HeldNode node);

@@ -46,12 +46,12 @@ Result<std::vector<std::string>> led_to(std::span<const std::string> before,
 
 }  // namespace
 
-HeldNode::HeldNode(HeldNode&& other) noexcept
-    : view_(std::exchange(other.view_, nullptr)), found_(other.found_) {}
+HeldNode::HeldNode(HeldNode&& other) noexcept { *this = std::move(other); }
 
 HeldNode& HeldNode::operator=(HeldNode&& other) noexcept {
   std::swap(view_, other.view_);
   std::swap(found_, other.found_);
+  std::swap(file_, other.file_);
   return *this;
 }
 
@@ -67,25 +67,37 @@ bool ServedTree::is_kept_back(std::span<const std::string> names) const {
   return !own || !(names[1] == kReport || (statistics_ && names[1] == kStatistics));
 }
 
-Result<HeldNode> ServedTree::root() {
-  ZARRFS_TRY(const InodeEntry found, view_.attributes(kRootNode));
+/// What is known of the root anyway is enough on the way to what lies below.
+Result<HeldNode> ServedTree::root(bool passed) {
+  InodeEntry found;
+  found.id = kRootNode;
+  found.status.st_mode = S_IFDIR;
+  if (!passed) {
+    ZARRFS_TRY(found, view_.attributes(kRootNode));
+  }
   return HeldNode(view_, found);
 }
 
-Result<std::optional<HeldNode>> ServedTree::child(const HeldNode& parent, const std::string& name) {
+Result<std::optional<HeldNode>> ServedTree::child(const HeldNode& parent, const std::string& name,
+                                                  bool open) {
+  if (open) {
+    ZARRFS_TRY(auto found, view_.find_and_open(parent.id(), name));
+    if (!found) return std::nullopt;
+    return HeldNode(view_, found->found, std::move(found->file));
+  }
   ZARRFS_TRY(const auto found, view_.find(parent.id(), name));
   if (!found) return std::nullopt;
   return HeldNode(view_, *found);
 }
 
-Result<std::optional<HeldNode>> ServedTree::find(std::vector<std::string> names) {
+Result<std::optional<HeldNode>> ServedTree::walk(std::vector<std::string> names, bool open) {
   for (unsigned links = 0; links <= kMostLinks; ++links) {
     if (is_kept_back(names)) return std::nullopt;
-    ZARRFS_TRY(HeldNode node, root());
+    ZARRFS_TRY(HeldNode node, root(!names.empty()));
     std::optional<std::vector<std::string>> elsewhere;
     for (std::size_t i = 0; i < names.size() && !elsewhere; ++i) {
       if (!node.is_directory()) return std::nullopt;
-      ZARRFS_TRY(auto next, child(node, names[i]));
+      ZARRFS_TRY(auto next, child(node, names[i], open && i + 1 == names.size()));
       if (!next) return std::nullopt;
       node = std::move(*next);
       if (!S_ISLNK(node.found().status.st_mode)) continue;

@@ -1,6 +1,7 @@
 // Paths in a View: what the kernel does for a mount. Thread-safe.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +15,8 @@ namespace zarrfs {
 /// A node that counts as known as long as this lives.
 class HeldNode {
  public:
-  HeldNode(View& view, const InodeEntry& found) : view_(&view), found_(found) {}
+  HeldNode(View& view, const InodeEntry& found, std::shared_ptr<OpenFile> file = nullptr)
+      : view_(&view), found_(found), file_(std::move(file)) {}
   HeldNode(HeldNode&& other) noexcept;
   HeldNode& operator=(HeldNode&& other) noexcept;
   HeldNode(const HeldNode&) = delete;
@@ -22,12 +24,15 @@ class HeldNode {
   ~HeldNode();
 
   [[nodiscard]] const InodeEntry& found() const { return found_; }
+  /// Null of what was not opened.
+  [[nodiscard]] const std::shared_ptr<OpenFile>& file() const { return file_; }
   [[nodiscard]] NodeId id() const { return found_.id; }
   [[nodiscard]] bool is_directory() const { return S_ISDIR(found_.status.st_mode); }
 
  private:
-  View* view_;
+  View* view_ = nullptr;
   InodeEntry found_;
+  std::shared_ptr<OpenFile> file_;
 };
 
 class ServedTree {
@@ -37,12 +42,19 @@ class ServedTree {
 
   /// Nothing where it is proven absent. Symbolic links are followed; kDenied where one leads out of
   /// the tree, kLoop where they never end. Of `.zarrfs` only the report is there.
-  Result<std::optional<HeldNode>> find(std::vector<std::string> names);
+  Result<std::optional<HeldNode>> find(std::vector<std::string> names) {
+    return walk(std::move(names), false);
+  }
+  /// The same, and opens it where it is a file: as one look at its name.
+  Result<std::optional<HeldNode>> find_and_open(std::vector<std::string> names) {
+    return walk(std::move(names), true);
+  }
   [[nodiscard]] View& view() const { return view_; }
 
  private:
-  Result<std::optional<HeldNode>> child(const HeldNode& parent, const std::string& name);
-  [[nodiscard]] Result<HeldNode> root();
+  Result<std::optional<HeldNode>> walk(std::vector<std::string> names, bool open);
+  Result<std::optional<HeldNode>> child(const HeldNode& parent, const std::string& name, bool open);
+  [[nodiscard]] Result<HeldNode> root(bool passed);
   [[nodiscard]] bool is_kept_back(std::span<const std::string> names) const;
 
   View& view_;

@@ -98,6 +98,9 @@ class FakeView : public View {
     ++opened_;
     return std::make_shared<FakeFile>(wanted, open_files_);
   }
+  Result<std::optional<FoundAndOpened>> find_and_open(NodeId, std::string_view) override {
+    return fail(Fault::kUnsupported, "mounts do not ask for that");
+  }
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId) override {
     return std::make_shared<Listing>(*this);
   }

@@ -9,6 +9,8 @@
 
 #include "core/base/json.h"
 #include "core/base/request.h"
+#include "core/vfs/open_view.h"
+#include "tests/support/counting_store.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
 
@@ -368,6 +370,39 @@ TEST(ViewChunks, AListingThatNobodyWaitsForIsNoFaultOfTheStore) {
   }
   EXPECT_THAT(shown.log, IsEmpty());
   EXPECT_THAT(*shown.list("0"), ElementsAre("0"));
+}
+
+TEST(ViewChunks, AChunkIsFoundAndOpenedByOneLookAtItsShard) {
+  StoreMaker maker;
+  maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
+  const auto store = std::make_shared<CountingStore>(
+      std::shared_ptr<Store>(*open_store(maker.root(), LinkPolicy::kInside)));
+  ShownStore shown(*open_view(store, ViewOptions()));
+  ASSERT_TRUE(shown.read("0.0"));  // the index is known from now on
+  const int before = store->calls().count(StoreCall::kOpen);
+  const auto chunk = *shown.view().find_and_open(kRootNode, "0.0");
+  EXPECT_EQ(store->calls().count(StoreCall::kOpen) - before, 1);
+  ASSERT_TRUE(chunk);
+  EXPECT_EQ(*read_all(*chunk->file), text_of(counting_elements(1, 4)));
+  EXPECT_EQ(chunk->found.id, (*shown.find("0.0"))->id);
+  EXPECT_EQ((*chunk->file->attributes())->status.st_size, 8);
+
+  const auto document = *shown.view().find_and_open(kRootNode, ".zarray");
+  EXPECT_EQ(*read_all(*document->file), *shown.read(".zarray"));
+  EXPECT_EQ((*shown.view().find_and_open(kRootNode, ".zarrfs"))->file, nullptr);
+  EXPECT_FALSE(*shown.view().find_and_open(kRootNode, "0.1"));
+}
+
+TEST(ViewChunks, ADamagedChunkIsFoundAndOpenedAndItsReadIsTheError) {
+  StoreMaker maker;
+  maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
+  std::string shard = file_text(maker.shard_of("", {0, 0}));
+  shard[shard.size() - 10] = static_cast<char>(~shard[shard.size() - 10]);
+  replace_file(maker.shard_of("", {0, 0}), shard);
+  ShownStore shown(maker.root());
+  const auto chunk = *shown.view().find_and_open(kRootNode, "0.0");
+  ASSERT_TRUE(chunk && chunk->file);
+  EXPECT_EQ(read_all(*chunk->file).error().fault, Fault::kDamaged);
 }
 
 TEST(ViewChunks, NumbersThatWereNeverGivenOutAreStale) {

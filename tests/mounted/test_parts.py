@@ -82,10 +82,10 @@ def test_parts_are_read_from_a_bucket(bucket, store, tmp_path):  # noqa: F811
 def kill_and_repeat(convert, chance, seconds):
     """How many of the processes, two at each part, were killed before they were done."""
     hits = 0
-    for _ in range(KILLS):
+    for number in range(1, KILLS + 1):
         part = f"{chance.randint(1, 3)}/3"
         running = [subprocess.Popen([*convert, "--part", part], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-        time.sleep(chance.random() * seconds)  # killed at any moment
+        time.sleep(chance.random() * seconds * number / KILLS)  # killed at any moment, the first ones early
         for process in running:
             process.send_signal(signal.SIGKILL)
         hits += sum(process.wait(timeout=60) != 0 for process in running)

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kOption = "virtual=";
 constexpr std::string_view kDatedTag = "modified ";  // of a server without ETags: see Version
+constexpr double kNeverAgain = 1e8;                  // seconds, some years
 constexpr std::size_t kShown = 300;                  // characters of a URL in a message
 
 /// A URL as messages have it: what follows "?" may be a secret.
@@ -135,6 +136,14 @@ std::string tag_of_local(const struct stat& status) {
   return tag.str();
 }
 
+/// The ETag of the file at `path`, whose status was asked for right before.
+Result<std::string> tag_of(Store& store, const std::string& path, const struct stat& status) {
+  if (store.traits().near) return tag_of_local(status);
+  if (const auto seen = store.open_seen(path)) return seen->version_tag();
+  ZARRFS_TRY(const auto opened, store.open_for(path, {OpenHint::Part::kStart, 1}));
+  return opened == nullptr ? std::string() : opened->version_tag();
+}
+
 /// kStale where the file is another one than it was when it was named, or where that cannot be
 /// told.
 Result<void> check_same(const std::string& key, const VirtualTargets::Part& part,
@@ -184,6 +193,7 @@ Result<VirtualTargets::Prefix> VirtualTargets::open_local(const std::string& pre
   if (!place) return fail(Fault::kInvalid, "there is no such file or directory");
   const std::string& real = place->path;
   Prefix made;
+  made.written = shown(prefix);
   made.alone = !place->directory;
   made.top = made.alone ? "/" + parent_path(real.substr(1)) : real;
   // A file may be named by the path that the user gave, and by what that leads to.
@@ -199,6 +209,7 @@ Result<VirtualTargets::Prefix> VirtualTargets::open_server(const std::string& pr
   ZARRFS_TRY(Url url, parse_url(prefix));
   url.scheme = common_scheme(url.scheme);
   Prefix made;
+  made.written = shown(prefix);
   made.query = url.query;
   const std::string query = url.query.empty() ? "" : "?" + url.query;
   // The prefix may be an object: its parent is what is opened, if that can be a store.
@@ -211,6 +222,7 @@ Result<VirtualTargets::Prefix> VirtualTargets::open_server(const std::string& pr
   }
   if (!place) return fail(place.error());
   made.store = std::move(place->store);
+  made.root = root + made.top + query;
   const Url told = with_account_first(url);
   made.scheme = told.scheme;
   made.authority = lower_case(told.authority);
@@ -227,6 +239,7 @@ Result<std::shared_ptr<const VirtualTargets>> VirtualTargets::make(std::string b
   while (targets->base_.ends_with('/')) targets->base_.pop_back();
   RemoteOptions remote = options.remote;
   remote.write = false;
+  if (options.virtual_seen_once) remote.revalidate = kNeverAgain;
   const std::uint64_t stores = options.virtual_prefixes.size() + 1;  // that of the file itself
   remote.memory_cache /= stores;
   remote.table_memory /= stores;
@@ -248,7 +261,8 @@ Result<VirtualTargets::Target> VirtualTargets::find_local(const std::string& url
     if (!prefix.scheme.empty()) continue;
     const auto below = below_one_of(prefix.spellings, plain);
     if (!below || below->empty() != prefix.alone) continue;
-    return Target{prefix.store.get(), prefix.alone ? last_name(prefix.spellings.back()) : *below};
+    return Target{prefix.store.get(), prefix.alone ? last_name(prefix.spellings.back()) : *below,
+                  prefix.written, prefix.root};
   }
   return not_allowed(url);
 }
@@ -279,7 +293,7 @@ Result<VirtualTargets::Target> VirtualTargets::find_at_server(const std::string&
     auto below =
         prefix.authority == lower_case(url.authority) ? path_below(prefix, url.path) : std::nullopt;
     if (!below && may_lack_account) below = path_below(prefix, without_account);
-    if (below) found = Target{prefix.store.get(), std::move(*below)};
+    if (below) found = Target{prefix.store.get(), std::move(*below), prefix.written, prefix.root};
   }
   if (!found) return not_allowed(text);
   if (!scheme->bucket) {  // keys of buckets are as they are written
@@ -292,14 +306,42 @@ Result<VirtualTargets::Target> VirtualTargets::find_at_server(const std::string&
   return not_followed(text, "its path has \"..\", \".\" or an empty name");
 }
 
+std::string VirtualTargets::whole_url(std::string_view url) const {
+  const bool whole =
+      !scheme_before(url).empty() || url.starts_with('/') || url.starts_with("file:");
+  return whole || base_.empty() ? std::string(url) : seen_from(base_, url);
+}
+
+std::string VirtualTargets::place_of(std::string_view written) const {
+  std::string url = whole_url(written);
+  url.resize(std::min(url.find('?'), url.size()));
+  for (const char* local : {"file://localhost/", "file:///", "file:/"}) {
+    const std::size_t length = std::string_view(local).size();
+    if (url.starts_with(local) && !url.substr(length).starts_with('/')) url.erase(0, length - 1);
+  }
+  const std::size_t colon = url.find("://");
+  const std::string scheme = scheme_before(url);
+  if (scheme.empty()) {
+    return shown(url.substr(0, std::max<std::size_t>(1, std::min(url.rfind('/'), url.size()))));
+  }
+  std::string host = url.substr(colon + 3, url.find('/', colon + 3) - colon - 3);
+  // What stands before "@" may be a password; of Azure it is the container.
+  const bool container = scheme.starts_with("abfs");
+  if (!container && host.find('@') != std::string::npos) host.erase(0, host.rfind('@') + 1);
+  return shown(scheme + "://" + host);
+}
+
+std::vector<std::string> VirtualTargets::prefixes() const {
+  std::vector<std::string> written;
+  for (const Prefix& prefix : prefixes_) written.push_back(prefix.written);
+  return written;
+}
+
 Result<VirtualTargets::Target> VirtualTargets::find(std::string_view written) const {
-  std::string url(written);
-  std::string scheme = scheme_before(url);
-  const bool relative = scheme.empty() && !url.starts_with('/') && !url.starts_with("file:");
-  if (relative) {
-    if (base_.empty()) return not_followed(url, "it is no URL");
-    url = seen_from(base_, url);
-    scheme = scheme_before(url);
+  const std::string url = whole_url(written);
+  const std::string scheme = scheme_before(url);
+  if (scheme.empty() && !url.starts_with('/') && !url.starts_with("file:")) {
+    return not_followed(url, "it is no URL");
   }
   if (!scheme.empty() && scheme != "file") return find_at_server(url);
   if (url.starts_with('/')) return find_local(url, url);
@@ -331,16 +373,20 @@ Result<std::shared_ptr<File>> VirtualTargets::open(const std::string& key, const
   std::shared_ptr<File> whole = std::move(*opened);
   if (whole == nullptr) return not_there(key, part);
   const struct stat now = whole->status();
-  const auto same =
-      check_same(key, part, store.traits().near ? tag_of_local(now) : whole->version_tag(), now);
-  if (!same) {
-    tell_once(part.url, same.error().message);
-    return fail(same.error());
-  }
+  ZARRFS_CHECK(check_version(key, part,
+                             store.traits().near ? tag_of_local(now) : whole->version_tag(), now));
   ZARRFS_TRY(const ByteRange range, range_in(key, part, whole->status()));
   const struct stat status = status_of(key, range, whole->status());
   return std::make_shared<PartFile>(FilePlace{std::move(whole), std::string(part.url), range}, key,
                                     status);
+}
+
+Result<void> VirtualTargets::check_version(const std::string& key, const Part& part,
+                                           const std::string& tag,
+                                           const struct stat& status) const {
+  auto same = check_same(key, part, tag, status);
+  if (!same) tell_once(part.url, same.error().message);
+  return same;
 }
 
 void VirtualTargets::tell_once(std::string_view url, const std::string& message) const {
@@ -359,6 +405,15 @@ Result<struct stat> VirtualTargets::status(const std::string& key, const Part& p
   if (!asked) return fail(of_key(key, asked.error()));
   if (!*asked) return not_there(key, part);
   if (!S_ISREG((*asked)->st_mode)) return no_file(key, part);
+  if (!part.tag.empty() || part.unchanged_since) {
+    std::string tag;
+    if (!part.tag.empty()) {
+      auto told = tag_of(*target->store, target->path, **asked);
+      if (!told) return fail(of_key(key, told.error()));
+      tag = std::move(*told);
+    }
+    ZARRFS_CHECK(check_version(key, part, tag, **asked));
+  }
   ZARRFS_TRY(const ByteRange range, range_in(key, part, **asked));
   return status_of(key, range, **asked);
 }

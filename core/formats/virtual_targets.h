@@ -19,6 +19,9 @@
 
 namespace zarrfs {
 
+/// The longest URL that a file may name, in bytes.
+inline constexpr std::size_t kLongestUrl = std::size_t{64} << 10U;
+
 class VirtualTargets {
  public:
   /// `base`: what URLs without a scheme are relative to, an absolute path or a URL; empty: such are
@@ -37,8 +40,8 @@ class VirtualTargets {
     std::string_view tag;
     std::optional<std::int64_t> unchanged_since;
   };
-  /// `key` is what the part is called in messages, and in its status. kStale where the file is
-  /// another one than it was when it was named, kDamaged where it is not there or too short.
+  /// `key` is what the part is called in messages, and in its status. Both: kStale where the file
+  /// is another one than it was when it was named, kDamaged where it is not there or too short.
   [[nodiscard]] Result<std::shared_ptr<File>> open(const std::string& key, const Part& part,
                                                    const OpenHint& hint) const;
   [[nodiscard]] Result<struct stat> status(const std::string& key, const Part& part) const;
@@ -46,14 +49,22 @@ class VirtualTargets {
   void open_ahead(std::span<const Part> parts, const OpenHint& hint) const;
   [[nodiscard]] std::uint64_t room_ahead() const;
 
-  /// A file below a prefix.
+  /// A file below a prefix. Pointer and views live as long as the targets.
   struct Target {
-    Store* store = nullptr;  ///< Lives as long as the targets.
-    std::string path;        ///< In it.
+    Store* store = nullptr;
+    std::string path;             ///< In it.
+    std::string_view allowed_by;  ///< The prefix, as messages have it.
+    std::string_view root;        ///< The URL that the store is; empty: of this machine.
   };
   /// The file that `url` names. kForbidden where no prefix allows it; kUnsupported, naming it,
   /// where zarrfs reads no such URL. Asks nobody.
   [[nodiscard]] Result<Target> find(std::string_view url) const;
+
+  /// Where `url` leads as far as its server's name and bucket, or its folder, for messages. Asks
+  /// nobody.
+  [[nodiscard]] std::string place_of(std::string_view url) const;
+  /// The prefixes, as messages have them.
+  [[nodiscard]] std::vector<std::string> prefixes() const;
 
   /// Whether no target is at a server.
   [[nodiscard]] bool near() const;
@@ -63,6 +74,8 @@ class VirtualTargets {
 
  private:
   struct Prefix {
+    std::string written;    ///< As the user did, without a query.
+    std::string root;       ///< The URL that the store is; empty: of this machine.
     std::string scheme;     ///< Empty: of this machine.
     std::string authority;  ///< Of a URL: "bucket", "host:port".
     std::string query;
@@ -76,6 +89,10 @@ class VirtualTargets {
   [[nodiscard]] Result<Target> find_local(const std::string& url, const std::string& path) const;
   [[nodiscard]] Result<Target> find_at_server(const std::string& url) const;
 
+  /// `url` seen from the base.
+  [[nodiscard]] std::string whole_url(std::string_view url) const;
+  Result<void> check_version(const std::string& key, const Part& part, const std::string& tag,
+                             const struct stat& status) const;
   void tell_once(std::string_view url, const std::string& message) const;
 
   std::string base_;

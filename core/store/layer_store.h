@@ -82,6 +82,7 @@ class LayerStore : public Store {
   ConditionalWriter* conditional_writer() override { return below_->conditional_writer(); }
   StoreUsers* users() override { return below_->users(); }
   StoreLinks* links() override { return below_->links(); }
+  ChunksElsewhere* chunks_elsewhere() override { return below_->chunks_elsewhere(); }
 
  protected:
   [[nodiscard]] Store& below() const { return *below_; }

@@ -20,6 +20,8 @@ struct StoreOptions {
   /// What chunks that lie elsewhere may be read from: paths and URLs. See
   /// core/formats/virtual_targets.
   std::vector<std::string> virtual_prefixes{};
+  /// Whether what was seen of a file there holds for good, so that it is asked for once.
+  bool virtual_seen_once = false;
 };
 
 Result<StorePlace> open_place(const std::string& source, const StoreOptions& options);

@@ -140,6 +140,7 @@ struct OpenHint {
   bool operator==(const OpenHint&) const = default;
 };
 
+class ChunksElsewhere;
 class ConditionalWriter;
 class StoreLinks;
 class StoreUsers;
@@ -229,6 +230,8 @@ class Store {
   virtual StoreUsers* users() { return nullptr; }
   /// Its symbolic links; null where it has none.
   virtual StoreLinks* links() { return nullptr; }
+  /// What the store tells of chunks whose bytes lie in other files; null where it has none.
+  virtual ChunksElsewhere* chunks_elsewhere() { return nullptr; }
 
  private:
   [[nodiscard]] tl::unexpected<Error> only_read(const std::string& path) const;

@@ -6,7 +6,7 @@
 #include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "core/store/http/schemes.h"
-#include "fs/doctor/doctor_server.h"
+#include "fs/doctor/doctor_places.h"
 
 namespace zarrfs {
 namespace {
@@ -30,14 +30,17 @@ class Told {
  public:
   Told(std::ostream& out, bool json) : out_(out), json_(json) {}
 
-  void add(const std::string& name, const Finding& finding, const std::string& advice) {
+  void add(const std::string& name, const Finding& finding, const std::string& advice,
+           const std::string& place = {}) {
     wrong_ = wrong_ || finding.verdict == Verdict::kWrong;
     const std::string remedy = finding.verdict == Verdict::kGood ? "" : advice;
     if (json_) {
-      checks_.push_back({{"name", name},
-                         {"verdict", word_for(finding.verdict)},
-                         {"found", finding.text},
-                         {"remedy", remedy}});
+      Json check = {{"name", name},
+                    {"verdict", word_for(finding.verdict)},
+                    {"found", finding.text},
+                    {"remedy", remedy}};
+      if (!place.empty()) check["place"] = place;
+      checks_.push_back(std::move(check));
       return;
     }
     out_ << padded(word_for(finding.verdict), 9) << padded(name, 13) << finding.text << "\n";
@@ -65,35 +68,52 @@ class Told {
 }  // namespace
 
 void DoctorCommand::declare(CLI::App& app) {
-  auto* url = app.add_option("URL", url_,
-                             "A store at a server (" + server_schemes() +
-                                 "; also an archive there): look at it instead of at this machine");
+  auto* source = app.add_option(
+      "SOURCE", source_,
+      "A store at a server (" + server_schemes() +
+          "; also an archive there), or references or an Icechunk repository anywhere: look at it, "
+          "and at the places of its chunks, instead of at this machine");
   app.add_option("--remote", remote_,
                  "Options of a store at a server, as those of mount, separated by commas")
       ->type_name("OPTIONS")
-      ->needs(url);
+      ->needs(source);
+  app.add_option("--virtual", virtual_prefixes_,
+                 "A path or URL below which chunks may be read that lie outside SOURCE; what lies "
+                 "elsewhere is named, and not asked; may be repeated")
+      ->type_name("PREFIX")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all()
+      ->needs(source);
   app.add_flag("--rw", writing_,
                "Also try whether it can be written to, with an object that is removed again")
-      ->needs(url);
+      ->needs(source);
   app.add_flag("--json", json_, "One JSON document");
+}
+
+Result<void> DoctorCommand::examine(const TellServer& tell) const {
+  StoreOptions how;
+  how.links = LinkPolicy::kFollow;
+  how.virtual_prefixes = virtual_prefixes_;
+  how.virtual_seen_once = true;
+  ZARRFS_CHECK(apply_remote_options(how.remote, remote_));
+  if (is_local(source_)) return examine_places(source_, how, tell);
+  ZARRFS_TRY(const bool leads_elsewhere, examine_server(source_, how.remote, writing_, tell));
+  return leads_elsewhere ? examine_places(source_, how, tell) : Result<void>();
 }
 
 int DoctorCommand::run(const Streams& streams) {
   Told told(streams.out, json_);
-  if (url_.empty()) {
+  if (source_.empty()) {
     for (const Check& check : doctor_checks()) {
       told.add(check.name, check.look(machine_), check.remedy);
     }
     return told.end("zarrfs can mount here",
                     "zarrfs cannot work fully here: see what is wrong above");
   }
-  RemoteOptions options;
-  auto done = apply_remote_options(options, remote_);
-  if (done) {
-    done = examine_server(url_, options, writing_, [&](const ServerFinding& found) {
-      told.add(found.name, found.finding, found.remedy);
-    });
-  }
+  const auto done = examine([&](const ServerFinding& found) {
+    told.add(found.name, found.finding, found.remedy, found.place);
+  });
   if (!done) {
     streams.err << "zarrfs: " << printable(done.error().message, 1000) << "\n";
     return kUsage;

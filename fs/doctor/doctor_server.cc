@@ -16,6 +16,7 @@
 
 #include "core/base/json.h"
 #include "core/base/printable.h"
+#include "core/store/foreign.h"
 #include "core/store/http/advice.h"
 #include "core/store/http/certificates.h"
 #include "core/store/http/http.h"
@@ -30,6 +31,7 @@ constexpr std::int64_t kClockTolerance = 300;  // seconds
 constexpr double kDoctorPatience = 20;         // seconds
 constexpr std::size_t kDocumentLimit = std::size_t{16} << 20U;
 constexpr int kServerLessons = 3;
+constexpr std::array kOfIcechunk = {"repo", "refs/branch.main/ref.json"};
 constexpr AskedPart kFirstByte{AskedPart::Kind::kRange, {0, 1}};
 
 /// Without the password that may stand in it.
@@ -69,15 +71,31 @@ std::string proxy_for(const Url& url) {
   return own.empty() ? all : own;
 }
 
+/// What is looked for below a URL.
+struct Wanted {
+  std::string file = {};  ///< An archive, an array's file, references; empty: a store.
+  bool references = false;
+  bool target = false;  ///< A file that a store names.
+};
+
+/// Whether the URL names a file of references, whatever its name.
+bool is_file_of_references(const std::string& url, const RemoteOptions& options) {
+  const auto file = source_file(url, {{}, 0, options});
+  if (!file || !*file) return false;
+  const auto opened = (*file)->directory->open_for((*file)->file, {OpenHint::Part::kWhole, 0});
+  if (!opened || *opened == nullptr) return false;
+  const auto start =
+      (*opened)->read_range({0, std::min<std::uint64_t>((*opened)->size(), kForeignStart)});
+  return start && begins_as_references(*start);
+}
+
 class ServerExamination {
  public:
-  using Tell = std::function<void(const ServerFinding&)>;
-
-  ServerExamination(const Scheme& scheme, Url url, std::string archive, RemoteOptions options,
-                    const Tell& tell)
+  ServerExamination(const Scheme& scheme, Url url, Wanted wanted, RemoteOptions options,
+                    const TellServer& tell)
       : scheme_(scheme),
         url_(std::move(url)),
-        archive_(std::move(archive)),
+        wanted_(std::move(wanted)),
         options_(std::move(options)),
         tell_(tell) {
     options_.deadline = std::min(options_.deadline, kDoctorPatience);
@@ -99,7 +117,7 @@ class ServerExamination {
     plain_.part_limit = kDocumentLimit;
     if (!look_at_name() || !look_at_connection()) return {};
     if (!look_at_credentials()) return {};
-    if (scheme_.bucket && !look_at_listing()) return {};
+    if (scheme_.bucket && !wanted_.target && !look_at_listing()) return {};
     const auto key = look_at_document(writing);
     if (key) {
       look_at_ranges(*key);
@@ -108,6 +126,8 @@ class ServerExamination {
     if (writing) look_at_writing();
     return {};
   }
+  /// Whether references or a repository of versions were found.
+  [[nodiscard]] bool leads_elsewhere() const { return leads_elsewhere_; }
 
  private:
   void good(const std::string& name, const std::string& text) const {
@@ -268,8 +288,10 @@ class ServerExamination {
   }
 
   [[nodiscard]] std::vector<std::string> documents() const {
-    if (!archive_.empty()) return {archive_};
-    return {"zarr.json", ".zgroup", ".zarray", ".zattrs"};
+    if (!wanted_.file.empty()) return {wanted_.file};
+    std::vector<std::string> keys = {"zarr.json", ".zgroup", ".zarray", ".zattrs"};
+    keys.insert(keys.end(), kOfIcechunk.begin(), kOfIcechunk.end());
+    return keys;
   }
 
   /// The key of an object of the store to try things with.
@@ -294,20 +316,36 @@ class ServerExamination {
       break;
     }
     if (refused) return std::nullopt;
-    const auto foreign = foreign_source(client_->url_of(archive_), {{}, 0, options_});
-    if (foreign) {
-      wrong("store", client_->url_of(archive_) + ": is " + *foreign,
-            "look at the path: it is the one of a store of Zarr");
+    const std::string where = client_->url_of(wanted_.file);
+    if (wanted_.target) {
+      wrong("store", where + ": there is no such object",
+            "it was moved or removed since it was named; zarrfs verify names all of these");
       return std::nullopt;
     }
+    const std::string url = url_.text() + (url_.query.empty() ? "" : "?" + url_.query);
+    if (wanted_.file.empty() && is_file_of_references(url, options_)) {
+      leads_elsewhere_ = true;
+      good("store", url_.text() + " can be read: references");
+      return std::nullopt;
+    }
+    tell_no_document(writing);
+    return std::nullopt;
+  }
+
+  void tell_no_document(bool writing) const {
+    const auto foreign = foreign_source(client_->url_of(wanted_.file), {{}, 0, options_});
+    if (foreign) {
+      wrong("store", client_->url_of(wanted_.file) + ": is " + *foreign,
+            "look at the path: it is the one of a store of Zarr");
+      return;
+    }
     const std::string text =
-        archive_.empty() ? client_->url_of("") + ": no zarr.json, .zgroup, .zarray or .zattrs"
-                         : client_->url_of(archive_) + ": there is no such object";
+        wanted_.file.empty() ? client_->url_of("") + ": no zarr.json, .zgroup, .zarray or .zattrs"
+                             : client_->url_of(wanted_.file) + ": there is no such object";
     const std::string advice =
         "look at the path: it is the one of the store's root, or of an archive";
     writing ? limited("store", text, "a new store can be made there; else " + advice)
             : wrong("store", text, advice);
-    return std::nullopt;
   }
 
   std::optional<std::string> take_document(const std::string& key, const HttpResponse& answer) {
@@ -318,6 +356,10 @@ class ServerExamination {
             "without Content-Encoding");
       return std::nullopt;
     }
+    const bool of_icechunk =
+        wanted_.file.empty() &&
+        std::find(kOfIcechunk.begin(), kOfIcechunk.end(), key) != kOfIcechunk.end();
+    leads_elsewhere_ = wanted_.references || of_icechunk;
     good("store", client_->url_of(key) + " can be read");
     return key;
   }
@@ -387,8 +429,8 @@ class ServerExamination {
   }
 
   void look_at_writing() {
-    if (!archive_.empty() || !client_->writes()) {
-      return wrong("writing", client_->url_of(archive_) + ": this kind of store is only read",
+    if (!wanted_.file.empty() || leads_elsewhere_ || !client_->writes()) {
+      return wrong("writing", client_->url_of(wanted_.file) + ": this kind of store is only read",
                    "write to a directory, or to a bucket");
     }
     options_.write = true;
@@ -403,31 +445,52 @@ class ServerExamination {
 
   const Scheme& scheme_;
   const Url url_;
-  const std::string archive_;  ///< Or an array's file.
+  const Wanted wanted_;
   RemoteOptions options_;
-  const Tell& tell_;
+  const TellServer& tell_;
+  bool leads_elsewhere_ = false;
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<ObjectClient> client_;
   HttpRequest plain_;  ///< For the store's root, without credentials.
   Url server_;         ///< Where requests go.
 };
 
+/// The file of references that `url` names, which becomes that of its directory.
+Wanted take_file(Url& url, const Scheme& scheme) {
+  const std::size_t slash = url.path.rfind('/');
+  std::string name = url.path.substr(slash + 1);
+  if (!scheme.bucket) name = percent_decode(name).value_or(name);
+  url.path.resize(slash);
+  return {.file = std::move(name), .references = true};
+}
+
+Result<const Scheme*> server_scheme(const Url& url, const std::string& source) {
+  const Scheme* const scheme = scheme_named(url.scheme);
+  if (scheme != nullptr && scheme->client != nullptr) return scheme;
+  return fail(Fault::kUnsupported, source + ": give a URL of " + server_schemes());
+}
+
 }  // namespace
 
-Result<void> examine_server(const std::string& source, const RemoteOptions& options, bool writing,
-                            const std::function<void(const ServerFinding&)>& tell) {
-  if (is_local(source)) {
-    return fail(Fault::kInvalid, source + ": is not at a server; `zarrfs doctor` alone looks at " +
-                                     "all that a directory needs");
-  }
+Result<bool> examine_server(const std::string& source, const RemoteOptions& options, bool writing,
+                            const TellServer& tell) {
   ZARRFS_TRY(const ServerPlace place, server_place(source));
   ZARRFS_TRY(Url url, parse_url(place.url));
-  const Scheme* const scheme = scheme_named(url.scheme);
-  if (scheme == nullptr || scheme->client == nullptr) {
-    return fail(Fault::kUnsupported, source + ": give a URL of " + server_schemes());
-  }
-  ServerExamination examination(*scheme, std::move(url), place.file, options, tell);
-  return examination.run(writing);
+  ZARRFS_TRY(const Scheme* const scheme, server_scheme(url, source));
+  Wanted wanted{.file = place.file};
+  if (place.file.empty() && url.path.ends_with(".json")) wanted = take_file(url, *scheme);
+  ServerExamination examination(*scheme, std::move(url), std::move(wanted), options, tell);
+  ZARRFS_CHECK(examination.run(writing));
+  return examination.leads_elsewhere();
+}
+
+Result<void> examine_object(const std::string& root, const std::string& key,
+                            const RemoteOptions& options, const TellServer& tell) {
+  ZARRFS_TRY(Url url, parse_url(root));
+  ZARRFS_TRY(const Scheme* const scheme, server_scheme(url, root));
+  ServerExamination examination(*scheme, std::move(url), {.file = key, .target = true}, options,
+                                tell);
+  return examination.run(false);
 }
 
 }  // namespace zarrfs

@@ -39,7 +39,7 @@ _zarrfs() {
     mounts) flags='-h --help --json' ;;
     sync) flags='-h --help' ;;
     serve) flags='-h --help --listen -o --options --allow-origin --allow-host --token-file --connections --stats --help-all' ;;
-    doctor) flags='-h --help --remote --rw --json' ;;
+    doctor) flags='-h --help --remote --virtual --rw --json' ;;
     info) flags='-h --help --remote --virtual --json --view --profile -j --threads' ;;
     show) flags='-h --help --remote --virtual --slice --axes --field --range --palette --colours -o --output' ;;
     ls) flags='-h --help --remote --virtual -l --long --json' ;;

@@ -3,7 +3,7 @@
 
 docs/architecture.md tells what each room is for; fs/main.cc joins all.
 
-Fails, too, where a file is too long, where a mutex has no rank or the table of ranks is another than the code's, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
+Fails, too, where a file is too long, where a cast asks of what class something is, where a mutex has no rank or the table of ranks is another than the code's, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
 """
 import collections
 import pathlib
@@ -166,6 +166,8 @@ def main() -> int:
         texts[name] = text
         if name.startswith(("core/", "fs/", "tools/")) and name != LOCKS and BARE_LOCK.search(text):
             faults.append(f"{name}: has a mutex without a rank, which {LOCKS} has")
+        if name.startswith(("core/", "fs/", "tools/")) and "dynamic_cast" in text:
+            faults.append(f"{name}: asks by dynamic_cast what a thing is; a virtual function that does nothing by default says it")
         for quoted, angled in re.findall(r'^#include (?:"([^"]+)"|<([^>]+)>)', text, re.M):
             if quoted:
                 target = layer_of(quoted)

@@ -232,11 +232,19 @@ def test_hostile_files_are_refused_by_name(tmp_path, text, words):
 
 
 def test_codecs_that_zarrfs_has_not_are_hidden_by_name(mount, tmp_path):
-    grib = ZARRAY.replace('"filters": null', '"filters": [{"id": "grib", "var": "t2m"}]')
-    (tmp_path / "refs.json").write_text(json.dumps({".zgroup": '{"zarr_format": 2}', "a/.zarray": ZARRAY, "t/.zarray": grib, "t/0": "xx", "a/0": "xx"}))
+    """GRIB as kerchunk refers to it, and as VirtualiZarr does."""
+    grib = ZARRAY.replace('"filters": null', '"filters": [{"dtype": "float64", "id": "grib", "var": "t2m"}]')
+    of_v3 = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "float64", "fill_value": 0, "attributes": {},
+             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": {"name": "default"},
+             "codecs": [{"name": "gribberish", "configuration": {"var": "t2m"}}]}
+    (tmp_path / "refs.json").write_text(json.dumps({".zgroup": '{"zarr_format": 2}', "a/.zarray": ZARRAY, "t/.zarray": grib, "t/0": "xx", "a/0": "xx",
+                                                    "v/zarr.json": json.dumps(of_v3), "v/c/0": "xx"}))
     mounted = mount(tmp_path / "refs.json", "view=v2", damaged=True)
     assert read_all("zarr2", mounted.path).keys() == {"a"}
-    assert "grib" in json.dumps(mounted.report())
+    hidden = {node["path"]: node["reason"] for node in mounted.report()["nodes"] if node["shown"] == "hidden"}
+    assert hidden.keys() == {"/t", "/v"} and "grib" in hidden["/t"] and "gribberish" in hidden["/v"], hidden
+    said = run("verify", tmp_path / "refs.json").stderr
+    assert all(f"/{name} is not understood, and not checked" in said for name in "tv") and "grib" in said, said
 
 
 # By a process that is small itself: a child begins with what its parent takes.

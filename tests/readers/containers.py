@@ -38,14 +38,24 @@ ROWS = [
     Row("cp -a, zarr-python 2.13", DEBIAN, "zarr2", "view=v2,profile=generic", ["cp", "-a", "VIEW/.", "COPY"]),
 ]
 
+LIBRARIES = ("icechunk", "kerchunk", "virtualizarr", "h5py", "netCDF4", "tifffile", "scipy", "xarray", "zarr")
+
 run.KNOWN_REFUSALS["cdo"] = ["not read by this test"]
 run.KNOWN_REFUSALS["tensorstore3"] = ["codecs"]  # it has none of numcodecs
 
 
+def missing_in(python):
+    """The first library of make_containers.py that the environment has not, as one of an earlier packaging/install-test-readers; or nothing."""
+    look = "import importlib.util, sys; print(*[name for name in sys.argv[1:] if importlib.util.find_spec(name) is None][:1])"
+    done = subprocess.run([python, "-c", look, *LIBRARIES], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return done.stdout.strip()
+
+
 def make(options, store, truth):
     python = matrix.python_of("references")
-    if python is None:
-        print("skipped: references is missing: run packaging/install-test-readers all")
+    lacking = "references" if python is None else missing_in(python)
+    if lacking:
+        print(f"skipped: {lacking} is missing: run packaging/install-test-readers all")
         sys.exit(1 if matrix.NO_SKIPS else 77)
     subprocess.run([python, *matrix.script("make_containers.py", options.seed, options.count, store, truth)], check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL, stderr=None if options.keep else subprocess.DEVNULL)

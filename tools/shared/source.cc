@@ -241,6 +241,7 @@ static Result<StoreOptions> opening_options(const SourceOptions& options) {
   StoreOptions how;
   how.links = LinkPolicy::kFollow;
   how.virtual_prefixes = options.virtual_prefixes;
+  how.virtual_seen_once = true;
   ZARRFS_CHECK(apply_remote_options(how.remote, options.remote));
   return how;
 }

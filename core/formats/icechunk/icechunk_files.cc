@@ -10,6 +10,7 @@
 #include "core/base/request.h"
 #include "core/codecs/codec.h"
 #include "core/codecs/zstd_dictionary.h"
+#include "core/formats/virtual_targets.h"
 
 namespace zarrfs {
 namespace {
@@ -22,7 +23,6 @@ constexpr std::size_t kNumber = 12;
 constexpr std::size_t kNodeNumber = 8;
 constexpr std::size_t kNameLetters = 20;
 constexpr std::size_t kMostAxes = 64;
-constexpr std::size_t kMostUrl = std::size_t{16} << 10U;
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kMostNodes = std::size_t{1} << 20U;
 /// Fewer bytes no reference can take: an offset to it, its table, and its index.
@@ -112,31 +112,58 @@ int compare(const FlatVector& index, std::span<const std::uint32_t> chunk) {
   return 0;
 }
 
-Result<IcechunkReference> reference_of(const FlatTable& table) {
-  IcechunkReference reference;
+/// Text of a reference, which no program makes longer than that.
+Result<std::string_view> short_text(const FlatTable& reference, std::size_t field,
+                                    const char* name) {
+  ZARRFS_TRY(const auto text, reference.text(field));
+  if (!text || text->size() <= kLongestUrl) return text.value_or(std::string_view());
+  return damaged(std::string("the ") + name + " of a chunk has " + std::to_string(text->size()) +
+                 " bytes; at most " + std::to_string(kLongestUrl) + " are read");
+}
+
+/// What a reference says, checked, as views of the manifest.
+struct ReferenceFields {
+  IcechunkReference::Kind kind = IcechunkReference::Kind::kInline;
+  ByteView bytes;
+  ByteView chunk;
+  ByteRange range;
+  std::string_view url;                  ///< Empty where it is compressed.
+  std::optional<FlatVector> compressed;  ///< The URL.
+  std::string_view tag;
+  std::uint32_t time = 0;
+};
+
+Result<ReferenceFields> fields_of(const FlatTable& table) {
+  ReferenceFields fields;
   ZARRFS_TRY(const auto bytes, table.vector(1, 1));
   ZARRFS_TRY(const auto chunk, table.inline_bytes(4, kNumber));
   ZARRFS_TRY(const auto url, table.text(5));
-  ZARRFS_TRY(const auto compressed, table.vector(8, 1));
-  ZARRFS_TRY(reference.range.offset, table.number<std::uint64_t>(2));
-  ZARRFS_TRY(reference.range.length, table.number<std::uint64_t>(3));
-  const bool is_virtual = url || compressed;
+  ZARRFS_TRY(fields.compressed, table.vector(8, 1));
+  ZARRFS_TRY(fields.range.offset, table.number<std::uint64_t>(2));
+  ZARRFS_TRY(fields.range.length, table.number<std::uint64_t>(3));
+  const bool is_virtual = url || fields.compressed;
   if ((bytes ? 1 : 0) + (chunk ? 1 : 0) + (is_virtual ? 1 : 0) != 1) {
     return damaged("a chunk is not one of inline, native and virtual");
   }
-  if (bytes) reference.bytes = bytes->all();
+  if (bytes) fields.bytes = bytes->all();
   if (chunk) {
-    reference.kind = IcechunkReference::Kind::kNative;
-    reference.chunk = icechunk_name(*chunk);
+    fields.kind = IcechunkReference::Kind::kNative;
+    fields.chunk = *chunk;
   } else if (is_virtual) {
-    reference.kind = IcechunkReference::Kind::kVirtual;
-    if (url) reference.url = *url;
-    ZARRFS_TRY(const auto tag, table.text(6));
-    ZARRFS_TRY(const auto time, table.number<std::uint32_t>(7));
-    if (tag) reference.tag = *tag;
-    if (time != 0) reference.unchanged_since = time;
+    fields.kind = IcechunkReference::Kind::kVirtual;
+    ZARRFS_TRY(fields.url, short_text(table, 5, "URL"));
+    ZARRFS_TRY(fields.tag, short_text(table, 6, "ETag"));
+    ZARRFS_TRY(fields.time, table.number<std::uint32_t>(7));
   }
-  return reference;
+  return fields;
+}
+
+/// The URL of a virtual one. `dictionary`: of compressed URLs.
+Result<std::string> url_of(const ReferenceFields& fields, ByteView dictionary) {
+  if (!fields.url.empty() || !fields.compressed) return std::string(fields.url);
+  const auto url = decode_zstd_with(dictionary, fields.compressed->all(), kLongestUrl);
+  if (!url) return damaged("compressed_location of a chunk: " + url.error().message);
+  return std::string(url->begin(), url->end());
 }
 
 /// The first of the references whose numbers are not before `chunk`.
@@ -333,9 +360,10 @@ Result<std::shared_ptr<const IcechunkManifest>> IcechunkManifest::parse(Bytes pa
     left -= array.references.size();
     std::vector<std::uint32_t> before;
     for (std::size_t at = 0; at < array.references.size(); ++at) {
+      ZARRFS_CHECK(check_wanted());
       ZARRFS_TRY(const FlatTable reference, array.references.table(at));
       ZARRFS_TRY(const FlatVector index, index_of(reference));
-      ZARRFS_CHECK(reference_of(reference));
+      ZARRFS_CHECK(fields_of(reference));
       if (at == 0) array.axes = index.size();
       if (index.size() != array.axes || index.size() > kMostAxes) {
         return damaged("refs: chunk " + std::to_string(at) + " has " +
@@ -372,14 +400,17 @@ Result<std::optional<IcechunkReference>> IcechunkManifest::find(
   ZARRFS_TRY(const FlatTable table, found->references.table(at));
   ZARRFS_TRY(const FlatVector index, index_of(table));
   if (compare(index, chunk) != 0) return std::nullopt;
-  ZARRFS_TRY(auto reference, reference_of(table));
-  const bool compressed =
-      reference.kind == IcechunkReference::Kind::kVirtual && reference.url.empty();
-  if (compressed) {
-    ZARRFS_TRY(const FlatVector bytes, required(table.vector(8, 1), "compressed_location"));
-    const auto url = decode_zstd_with(dictionary_, bytes.all(), kMostUrl);
-    if (!url) return damaged("compressed_location of a chunk: " + url.error().message);
-    reference.url.assign(url->begin(), url->end());
+  ZARRFS_TRY(const ReferenceFields fields, fields_of(table));
+  IcechunkReference reference;
+  reference.kind = fields.kind;
+  reference.bytes = fields.bytes;
+  reference.range = fields.range;
+  if (fields.kind == IcechunkReference::Kind::kNative) {
+    reference.chunk = icechunk_name(fields.chunk);
+  } else if (fields.kind == IcechunkReference::Kind::kVirtual) {
+    ZARRFS_TRY(reference.url, url_of(fields, dictionary_));
+    reference.tag = fields.tag;
+    if (fields.time != 0) reference.unchanged_since = fields.time;
   }
   return reference;
 }
@@ -398,6 +429,21 @@ Result<std::optional<std::uint32_t>> IcechunkManifest::next(ByteView array,
   ZARRFS_TRY(const FlatVector index, index_of(table));
   if (compare(index, prefix) != 0) return std::nullopt;
   return index.number<std::uint32_t>(prefix.size());
+}
+
+Result<void> IcechunkManifest::visit_urls(
+    const std::function<bool(std::string_view url)>& visit) const {
+  for (const Array& array : arrays_) {
+    for (std::size_t at = 0; at < array.references.size(); ++at) {
+      ZARRFS_CHECK(check_wanted());
+      ZARRFS_TRY(const FlatTable table, array.references.table(at));
+      ZARRFS_TRY(const ReferenceFields fields, fields_of(table));
+      if (fields.kind != IcechunkReference::Kind::kVirtual) continue;
+      ZARRFS_TRY(const std::string url, url_of(fields, dictionary_));
+      if (!visit(url)) return {};
+    }
+  }
+  return {};
 }
 
 std::size_t IcechunkManifest::memory() const {

@@ -79,6 +79,7 @@ class IcechunkSnapshot {
   [[nodiscard]] const Node* find(std::string_view path) const;
   /// The names below `path`; nothing where nothing is below it.
   [[nodiscard]] std::vector<std::string> names_below(std::string_view path) const;
+  [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   [[nodiscard]] bool any_below(std::string_view path) const;
   /// Of an array.
   [[nodiscard]] static Result<std::vector<Part>> parts(const Node& node);
@@ -120,6 +121,8 @@ class IcechunkManifest {
   [[nodiscard]] Result<std::optional<std::uint32_t>> next(ByteView array,
                                                           std::span<const std::uint32_t> prefix,
                                                           std::uint32_t from) const;
+  /// Calls `visit` with the URL of each virtual chunk, until it is false.
+  Result<void> visit_urls(const std::function<bool(std::string_view url)>& visit) const;
   [[nodiscard]] std::size_t memory() const;
 
  private:

@@ -11,6 +11,7 @@
 #include "core/base/path.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
+#include "core/formats/chunks_elsewhere.h"
 #include "core/formats/icechunk/icechunk_files.h"
 #include "core/formats/icechunk/icechunk_refs.h"
 #include "core/formats/icechunk/manifest_cache.h"
@@ -62,7 +63,7 @@ VirtualTargets::Part virtual_part(const IcechunkReference& reference) {
   return {reference.url, reference.range, reference.tag, reference.unchanged_since};
 }
 
-class IcechunkStore final : public Store {
+class IcechunkStore final : public Store, public ChunksElsewhere {
  public:
   IcechunkStore(std::shared_ptr<Store> place, Revision revision, int specification,
                 std::size_t manifests, std::shared_ptr<const VirtualTargets> targets)
@@ -105,6 +106,9 @@ class IcechunkStore final : public Store {
   [[nodiscard]] std::uint64_t room_ahead() const override {
     return std::min(place_->room_ahead(), targets_->room_ahead());
   }
+  Result<std::string> visit_urls(const Visit& visit) override;
+  [[nodiscard]] const VirtualTargets& targets() const override { return *targets_; }
+  ChunksElsewhere* chunks_elsewhere() override { return this; }
 
  private:
   using Node = IcechunkSnapshot::Node;
@@ -405,6 +409,61 @@ Result<std::optional<std::vector<Entry>>> IcechunkStore::list(const std::string&
     if (found) entries.push_back({std::string(kChunks), EntryKind::kFile});
   }
   return entries;
+}
+
+/// At most so many manifests are looked at, so many of their places in arrays, and so many bytes
+/// of URLs.
+constexpr std::size_t kMostManifestsVisited = 100;
+constexpr std::size_t kMostPartsVisited = 1'000'000;
+constexpr std::size_t kMostUrlsVisited = std::size_t{256} << 20U;
+
+/// The manifests of arrays, each once; `all`: or only some of them.
+struct ManifestNames {
+  std::set<std::string> names;
+  bool all = true;
+};
+Result<ManifestNames> manifests_of(const IcechunkSnapshot& snapshot) {
+  ManifestNames found;
+  std::size_t parts_seen = 0;
+  for (const IcechunkSnapshot::Node& node : snapshot.nodes()) {
+    ZARRFS_CHECK(check_wanted());
+    if (!node.array) continue;
+    ZARRFS_TRY(const auto parts, IcechunkSnapshot::parts(node));
+    for (const IcechunkSnapshot::Part& part : parts) {
+      const bool is_new = !found.names.contains(part.manifest);
+      const bool full = is_new && found.names.size() == kMostManifestsVisited;
+      found.all = !full && ++parts_seen <= kMostPartsVisited;
+      if (!found.all) return found;
+      found.names.insert(part.manifest);
+    }
+  }
+  return found;
+}
+
+Result<std::string> IcechunkStore::visit_urls(const Visit& visit) {
+  ZARRFS_TRY(const Seen seen, current());
+  ZARRFS_TRY(const ManifestNames manifests, manifests_of(*seen.snapshot));
+  std::size_t bytes = 0;
+  std::uint64_t chunks = 0;
+  const auto visit_one = [&](std::string_view url) {
+    bytes += url.size();
+    if (bytes > kMostUrlsVisited) return false;
+    visit(url, 1);
+    ++chunks;
+    return true;
+  };
+  for (const std::string& name : manifests.names) {
+    // Past the cache, which would keep them: each is read once.
+    ZARRFS_TRY(const ManifestPointer manifest, read_manifest(name));
+    const auto done = manifest->visit_urls(visit_one);
+    if (!done) return fail(done.error().fault, "manifests/" + name + ": " + done.error().message);
+    if (bytes > kMostUrlsVisited) {
+      return "only " + std::to_string(chunks) + " chunks were looked at";
+    }
+  }
+  return manifests.all ? std::string()
+                       : "only " + std::to_string(manifests.names.size()) +
+                             " of the manifests were looked at";
 }
 
 /// Whether the file at `path` begins as files of Icechunk do.

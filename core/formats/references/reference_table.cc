@@ -7,6 +7,7 @@
 #include "core/base/path.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
+#include "core/formats/virtual_targets.h"
 
 namespace zarrfs {
 namespace {
@@ -49,6 +50,11 @@ Result<void> ReferenceTable::add_text(std::string_view key, std::string_view tex
 
 Result<void> ReferenceTable::add(std::string_view key, std::string_view url,
                                  std::optional<ByteRange> range) {
+  if (url.size() > kLongestUrl) {
+    return fail(Fault::kTooBig, "key \"" + printable(key) + "\" leads to a URL of " +
+                                    std::to_string(url.size()) + " bytes; at most " +
+                                    std::to_string(kLongestUrl) + " are read");
+  }
   const auto [at, is_new] =
       url_numbers_.emplace(url, static_cast<std::uint32_t>(url_numbers_.size()));
   if (is_new) {
@@ -148,6 +154,15 @@ bool ReferenceTable::any_below(std::string_view path) const {
   const std::string begin = std::string(path) + "/";
   const auto at = first_from(begin);
   return at != entries_.end() && key_of(*at).starts_with(begin);
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> ReferenceTable::urls() const {
+  std::vector<std::pair<std::string_view, std::uint64_t>> counted;
+  for (const std::string& url : urls_) counted.emplace_back(url, 0);
+  for (const Entry& entry : entries_) {
+    if (entry.url != kInlined) ++counted[entry.url].second;
+  }
+  return counted;
 }
 
 std::size_t ReferenceTable::memory() const {

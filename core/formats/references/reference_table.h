@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -55,6 +56,8 @@ class ReferenceTable {
   };
   [[nodiscard]] std::vector<Child> children(std::string_view path) const;
   [[nodiscard]] bool any_below(std::string_view path) const;
+  /// Each URL, and how many references have it.
+  [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>> urls() const;
   /// Bytes of memory.
   [[nodiscard]] std::size_t memory() const;
 

@@ -7,6 +7,8 @@
 
 #include "core/base/path.h"
 #include "core/base/recently_used.h"
+#include "core/base/request.h"
+#include "core/formats/chunks_elsewhere.h"
 #include "core/formats/references/documents_of_v2.h"
 #include "core/formats/references/reference_file.h"
 #include "core/formats/text_file.h"
@@ -34,7 +36,7 @@ VirtualTargets::Part part_of(const Reference& reference) {
   return {reference.url, whole ? std::nullopt : std::optional(reference.range), {}, {}};
 }
 
-class ReferencesStore final : public Store {
+class ReferencesStore final : public Store, public ChunksElsewhere {
  public:
   ReferencesStore(std::shared_ptr<Store> place, std::string name,
                   std::shared_ptr<const ReferenceTable> table,
@@ -71,6 +73,16 @@ class ReferencesStore final : public Store {
   }
   void open_ahead(std::span<const std::string> paths, const OpenHint& hint) override;
   [[nodiscard]] std::uint64_t room_ahead() const override { return targets_->room_ahead(); }
+
+  Result<std::string> visit_urls(const Visit& visit) override {
+    for (const auto& [url, chunks] : table_->urls()) {
+      ZARRFS_CHECK(check_wanted());
+      visit(url, chunks);
+    }
+    return std::string();
+  }
+  [[nodiscard]] const VirtualTargets& targets() const override { return *targets_; }
+  ChunksElsewhere* chunks_elsewhere() override { return this; }
 
  private:
   using Text = std::shared_ptr<const std::string>;

@@ -11,6 +11,7 @@
 #include "core/formats/icechunk/icechunk_store.h"
 #include "core/formats/icechunk/manifest_cache.h"
 #include "core/formats/open_source.h"
+#include "core/formats/virtual_places.h"
 #include "core/store/http/revision.h"
 #include "tests/support/flat_builder.h"
 #include "tests/support/memory_store.h"
@@ -236,6 +237,12 @@ TEST_F(IcechunkTest, VirtualChunksAreReadBelowPrefixesAsTheyWere) {
   EXPECT_THAT(read(**store, "a/c/0/1"), HasSubstr("has changed since it was named"));
   EXPECT_EQ(read(**store, "a/c/0/2"), "3456");
   EXPECT_EQ(read(**store, "a/c/0/3"), "3456");
+  EXPECT_EQ((*store)->status("a/c/0/1").error().fault, Fault::kStale);
+  const VirtualSurvey survey = survey_places(*(*store)->chunks_elsewhere());
+  ASSERT_EQ(survey.places.size(), 1U);
+  EXPECT_EQ(survey.places[0].chunks, 4U);
+  EXPECT_EQ(survey.places[0].allowed_by, folder);
+  EXPECT_EQ(survey.left_out, "");
   EXPECT_THAT(read(*open(), "a/c/0/3"), HasSubstr(url + " is under no prefix"));
   std::filesystem::remove_all(folder);
 }
@@ -270,6 +277,8 @@ TEST_F(IcechunkTest, AManifestThatIsNotInOrderIsDamaged) {
       {inlined({0, 1}, "b"), inlined({0, 1}, "a")},
       {inlined({0, 1}, "b"), inlined({0, 1, 2}, "a")},
       {reference({0, 1}, {})},
+      {reference({0, 1}, {{5, Flat::text(std::string(kLongestUrl + 1, 'u'))}})},
+      {reference({0, 1}, {{5, Flat::text("u")}, {6, Flat::text(std::string(70000, 't'))}})},
       {reference({0, 1}, {{1, Flat::text("a")}, {5, Flat::text("http://a")}})},
       {inlined({0}, "rank")},
   };
@@ -278,6 +287,17 @@ TEST_F(IcechunkTest, AManifestThatIsNotInOrderIsDamaged) {
     const auto store = open();
     EXPECT_THAT(read(*store, "a/c/3/3"), HasSubstr("error 117 manifests/"));
   }
+}
+
+TEST_F(IcechunkTest, LongUrlsAreRefusedByName) {
+  const std::string bomb(kLongestUrl + 1, 'u');
+  put("manifests/" + name_of('m'), kManifest,
+      manifest({reference({0, 0}, {{8, Flat::text(compressed_with("words", bomb))}})}, "words"));
+  EXPECT_THAT(read(*open(), "a/c/0/0"), HasSubstr("compressed_location of a chunk: zstd: "));
+  put("manifests/" + name_of('m'), kManifest,
+      manifest({reference({0, 0}, {{5, Flat::text(bomb)}})}));
+  EXPECT_THAT(read(*open(), "a/c/0/0"),
+              HasSubstr("the URL of a chunk has 65537 bytes; at most 65536 are read"));
 }
 
 TEST_F(IcechunkTest, HostileNodesAreRefused) {

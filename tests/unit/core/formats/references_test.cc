@@ -13,6 +13,7 @@
 #include "core/formats/references/documents_of_v2.h"
 #include "core/formats/references/reference_file.h"
 #include "core/formats/references/reference_templates.h"
+#include "core/formats/virtual_places.h"
 #include "core/formats/virtual_targets.h"
 #include "core/metadata/metadata.h"
 #include "core/metadata/v2_note.h"
@@ -173,6 +174,12 @@ TEST(ReferencesTest, HostileOnesAreRefusedByName) {
   EXPECT_THAT(refusal_of(gen(R"({"i": {"stop": 1e300}})")), HasSubstr("\"stop\""));
   EXPECT_THAT(refusal_of(gen(R"({"j": {"stop": 5}})")), HasSubstr("gives \"i\" a value"));
   EXPECT_THAT(refusal_of(gen("5")), HasSubstr("dimensions is no object"));
+  const auto of_length = [](std::size_t length) {
+    return R"({"a": [")" + std::string(length, 'u') + R"(", 0, 1]})";
+  };
+  EXPECT_EQ(table_of(of_length(kLongestUrl))->size(), 1U);
+  EXPECT_THAT(refusal_of(of_length(kLongestUrl + 1), Fault::kTooBig),
+              HasSubstr("key \"a\" leads to a URL of 65537 bytes; at most 65536 are read"));
   EXPECT_THAT(told_of(*table_of(R"({"a": "base64:?"})"), "a"), HasSubstr("is no base64"));
 }
 
@@ -415,8 +422,14 @@ TEST_F(VirtualTargetsTest, AnotherFileThanWasNamedIsStale) {
   const auto open = [&](std::optional<std::int64_t> time) {
     return targets->open("key", {at("data/a.nc"), {}, {}, time}, {});
   };
+  const auto status = [&](const std::string& tag, std::optional<std::int64_t> time) {
+    const auto asked = targets->status("key", {at("data/a.nc"), {}, tag, time});
+    return asked ? "good" : asked.error().fault == Fault::kStale ? "stale" : "wrong";
+  };
   EXPECT_TRUE(open(INT64_MAX));
   EXPECT_EQ(open(1).error().fault, Fault::kStale);
+  EXPECT_STREQ(status("", INT64_MAX), "good");
+  EXPECT_STREQ(status("", 1), "stale");
   const auto tagged = [&](const std::string& tag) {
     return targets->open("key", {at("data/a.nc"), {}, tag, {}}, {});
   };
@@ -426,9 +439,56 @@ TEST_F(VirtualTargetsTest, AnotherFileThanWasNamedIsStale) {
   std::ostringstream tag;  // as object_store makes it, by which icechunk reads
   tag << '"' << std::hex << now.st_ino << '-' << microseconds << '-' << now.st_size << '"';
   EXPECT_TRUE(tagged(tag.str()));
+  EXPECT_STREQ(status(tag.str(), {}), "good");
   write("data/a.nc", "9876543210x");
   EXPECT_EQ(tagged(tag.str()).error().fault, Fault::kStale);
+  EXPECT_STREQ(status(tag.str(), {}), "stale");
   EXPECT_EQ(tagged("another").error().fault, Fault::kStale);
+}
+
+TEST_F(VirtualTargetsTest, PlacesAreToldOfWithoutAskingThem) {
+  const auto targets = allowing({at("data")});
+  const std::string data = at("data");
+  EXPECT_EQ(targets->place_of("S3://bucket/a/b?secret=1"), "s3://bucket");
+  EXPECT_EQ(targets->place_of("https://user:word@host:81/a"), "https://host:81");
+  EXPECT_EQ(targets->place_of("https://host"), "https://host");
+  EXPECT_EQ(targets->place_of("abfs://box@account.x/a"), "abfs://box@account.x");
+  EXPECT_EQ(targets->place_of("file:///a/b/c.nc"), "/a/b");
+  EXPECT_EQ(targets->place_of("/c.nc"), "/");
+  EXPECT_EQ(targets->place_of("s3://a\nb/c"), "s3://a\\x0ab");
+  write("refs.json", R"({".zgroup": "{\"zarr_format\": 2}", "a/0": ["data/a.nc", 0, 1],
+    "a/1": ["data/a.nc", 1, 1], "a/2": ["data/b.nc", 0, 1], "a/3": ["s3://bucket/1"],
+    "a/4": ["s3://bucket/2"], "a/5": ["s3://bucket/3"], "a/6": ["s3://bucket/4"],
+    "a/7": ["ftp://host/a"], "a/8": "inline"})");
+  StoreOptions options;
+  options.virtual_prefixes = {data};
+  const auto store = open_source(at("refs.json"), options);
+  ASSERT_TRUE(store && (*store)->chunks_elsewhere() != nullptr);
+  const VirtualSurvey survey = survey_places(*(*store)->chunks_elsewhere());
+  EXPECT_FALSE(survey.error);
+  EXPECT_EQ(survey.chunks, 8U);
+  ASSERT_EQ(survey.places.size(), 3U);
+  EXPECT_EQ(survey.places[0].name, fs::canonical(data).string());
+  EXPECT_EQ(survey.places[0].chunks, 3U);
+  EXPECT_EQ(survey.places[0].allowed_by, data);
+  EXPECT_EQ(survey.places[1].name, "s3://bucket");
+  EXPECT_EQ(survey.places[1].chunks, 4U);
+  EXPECT_THAT(survey.places[1].refusal, HasSubstr("is under no prefix"));
+  EXPECT_THAT(survey.places[2].refusal, HasSubstr("zarrfs reads no ftp://"));
+}
+
+TEST_F(VirtualTargetsTest, OfManyPlacesSomeAreToldApart) {
+  std::string text = R"({".zgroup": "{\"zarr_format\": 2}")";
+  for (int i = 0; i < 1500; ++i) {
+    text += ", \"a/" + std::to_string(i) + R"(": ["s3://bucket)" + std::to_string(i) + "/a\"]";
+  }
+  write("refs.json", text + "}");
+  const auto store = open_source(at("refs.json"), {});
+  ASSERT_TRUE(store);
+  const VirtualSurvey survey = survey_places(*(*store)->chunks_elsewhere());
+  EXPECT_EQ(survey.chunks, 1500U);
+  EXPECT_EQ(survey.places.size(), kMostVirtualPlaces);
+  EXPECT_EQ(survey.chunks_at_others, 1500U - kMostVirtualPlaces);
 }
 
 TEST_F(VirtualTargetsTest, AFileOfReferencesIsASource) {

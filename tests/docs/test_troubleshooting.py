@@ -15,7 +15,7 @@ SOURCES = [name for name in sorted(glob.glob("fs/**/*.cc", root_dir=ROOT, recurs
     "core/store/remote/spool.cc", "core/store/remote/spooled_store.cc", "core/store/remote/object_writer.cc",
     "core/store/remote/remote_store.cc", "core/store/remote/parts_use.cc"]
 # Whose messages the document has some of.
-FURTHER = ["core/formats/references/reference_templates.cc", "core/formats/references/references_store.cc", "core/formats/virtual_targets.cc", "core/formats/icechunk/icechunk_files.cc", "core/formats/icechunk/icechunk_refs.cc", "core/formats/icechunk/icechunk_store.cc", "core/store/http/revision.cc", "core/base/read_exactly.cc", "core/store/cache/disk_cache.cc", "core/store/http/bucket_client.cc", "core/store/http/google_client.cc", "core/store/http/s3_client.cc", "core/store/http/object_client.cc", "core/store/zip/archive_store.cc", "core/store/zip/zip_store.cc", "tools/convert/convert_archive.cc", "core/write/committer.h", "core/write/spool_limit.cc"]
+FURTHER = ["core/formats/references/reference_templates.cc", "core/formats/references/references_store.cc", "core/formats/virtual_targets.cc", "core/formats/icechunk/icechunk_files.cc", "core/formats/icechunk/icechunk_refs.cc", "core/formats/icechunk/icechunk_store.cc", "core/store/http/revision.cc", "core/base/read_exactly.cc", "core/store/cache/disk_cache.cc", "core/store/http/bucket_client.cc", "core/store/http/google_client.cc", "core/store/http/s3_client.cc", "core/store/http/object_client.cc", "core/store/zip/archive_store.cc", "core/store/zip/zip_store.cc", "tools/convert/convert_archive.cc", "core/write/committer.h", "core/write/spool_limit.cc", "core/log/lock.cc"]
 
 
 @pytest.fixture(scope="module")

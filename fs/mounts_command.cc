@@ -1,5 +1,6 @@
 #include "fs/mounts_command.h"
 
+#include <cstdint>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -21,6 +22,29 @@ std::vector<std::string> lines_of(const std::string& text) {
   for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
   return lines;
 }
+
+/// Who else writes to the store of a mount with -o shared, by the mount's own counters; null of
+/// other mounts, and where it does not tell.
+Json others_of(const std::string& mountpoint) {
+  const auto document = parse_json(statistics_of_mount(mountpoint), mountpoint);
+  if (!document || !document->is_object() || !document->contains("shared")) return {};
+  Json others = Json::array();
+  for (const Json& other : (*document)["shared"].value("others", Json::array())) {
+    if (other.is_object() && other.value("state", "") != "left") others.push_back(other);
+  }
+  return others;
+}
+
+std::string line_of(const Json& other) {
+  std::string line = "process " + std::to_string(other.value("pid", std::uint64_t{0})) + " on " +
+                     printable(other.value("host", ""));
+  if (other.contains("since")) line += ", since " + printable(other.value("since", ""));
+  if (other.contains("silent_seconds")) {
+    const auto seconds = other.value("silent_seconds", std::int64_t{0});
+    line += ", last sign of life " + std::to_string(seconds) + " s ago";
+  }
+  return line + ": " + printable(other.value("state", ""));
+}
 }  // namespace
 
 void MountsCommand::declare(CLI::App& app) { app.add_flag("--json", json_, "One JSON document"); }
@@ -35,14 +59,18 @@ int MountsCommand::run(const Streams& streams) {
   for (const MountEntry& mount : *all) {
     if (mount.type != kOwnType) continue;
     const std::string refused = mount.read_only ? "" : refused_of_mount(mount.mountpoint);
-    list.push_back({{"source", mount.source},
-                    {"mountpoint", mount.mountpoint},
-                    {"read_only", mount.read_only},
-                    {"refused", lines_of(refused)}});
+    const Json others = mount.read_only ? Json() : others_of(mount.mountpoint);
+    Json told = {{"source", mount.source},
+                 {"mountpoint", mount.mountpoint},
+                 {"read_only", mount.read_only},
+                 {"refused", lines_of(refused)}};
+    if (others.is_array()) told["others"] = others;
+    list.push_back(std::move(told));
     if (json_) continue;
     streams.out << printable(mount.source) << " on " << printable(mount.mountpoint)
                 << (mount.read_only ? " (read-only)\n" : "\n");
     for (const std::string& line : lines_of(refused)) streams.out << "  refused: " << line << "\n";
+    for (const Json& other : others) streams.out << "  shared with " << line_of(other) << "\n";
   }
   if (json_) streams.out << dump_document(Json{{"mounts", std::move(list)}});
   return 0;

@@ -49,7 +49,7 @@ class Recover final : public Command {
   }
 
   /// Where several mounts wrote: what those that are dead have left. They are given the time in
-  /// which one that lives would give a sign.
+  /// which one that lives would give a sign, and this machine would see it.
   Result<std::vector<Unpublished>> recover_shared(const Console& console,
                                                   std::shared_ptr<Store> store) {
     ZARRFS_TRY(const auto told, options_of_members(*store));
@@ -59,29 +59,51 @@ class Recover final : public Command {
     }
     options.say = [&console](bool, const std::string& line) { console.say(line); };
     const std::chrono::milliseconds lease = options.lease;
+    const std::chrono::milliseconds caches = options.caches;
     const auto sharing = make_shared_store(std::move(store), std::move(options));
-    return put(console, sharing, [&] { await_others(console, *sharing, lease); });
+    ZARRFS_TRY(auto left,
+               put(console, sharing, [&] { await_others(console, *sharing, lease, caches); }));
+    const auto others = sharing->others();
+    for (const OtherWriter& other : others ? *others : std::vector<OtherWriter>{}) {
+      if (!other.suspect && !other.token.starts_with("taken")) continue;
+      left.push_back({called(other),
+                      "gives no sign of life, and its log could not be taken; run "
+                      "zarrfs recover again"});
+    }
+    return left;
   }
 
+  static std::string called(const OtherWriter& other) {
+    return "process " + std::to_string(other.record.process) + " on " + other.record.host;
+  }
+
+  /// Until all others have ended, or live: the token of one that lives moves, also once what was
+  /// seen of it is no older than this call. As long as logs are being taken it goes on.
   static void await_others(const Console& console, SharedStore& store,
-                           std::chrono::milliseconds lease) {
-    const auto until = std::chrono::steady_clock::now() + 2 * lease;
-    std::map<std::string, std::string> first;
+                           std::chrono::milliseconds lease, std::chrono::milliseconds caches) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::chrono::milliseconds patience = 2 * lease + caches;
+    auto until = begun + patience;
+    std::map<std::string, OtherWriter> seen;
     for (bool told = false;; told = true) {
       const auto others = store.others();
+      const auto now = std::chrono::steady_clock::now();
       std::vector<OtherWriter> unsure;
       for (const OtherWriter& other : others ? *others : std::vector<OtherWriter>{}) {
-        const std::string& token = other.token;
-        const auto seen = first.emplace(other.record.writer, token);
-        const bool moved = seen.first->second != token && !other.suspect;
-        if (other.has_ended() || (moved && token.starts_with("alive"))) continue;
+        const auto [first, fresh] = seen.emplace(other.record.writer, other);
+        const bool moved = !fresh && first->second.token != other.token;
+        const bool lives = moved && other.token.starts_with("alive") && !other.suspect &&
+                           first->second.moved > begun + caches;
+        if (other.has_ended() || lives) continue;
+        if (moved) until = now + patience;
+        first->second = other;
         unsure.push_back(other);
       }
-      if (unsure.empty() || std::chrono::steady_clock::now() > until) return;
+      if (unsure.empty() || now > until) return;
       if (!told) {
-        console.say("waiting up to " + std::to_string(2 * lease.count() / 1000) +
-                    " s for signs of life of process " + std::to_string(unsure[0].record.process) +
-                    " on " + unsure[0].record.host + (unsure.size() > 1 ? " and others" : ""));
+        console.say("waiting up to " + std::to_string(patience.count() / 1000) +
+                    " s for signs of life of " + called(unsure[0]) +
+                    (unsure.size() > 1 ? " and others" : ""));
       }
       // Nothing tells of what another machine does not do.
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

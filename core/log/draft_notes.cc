@@ -6,7 +6,8 @@
 namespace zarrfs {
 namespace {
 
-// mount:chunk.sequence.generation,chunk.sequence.generation and so on, in hexadecimal.
+// mount:chunk.sequence.generation,chunk.sequence.generation and so on, in hexadecimal; a fourth
+// number where it is not 0: taken_from.
 constexpr std::size_t kMountDigits = 32;
 
 void append_number(std::string& text, std::uint64_t number) {
@@ -23,6 +24,12 @@ bool take_number(std::string_view& text, char divider, std::uint64_t& number) {
   if (text.empty() || text.front() != divider) return divider == ',' && text.empty();
   text.remove_prefix(1);
   return true;
+}
+
+/// Of the note at the front.
+std::ptrdiff_t count_dots(std::string_view text) {
+  const std::string_view note = text.substr(0, text.find(','));
+  return std::count(note.begin(), note.end(), '.');
 }
 
 bool is_mount(std::string_view text) {
@@ -45,8 +52,10 @@ std::optional<DraftNotes> DraftNotes::parse(std::string_view text) {
     while (!line.empty()) {
       std::uint64_t chunk = 0;
       Note note;
+      const bool taken = count_dots(line) == 3;
       if (!take_number(line, '.', chunk) || !take_number(line, '.', note.sequence) ||
-          !take_number(line, ',', note.generation)) {
+          !take_number(line, taken ? '.' : ',', note.generation) ||
+          (taken && !take_number(line, ',', note.taken_from))) {
         return std::nullopt;
       }
       notes.notes_[mount][chunk] = note;
@@ -67,6 +76,10 @@ std::string DraftNotes::text() const {
       append_number(text, note.sequence);
       text += '.';
       append_number(text, note.generation);
+      if (note.taken_from != 0) {
+        text += '.';
+        append_number(text, note.taken_from);
+      }
       divider = ',';
     }
     text += '\n';
@@ -75,10 +88,11 @@ std::string DraftNotes::text() const {
 }
 
 void DraftNotes::add(const std::string& mount, std::uint64_t chunk, std::uint64_t sequence,
-                     std::uint64_t generation) {
+                     std::uint64_t generation, std::uint64_t taken_from) {
   Note& note = notes_[mount][chunk];
   note.sequence = std::max(note.sequence, sequence);
   note.generation = generation;
+  note.taken_from = taken_from;
 }
 
 bool DraftNotes::speak_for(const std::string& mount, std::uint64_t chunk,
@@ -89,13 +103,14 @@ bool DraftNotes::speak_for(const std::string& mount, std::uint64_t chunk,
   return note != chunks->second.end() && note->second.sequence >= sequence;
 }
 
-std::uint64_t DraftNotes::last_of_others(std::uint64_t chunk, const std::string& mount) const {
-  std::uint64_t last = 0;
-  for (const auto& [other, chunks] : notes_) {
-    const auto note = chunks.find(chunk);
-    if (other != mount && note != chunks.end()) last = std::max(last, note->second.generation);
-  }
-  return last;
+bool DraftNotes::overtake(std::uint64_t chunk, const std::string& mount, std::uint64_t seen,
+                          std::uint64_t moment) const {
+  return std::any_of(notes_.begin(), notes_.end(), [&](const auto& of_other) {
+    if (of_other.first == mount) return false;
+    const auto found = of_other.second.find(chunk);
+    if (found == of_other.second.end() || found->second.generation <= seen) return false;
+    return found->second.taken_from == 0 || found->second.taken_from > moment;
+  });
 }
 
 std::set<std::uint64_t> DraftNotes::written_after(std::uint64_t generation,

@@ -20,13 +20,17 @@ class DraftNotes {
   /// A line for each mount.
   [[nodiscard]] std::string text() const;
 
-  /// `mount`: 32 hexadecimal digits.
+  /// `mount`: 32 hexadecimal digits. `taken_from`: of a draft that was put from the log of a dead
+  /// writer, the time when it was written; 0 where its writer has put it.
   void add(const std::string& mount, std::uint64_t chunk, std::uint64_t sequence,
-           std::uint64_t generation);
+           std::uint64_t generation, std::uint64_t taken_from = 0);
   [[nodiscard]] bool speak_for(const std::string& mount, std::uint64_t chunk,
                                std::uint64_t sequence) const;
-  /// The last generation into which another mount has put the chunk; 0: none.
-  [[nodiscard]] std::uint64_t last_of_others(std::uint64_t chunk, const std::string& mount) const;
+  /// Whether another mount's draft of the chunk, put into a generation after `seen`, is newer than
+  /// one of `mount` that was written at `moment`: all are that their writers have put, and of those
+  /// from logs the ones that were written later.
+  [[nodiscard]] bool overtake(std::uint64_t chunk, const std::string& mount, std::uint64_t seen,
+                              std::uint64_t moment) const;
   /// Chunks that other mounts have put into generations after this one.
   [[nodiscard]] std::set<std::uint64_t> written_after(std::uint64_t generation,
                                                       const std::string& mount) const;
@@ -36,6 +40,7 @@ class DraftNotes {
   struct Note {
     std::uint64_t sequence = 0;
     std::uint64_t generation = 0;  ///< In which it was put.
+    std::uint64_t taken_from = 0;
     bool operator==(const Note&) const = default;
   };
   std::map<std::string, std::map<std::uint64_t, Note>> notes_;

@@ -167,6 +167,13 @@ struct LocksAbove {
   bool all = true;  ///< None was left out.
 };
 
+/// Those who share a node, and those who share the store, would be writers of the same shards that
+/// know nothing of each other: locks need not hold between their machines.
+Error not_alone(const Store& node, const std::string& above) {
+  return {Fault::kBusy, "store " + node.name() + " lies in the store " + above +
+                            ": with -o shared, mount that one, and write to the node in it"};
+}
+
 /// The locks of the stores that the directory `root` lies in.
 Result<LocksAbove> share_above(const Fd& root) {
   LocksAbove above;
@@ -199,23 +206,29 @@ StoreLock::~StoreLock() {
 void StoreLock::share() { static_cast<void>(::flock(own_.get(), LOCK_SH)); }
 
 namespace {
-/// `lock_own` locks the store's own directory.
-Result<StoreLock> lock_by(std::shared_ptr<Store> store, Result<Fd> (*lock_own)(Store& store)) {
+/// `lock_own` locks the store's own directory, below the locks of the stores that it lies in.
+Result<StoreLock> lock_by(std::shared_ptr<Store> store,
+                          Result<Fd> (*lock_own)(Store& store, const LocksAbove& above)) {
   ZARRFS_TRY(Fd root, store->open_plain("", O_RDONLY | O_DIRECTORY, 0));
   ZARRFS_TRY(LocksAbove above, share_above(root));
   ZARRFS_TRY(root, share_root(*store, std::move(root)));
-  ZARRFS_TRY(Fd own, lock_own(*store));
+  ZARRFS_TRY(Fd own, lock_own(*store, above));
   return StoreLock(std::move(store), std::move(own), std::move(root), std::move(above.locks),
                    above.all);
 }
 }  // namespace
 
 Result<StoreLock> lock_store(std::shared_ptr<Store> store) {
-  return lock_by(std::move(store), [](Store& one) { return lock_own_directory(one, LOCK_EX); });
+  return lock_by(std::move(store),
+                 [](Store& one, const LocksAbove&) { return lock_own_directory(one, LOCK_EX); });
 }
 
 Result<StoreLock> share_store(std::shared_ptr<Store> store) {
-  return lock_by(std::move(store), lock_with_others);
+  return lock_by(std::move(store), [](Store& one, const LocksAbove& above) -> Result<Fd> {
+    ZARRFS_TRY(const bool opened, is_shared(one));  // before a store was made around it
+    if (!above.locks.empty() && !opened) return fail(not_alone(one, above.locks.back().name()));
+    return lock_with_others(one);
+  });
 }
 
 }  // namespace zarrfs

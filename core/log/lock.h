@@ -35,6 +35,7 @@ class StoreLock {
   StoreLock& operator=(const StoreLock&) = delete;
   ~StoreLock();
   [[nodiscard]] int descriptor() const { return own_.get(); }
+  [[nodiscard]] std::string name() const { return store_->name(); }
   /// Lets others that share the store have it, too.
   void share();
   /// Whether no directory above was left out: then nobody else writes within the store, nor left
@@ -51,7 +52,7 @@ class StoreLock {
 
 /// As lock_store, for one of several writers: alone, until StoreLock::share, where there is no
 /// epoch yet that keeps out who writes to the store alone, or to a node of it. kBusy where such a
-/// one is.
+/// one is, and where the store is a node of another one: all that share it have to share that.
 Result<StoreLock> share_store(std::shared_ptr<Store> store);
 
 /// Takes the store's lock, and makes `.zarrfs` for it. kBusy, naming the holder's process where the

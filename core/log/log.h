@@ -42,8 +42,8 @@ struct LogRecord {
   bool quarantined = false;    ///< The bytes cannot be a chunk of the array: never published.
   bool held = false;           ///< Another writer's is in the shard: not published.
   std::string array_path{};
-  /// Of kOpen; of kPut and kRemove, where several writers share the store, one number: the last
-  /// generation of the shard when the chunk was written.
+  /// Of kOpen; of kPut and kRemove, where several writers share the store, two numbers: the last
+  /// generation of the shard when the chunk was written, and when that was: see Draft::moment.
   std::vector<std::uint64_t> cell{};
   std::string successor_path{};
 };

@@ -35,6 +35,15 @@ struct Draft {
   /// Where several writers share the store: the shard's last generation when it was written.
   std::uint64_t seen = 0;
   struct timespec written {};  ///< Wall clock time, for st_mtime.
+  /// `written` as microseconds since 1970.
+  [[nodiscard]] std::uint64_t moment() const {
+    return static_cast<std::uint64_t>(written.tv_sec) * 1'000'000U +
+           static_cast<std::uint64_t>(written.tv_nsec) / 1'000U;
+  }
+  void set_moment(std::uint64_t moment) {
+    written.tv_sec = static_cast<time_t>(moment / 1'000'000U);
+    written.tv_nsec = static_cast<long>(moment % 1'000'000U * 1'000U);
+  }
   /// Not for a commit to publish.
   [[nodiscard]] bool kept_back() const { return quarantined || held; }
 };

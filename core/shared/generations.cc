@@ -19,7 +19,6 @@ constexpr std::size_t kMostKnown = 65'536;
 constexpr std::size_t kEnd = 4096;  // bytes at either end of a file that are compared
 constexpr std::chrono::milliseconds kUntilSeen{20};
 constexpr std::chrono::milliseconds kBetweenCalls{500};
-constexpr std::chrono::seconds kSurelyVisible{120};
 
 /// Two names of different paths are not one; a record tells its path, too.
 std::string digest_name(const std::string& path) {
@@ -141,7 +140,7 @@ Result<void> Generations::settle_found(const Tip& tip) {
 }
 
 Result<Tip> Generations::settled_tip(const std::string& path) {
-  const auto until = Clock::now() + members_.options().caches + kSurelyVisible;
+  const auto until = Clock::now() + members_.patience();
   for (;;) {
     ZARRFS_TRY(Tip tip, newest_tip(path));
     if (tip.generation == 0) {
@@ -196,8 +195,7 @@ Result<std::shared_ptr<File>> Generations::open_newest(const std::string& path,
 /// Whose record stands where ours was to be.
 Result<Generations::Put> Generations::whose(const GenerationRecord& record,
                                             const std::string& path) {
-  ZARRFS_TRY(const std::string text,
-             await_small(*store_, path, members_.options().caches + kSurelyVisible));
+  ZARRFS_TRY(const std::string text, await_small(*store_, path, members_.patience()));
   ZARRFS_TRY(const GenerationRecord there, generation_in(text, path));
   return there.id == record.id ? Put::kDone : Put::kLost;
 }
@@ -208,7 +206,7 @@ Result<Generations::Put> Generations::link(const GenerationRecord& record) {
   const std::string own = join_path(members_.place().path, "record-" + record.id);
   const std::string path = record_path(record.path, record.generation);
   ZARRFS_CHECK(write_small(*store_, own, sealed_text(record)));
-  const auto until = Clock::now() + members_.options().caches + kSurelyVisible;
+  const auto until = Clock::now() + members_.patience();
   for (;;) {
     const auto step = add_name(*store_, own, path);
     if (step && *step != NameStep::kGone) {

@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <fstream>
 #include <utility>
 
+#include "core/base/host_name.h"
 #include "core/base/path.h"
 #include "core/base/random_name.h"
 #include "core/log/log.h"
@@ -25,11 +24,6 @@ constexpr const char* kTaken = "taken-by-";
 constexpr std::chrono::seconds kSurelySeen{120};  ///< Beyond what caches may lie.
 constexpr std::chrono::seconds kLockPause{2};     ///< A lock that is free says nothing before.
 constexpr int kMostEpochs = 100;                  ///< Each closed while it was joined.
-
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string boot_of_machine() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -402,10 +396,12 @@ bool Membership::seems_dead(const std::string& writer, const std::string& token)
 }
 
 Result<OtherWriter> Membership::look_at(const MemberRecord& record) {
-  OtherWriter other{record, {}, false};
+  OtherWriter other{record};
   ZARRFS_TRY(const auto names, names_in(*store_, folder_of(record.writer)));
   other.token = token_among(names);
   other.suspect = !other.token.empty() && seems_dead(record.writer, other.token);
+  const auto watched = watched_.find(record.writer);
+  if (watched != watched_.end()) other.moved = watched->second.since;
   return other;
 }
 
@@ -418,7 +414,7 @@ Result<std::vector<OtherWriter>> Membership::others() {
     if (record.writer == own) continue;
     const std::string& last = watched_[record.writer].token;
     if (last == kLeft || last == kFinished) {  // for ever
-      others.push_back({record, last, false});
+      others.push_back({record, last});
       continue;
     }
     ZARRFS_TRY(OtherWriter other, look_at(record));
@@ -458,11 +454,14 @@ Result<void> Membership::leave(bool kept) {
   return {};
 }
 
-Result<bool> Membership::is_last() {
-  ZARRFS_TRY(const auto all, others());
-  return std::all_of(all.begin(), all.end(), [](const OtherWriter& other) {
-    return other.token == kLeft || other.token == kFinished;
-  });
+Result<std::map<std::string, std::int64_t>> Membership::arrivals() {
+  const HeldLock lock(mutex_);
+  std::map<std::string, std::int64_t> arrivals;
+  for (std::size_t at = 0; at < members_.size(); ++at) {
+    ZARRFS_TRY(const auto there, store_->status(member_path(at + 1)));
+    if (there) arrivals[members_[at].writer] = there->st_mtim.tv_sec;
+  }
+  return arrivals;
 }
 
 Result<bool> Membership::say_closed() {

@@ -28,8 +28,11 @@ namespace zarrfs {
 /// Another writer, or an earlier one of this process.
 struct OtherWriter {
   MemberRecord record;
-  std::string token;  ///< "alive-7", "taken-by-...", "left", "finished", "kept"; empty: not seen.
+  /// "alive-7", "taken-by-...", "left", "finished", "kept"; empty: not seen.
+  std::string token{};
   bool suspect = false;  ///< It seems to be dead, or who has taken its log.
+  /// When its token was first seen to be this one.
+  std::chrono::steady_clock::time_point moved{};
 
   /// It writes nothing more, and nobody has to put anything of it.
   [[nodiscard]] bool has_ended() const;
@@ -61,6 +64,8 @@ class Membership {
   [[nodiscard]] Place place() const;
   /// When what caches say is of this epoch.
   [[nodiscard]] std::chrono::steady_clock::time_point adopts_from() const;
+  /// For how long what is known to be there may not be seen: longer than caches lie.
+  [[nodiscard]] std::chrono::milliseconds patience() const;
 
   /// Moves the token: what the log had, synced, before the call will be read, whatever happens.
   /// False where the log of coming `count` is not this writer's any more; it has come again then,
@@ -73,6 +78,8 @@ class Membership {
 
   /// All members but this writer, each once.
   Result<std::vector<OtherWriter>> others();
+  /// When each member that others() has named came, by the file system's clock: seconds since 1970.
+  Result<std::map<std::string, std::int64_t>> arrivals();
   /// Takes the log of a suspect. False: another was quicker, or it lives.
   Result<bool> take(const OtherWriter& other);
   /// Waits until what others had synced before the call can be seen: what this machine has looked
@@ -83,8 +90,6 @@ class Membership {
 
   /// Gives no more signs of life. `kept`: its log has chunks that nobody may put.
   Result<void> leave(bool kept);
-  /// Whether all others have left, or their logs are finished.
-  Result<bool> is_last();
   /// Says that the epoch is closed, unless somebody has come meanwhile.
   Result<bool> say_closed();
   /// No more signs of life, and nothing else: as if it had died.
@@ -113,7 +118,6 @@ class Membership {
   bool is_let_go(const std::string& writer) ZARRFS_REQUIRES(mutex_);
   [[nodiscard]] std::string member_path(std::uint64_t number) const;
   [[nodiscard]] std::string folder_of(const std::string& writer) const;
-  [[nodiscard]] std::chrono::milliseconds patience() const;
   void beat();
 
   const std::shared_ptr<Store> store_;

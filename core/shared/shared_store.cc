@@ -8,20 +8,17 @@
 #include <utility>
 
 #include "core/base/coordinates.h"
+#include "core/base/iso_time.h"
 #include "core/base/json.h"
 #include "core/log/cluster_file_systems.h"
 #include "core/log/successor.h"
 #include "core/shared/closing.h"
 #include "core/shared/generations.h"
 #include "core/shared/shared_names.h"
+#include "core/store/own_names.h"
 
 namespace zarrfs {
 namespace {
-
-/// A file of zarrfs's own, under whatever directory.
-bool is_own(std::string_view path) {
-  return path.starts_with(kLogDirectory) || path.find("/.zarrfs") != std::string_view::npos;
-}
 
 constexpr std::chrono::seconds kBetweenLooks{5};
 constexpr int kMostLooks = 20;
@@ -98,7 +95,7 @@ class SharedDirectory final : public SharedStore {
   }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
-    if (is_own(path)) return below().status(placed(path));
+    if (is_own_path(path)) return below().status(placed(path));
     if (!generations_.known_tip(path)) {
       auto found = look_again(several(), [&] { return below().status(path); });
       if (!found || *found || !may_be_hidden(path)) return found;
@@ -109,7 +106,7 @@ class SharedDirectory final : public SharedStore {
   }
 
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
-    if (is_own(path)) return below().open_for(placed(path), hint);
+    if (is_own_path(path)) return below().open_for(placed(path), hint);
     ZARRFS_TRY(auto file, look_again(several(), [&] { return below().open_for(path, hint); }));
     const auto tip = generations_.known_tip(path);
     const bool hidden = file == nullptr && may_be_hidden(path);
@@ -123,7 +120,7 @@ class SharedDirectory final : public SharedStore {
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     auto entries = below().list(path == kLogDirectory ? members_.place().path : placed(path));
-    if (!entries || !*entries || is_own(path)) return entries;
+    if (!entries || !*entries || is_own_path(path)) return entries;
     std::erase_if(**entries,
                   [](const Entry& entry) { return entry.name.starts_with(kKeptPrefix); });
     return entries;
@@ -160,7 +157,8 @@ class SharedDirectory final : public SharedStore {
   }
 
   Result<void> remove(const std::string& path) override {
-    if (is_own(path)) return is_undecided(path) ? Result<void>{} : below().remove(placed(path));
+    if (is_own_path(path))
+      return is_undecided(path) ? Result<void>{} : below().remove(placed(path));
     if (is_of_a_node(path) || generations_.known_tip(path)) return refused(path, "removed");
     return below().remove(path);
   }
@@ -289,11 +287,16 @@ class SharedDirectory final : public SharedStore {
   std::string sharing() override {
     Json others = Json::array();
     const auto all = members_.others();
+    const auto arrivals = members_.arrivals();
     for (const OtherWriter& other : all ? *all : std::vector<OtherWriter>{}) {
-      others.push_back({{"writer", other.record.writer},
-                        {"host", other.record.host},
-                        {"pid", other.record.process},
-                        {"state", state_of(other)}});
+      Json told = {{"writer", other.record.writer},
+                   {"host", other.record.host},
+                   {"pid", other.record.process},
+                   {"state", state_of(other)}};
+      const auto came = arrivals ? arrivals->find(other.record.writer) : Arrivals::const_iterator();
+      if (arrivals && came != arrivals->end()) told["since"] = iso_time(came->second);
+      if (!other.has_ended()) told["silent_seconds"] = seconds_since(other.moved);
+      others.push_back(std::move(told));
     }
     return dump_json({{"writer", members_.writer()},
                       {"epoch", last_name(members_.epoch())},
@@ -326,6 +329,11 @@ class SharedDirectory final : public SharedStore {
   }
   static bool is_log(const std::string& path) {
     return path == kLogPath || path == std::string(kLogPath) + ".next";
+  }
+  using Arrivals = std::map<std::string, std::int64_t>;
+  static std::int64_t seconds_since(std::chrono::steady_clock::time_point time) {
+    const auto passed = std::chrono::steady_clock::now() - time;
+    return std::chrono::duration_cast<std::chrono::seconds>(passed).count();
   }
   static std::string state_of(const OtherWriter& other) {
     if (other.suspect) return "no sign of life";
@@ -374,7 +382,7 @@ class SharedDirectory final : public SharedStore {
                                       "mount it with -o rw alone for that");
   }
   Result<void> check_movable(const std::string& path, const char* what) {
-    if (is_own(path)) return {};
+    if (is_own_path(path)) return {};
     ZARRFS_TRY(const auto there, below().status(path));
     const bool directory = there && S_ISDIR(there->st_mode);
     if (directory || is_of_a_node(path) || generations_.known_tip(path)) {
@@ -389,11 +397,12 @@ class SharedDirectory final : public SharedStore {
 
   /// Who leaves last has the logs that were taken read once more: to the end.
   Result<void> close_if_last(const std::function<Result<void>(const TakenLog&)>& put_rest) {
-    ZARRFS_TRY(const bool last, members_.is_last());
-    if (!last) return {};
     ZARRFS_TRY(const auto all, members_.others());
     bool any = false;
-    for (const OtherWriter& other : all) any = any || other.token == kFinished;
+    for (const OtherWriter& other : all) {
+      any = any || other.token == kFinished;
+      if (other.token != kLeft && other.token != kFinished) return {};
+    }
     if (any) wait_for_caches();
     for (const OtherWriter& other : all) {
       if (other.token != kFinished) continue;

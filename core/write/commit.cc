@@ -421,7 +421,7 @@ Result<CommitOutcome> publish_at_server(Store& store, ConditionalWriter& server,
     ZARRFS_TRY(const Base base, read_base(store, shard, fresh));
     if (base.identity != outcome.before) return fail(shard_changed(shard.shard_path));
     ZARRFS_TRY(const NextFile made, make_durable_next(store, shard, fresh, base));
-    notes->add(fresh, shard.writer_id);
+    notes->add(fresh, shard.writer_id, hooks.overtaken != nullptr);
     const auto put = [&]() -> Result<FileIdentity> {
       ZARRFS_CHECK(tell(shard, fresh, hooks, false));
       ZARRFS_CHECK(hooks.before_publish(false));

@@ -33,7 +33,7 @@ class NotesAtServer final : public CommitNotes {
                                                      const std::string& /*writer*/) const override {
     return {};  // each writer's log is its own there
   }
-  void add(const Drafts& drafts, const std::string& writer) override {
+  void add(const Drafts& drafts, const std::string& writer, bool /*taken*/) override {
     WriteNote note{writer, 0, present_, std::set<std::uint64_t>{}};
     for (const auto& [number, draft] : drafts) {
       note.sequence = std::max(note.sequence, draft.sequence);
@@ -77,13 +77,13 @@ class NotesOfDrafts final : public CommitNotes {
                                                      const std::string& writer) const override {
     std::vector<std::uint64_t> numbers;
     for (const auto& [number, draft] : drafts) {
-      if (notes_.last_of_others(number, writer) > draft.seen) numbers.push_back(number);
+      if (notes_.overtake(number, writer, draft.seen, draft.moment())) numbers.push_back(number);
     }
     return numbers;
   }
-  void add(const Drafts& drafts, const std::string& writer) override {
+  void add(const Drafts& drafts, const std::string& writer, bool taken) override {
     for (const auto& [number, draft] : drafts) {
-      notes_.add(writer, number, draft.logged, generation_ + 1);
+      notes_.add(writer, number, draft.logged, generation_ + 1, taken ? draft.moment() : 0);
     }
   }
   [[nodiscard]] std::string text() const override { return notes_.text(); }

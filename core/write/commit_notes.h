@@ -33,11 +33,12 @@ class CommitNotes {
   /// cannot be told.
   [[nodiscard]] virtual std::optional<std::set<std::uint64_t>> written_since(
       std::uint64_t version, const std::string& writer) const = 0;
-  /// Those of the drafts whose chunk another writer has put since they were written.
+  /// Those of the drafts, from the log of a dead writer, whose chunk was put since they were
+  /// written: by a writer that lived, or from another such log, where it was written later.
   [[nodiscard]] virtual std::vector<std::uint64_t> overtaken(const Drafts& drafts,
                                                              const std::string& writer) const = 0;
-  /// Of the version that the drafts are put into.
-  virtual void add(const Drafts& drafts, const std::string& writer) = 0;
+  /// Of the version that the drafts are put into. `taken`: they are from the log of a dead writer.
+  virtual void add(const Drafts& drafts, const std::string& writer, bool taken) = 0;
   [[nodiscard]] virtual std::string text() const = 0;
 };
 

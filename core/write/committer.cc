@@ -92,7 +92,7 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     const std::map<std::uint64_t, Draft>& drafts, DirtyShard& to) {
   for (const auto& [number, draft] : drafts) {
     if (draft.removed) {
-      ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held, draft.seen));
+      ZARRFS_CHECK(drafts_.write(to, number, nullptr, false, draft.held, &draft));
     } else {
       ZARRFS_TRY(const Bytes bytes, from.reader->read_range(draft.range));
       if (crc32c(bytes) != draft.checksum) {
@@ -100,11 +100,10 @@ Result<void> Committer::copy_drafts(const DirtyShard& from,
                                     std::to_string(number) + " when syncing it failed");
       }
       const ByteView view = bytes;
-      ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held, draft.seen));
+      ZARRFS_CHECK(drafts_.write(to, number, &view, draft.quarantined, draft.held, &draft));
     }
     const HeldLock state(to.state_mutex);
     Draft& copy = to.drafts[number];
-    copy.written = draft.written;
     if (to.writer_id == from.writer_id && draft.sequence != 0) copy.sequence = draft.sequence;
   }
   if (to.stage == ShardStage::kAppending) ZARRFS_CHECK(sync_successor(*parts_.store, to));

@@ -212,11 +212,15 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
 }
 
 Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                                bool quarantined, bool held, std::optional<std::uint64_t> seen) {
+                                bool quarantined, bool held, const Draft* before) {
   const SharedLock room(parts_.room_mutex);
   SharedStore* const shared = shared_of(*parts_.store);
-  if (shared != nullptr && !seen) {
-    ZARRFS_TRY(seen, shared->newest_generation(shard.shard_path));
+  Draft draft{.removed = bytes == nullptr, .held = held, .written = wall_clock_now()};
+  if (before != nullptr) {
+    draft.seen = before->seen;
+    draft.written = before->written;
+  } else if (shared != nullptr) {
+    ZARRFS_TRY(draft.seen, shared->newest_generation(shard.shard_path));
   }
   if (!shard.based_on) ZARRFS_CHECK(note_base(shard));
   ZARRFS_CHECK(begin(shard));
@@ -231,17 +235,12 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
     record.quarantined = quarantined;
   }
   record.held = held;
-  if (shared != nullptr) record.cell = {*seen};
-  ZARRFS_TRY(const std::uint64_t sequence, parts_.log->append(record));  // 2 the log says where
-  Draft draft{.removed = bytes == nullptr,
-              .quarantined = record.quarantined,
-              .held = record.held,
-              .range = record.range,
-              .checksum = record.checksum,
-              .sequence = sequence,
-              .logged = sequence,
-              .seen = seen.value_or(0),
-              .written = wall_clock_now()};
+  if (shared != nullptr) record.cell = {draft.seen, draft.moment()};
+  ZARRFS_TRY(draft.sequence, parts_.log->append(record));  // 2 the log says where
+  draft.logged = draft.sequence;
+  draft.quarantined = record.quarantined;
+  draft.range = record.range;
+  draft.checksum = record.checksum;
   const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);  // 3 readers see it
   shard.end += record.range.length;
@@ -260,7 +259,7 @@ Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
   record.kind = draft.removed ? LogRecord::Kind::kRemove : LogRecord::Kind::kPut;
   record.range = draft.range;
   record.checksum = draft.checksum;
-  if (shared_of(*parts_.store) != nullptr) record.cell = {draft.seen};
+  if (shared_of(*parts_.store) != nullptr) record.cell = {draft.seen, draft.moment()};
   ZARRFS_TRY(draft.sequence, parts_.log->append(record));
   draft.logged = draft.sequence;
   draft.held = true;

@@ -20,10 +20,9 @@ class DraftWriter {
   /// Before a commit: what could not be checked while the server was away.
   Result<void> check_unknown_base(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
   /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put. `held`: see
-  /// Draft. `seen`: see Draft, of one that was written before.
+  /// Draft. `before`: the draft that this is a copy of.
   Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                     bool quarantined, bool held = false,
-                     std::optional<std::uint64_t> seen = std::nullopt)
+                     bool quarantined, bool held = false, const Draft* before = nullptr)
       ZARRFS_REQUIRES(shard.commit_mutex);
   /// Before what is to be published is written to a shard that only has drafts which are not: at a
   /// server, the version that is shown now is the one that it goes on from.

@@ -16,6 +16,19 @@ std::string shard_of(const LogRecord& open) {
   return name;
 }
 
+Draft draft_of(const LogRecord& record) {
+  Draft draft{.removed = record.kind == LogRecord::Kind::kRemove,
+              .range = record.range,
+              .checksum = record.checksum,
+              .sequence = record.sequence,
+              .logged = record.sequence};
+  if (record.cell.size() == 2) {
+    draft.seen = record.cell[0];
+    draft.set_moment(record.cell[1]);
+  }
+  return draft;
+}
+
 }  // namespace
 
 /// What a log had.
@@ -98,12 +111,7 @@ Result<void> OthersLogs::commit(const std::string& mount, const Successor& succe
       if (left.latest[{shard_of(successor.open), number}] > record.sequence) continue;
       left.kept = left.kept || record.held || record.quarantined;
       if (record.held || record.quarantined) continue;
-      shard->set_draft(number, {.removed = record.kind == LogRecord::Kind::kRemove,
-                                .range = record.range,
-                                .checksum = record.checksum,
-                                .sequence = record.sequence,
-                                .logged = record.sequence,
-                                .seen = record.cell.size() == 1 ? record.cell[0] : 0});
+      shard->set_draft(number, draft_of(record));
     }
   }
   if (!shard->has_drafts()) return {};

@@ -4,7 +4,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <thread>
 
@@ -23,6 +26,15 @@ std::string attribute_of(const std::string& mountpoint, const std::string& name)
   text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
   return text;
 }
+
+/// Empty where the daemon does not answer: one that was stopped never does.
+std::string asked_patiently(const std::function<std::string()>& ask) {
+  constexpr std::chrono::seconds kPatience{2};
+  auto told = std::make_shared<std::promise<std::string>>();
+  auto answer = told->get_future();
+  std::thread([told, ask] { told->set_value(ask()); }).detach();
+  return answer.wait_for(kPatience) == std::future_status::ready ? answer.get() : std::string();
+}
 }  // namespace
 
 Result<void> publish_mount(const std::string& mountpoint) {
@@ -36,14 +48,14 @@ std::string unpublished_of_mount(const std::string& mountpoint) {
 }
 
 std::string refused_of_mount(const std::string& mountpoint) {
-  constexpr std::chrono::seconds kPatience{2};
-  auto told = std::make_shared<std::promise<std::string>>();
-  auto answer = told->get_future();
-  std::thread([told, mountpoint] {  // a daemon that was stopped never answers
-    told->set_value(attribute_of(mountpoint, kRefusedAttribute));
-  })
-      .detach();
-  return answer.wait_for(kPatience) == std::future_status::ready ? answer.get() : std::string();
+  return asked_patiently([mountpoint] { return attribute_of(mountpoint, kRefusedAttribute); });
+}
+
+std::string statistics_of_mount(const std::string& mountpoint) {
+  return asked_patiently([mountpoint] {
+    std::ifstream file(mountpoint + "/.zarrfs/stats.json");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  });
 }
 
 }  // namespace zarrfs

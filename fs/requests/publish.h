@@ -19,4 +19,7 @@ std::string unpublished_of_mount(const std::string& mountpoint);
 /// none, or where the mount does not tell within two seconds.
 std::string refused_of_mount(const std::string& mountpoint);
 
+/// The mount's document of counters; empty where it does not tell within two seconds.
+std::string statistics_of_mount(const std::string& mountpoint);
+
 }  // namespace zarrfs

@@ -72,40 +72,6 @@ std::uint8_t SharedModel::drafts_of_shard(int shard) const {
   return drafts;
 }
 
-/// Whether these notes say that the draft, or a later one in its place, was put.
-bool SharedModel::truly_speaks_for(std::uint8_t notes, int draft) const {
-  const Write& write = scenario_.writes[draft];
-  for (int other = draft; other < static_cast<int>(scenario_.writes.size()); ++other) {
-    const Write& later = scenario_.writes[other];
-    const bool same =
-        later.writer == write.writer && later.shard == write.shard && later.chunk == write.chunk;
-    if (same && has(notes, other)) return true;
-  }
-  return false;
-}
-
-bool SharedModel::speaks_for(std::uint8_t notes, int draft) const {
-  if (is_planted(Planted::kNotesOfOneSequence)) return has(notes, draft);
-  if (!is_planted(Planted::kNotesSpeakForAll)) return truly_speaks_for(notes, draft);
-  const Write& write = scenario_.writes[draft];
-  for (int other = draft; other < static_cast<int>(scenario_.writes.size()); ++other) {
-    const Write& later = scenario_.writes[other];
-    if (later.writer == write.writer && later.shard == write.shard && has(notes, other)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Of each chunk the latest draft of each writer.
-std::uint8_t SharedModel::without_older(std::uint8_t drafts) const {
-  std::uint8_t latest = drafts;
-  for (int draft = 0; draft < static_cast<int>(scenario_.writes.size()); ++draft) {
-    if (truly_speaks_for(without(drafts, bit(draft)), draft)) drop(latest, bit(draft));
-  }
-  return latest;
-}
-
 void SharedModel::steps(const SharedState& state, const Next& next) const {
   if (state.out_of_bounds) return;
   for (int machine = 0; machine < scenario_.writers; ++machine) {
@@ -185,14 +151,9 @@ void SharedModel::idle(const Step& step) const {
     if (mine_written == mine.written && next_write < 0) next_write = draft;
     if (next_write < 0) ++mine_written;
   }
+  if (next_write >= 0 && has_to_wait(step.before, next_write)) next_write = -1;
   if (next_write >= 0 && (!scenario_.commits_after_each || mine.drafts == 0)) {
-    SharedState after = step.before;
-    Machine& its = Step::mine(after, step.machine);
-    add(its.drafts, bit(next_write));
-    its.drafts = without_older(its.drafts);
-    add(after.logs[own].puts, bit(next_write));
-    ++its.written;
-    step.tell(after, "writes d" + std::to_string(next_write));
+    write(step, next_write);
   }
   if (log.puts != log.synced) {
     SharedState after = step.before;
@@ -210,6 +171,28 @@ void SharedModel::idle(const Step& step) const {
   }
   if (mine.drafts == 0) take(step);
   if (scenario_.closes && next_write < 0 && mine.drafts == 0) leave(step);
+}
+
+/// Whether the program that is going to write it is still at the writer before.
+bool SharedModel::has_to_wait(const SharedState& state, int draft) const {
+  const int before = scenario_.writes[draft].follows;
+  if (before < 0) return false;
+  return !has(state.acknowledged, before) || state.machines[scenario_.writes[before].writer].lives;
+}
+
+void SharedModel::write(const Step& step, int draft) const {
+  const int shard = scenario_.writes[draft].shard;
+  SharedState written = step.before;
+  Machine& its = Step::mine(written, step.machine);
+  add(its.drafts, bit(draft));
+  its.drafts = without_older(its.drafts);
+  add(written.logs[log_of(step.machine, its)].puts, bit(draft));
+  ++its.written;
+  if (!is_contested(draft)) return step.tell(written, "writes d" + std::to_string(draft));
+  look_for_tip(step, written, shard, [&](SharedState after, int tip, const std::string& what) {
+    after.seen[draft] = static_cast<std::uint8_t>(tip);
+    step.tell(after, "writes d" + std::to_string(draft) + ", and " + what);
+  });
 }
 
 /// Leaves; the last one closes.
@@ -332,23 +315,34 @@ void SharedModel::come_again(const Step& step) const {
   step.tell(after, "comes again, with " + draft_names(log.puts) + " in a new log");
 }
 
-void SharedModel::find_tip(const Step& step) const {
-  const Machine& mine = step.mine();
-  const int shard = mine.shard;
-  for (int tip = mine.seen[shard]; tip <= step.before.tips[shard]; ++tip) {
-    const bool lie = tip < step.before.tips[shard];
+/// Each tip that the machine may find, with what its cache knows then.
+void SharedModel::look_for_tip(const Step& step, const SharedState& state, int shard,
+                               const FoundTip& found) const {
+  const Machine& mine = state.machines[step.machine];
+  for (int tip = mine.seen[shard]; tip <= state.tips[shard]; ++tip) {
+    const bool lie = tip < state.tips[shard];
     if (lie && !has(mine.absent[shard], tip + 1)) continue;
     if (tip + 1 >= kMostGenerations) continue;
-    SharedState after = step.before;
+    SharedState after = state;
     Machine& its = Step::mine(after, step.machine);
-    its.tip = its.seen[shard] = static_cast<std::uint8_t>(tip);
+    its.seen[shard] = static_cast<std::uint8_t>(tip);
     its.absent[shard] = static_cast<std::uint8_t>(its.absent[shard] | bit(tip + 1));
     drop(its.absent[shard], static_cast<std::uint8_t>(bit(tip + 1) - 1));
-    const bool settles = tip > 0 && !is_planted(Planted::kRenameHasACondition);
-    its.at = settles ? At::kSettle : At::kReadBase;
-    step.tell(after, "finds " + generation_name(shard, tip) + " as the tip" +
-                         (lie ? ", by an absence that is old" : ""));
+    found(after, tip,
+          "finds " + generation_name(shard, tip) + " as the tip" +
+              (lie ? ", by an absence that is old" : ""));
   }
+}
+
+void SharedModel::find_tip(const Step& step) const {
+  look_for_tip(step, step.before, step.mine().shard,
+               [&](SharedState after, int tip, const std::string& what) {
+                 Machine& its = Step::mine(after, step.machine);
+                 its.tip = static_cast<std::uint8_t>(tip);
+                 const bool settles = tip > 0 && !is_planted(Planted::kRenameHasACondition);
+                 its.at = settles ? At::kSettle : At::kReadBase;
+                 step.tell(after, what);
+               });
 }
 
 void SharedModel::settle(const Step& step) const {
@@ -395,16 +389,20 @@ void SharedModel::merge(const Step& step, std::uint8_t base, const std::string& 
   const std::uint8_t tip = step.before.records[mine.shard][mine.tip];
   const std::uint8_t notes = mine.tip == 0 ? std::uint8_t{0} : step.before.payloads[tip].notes;
   std::uint8_t fresh = 0;
+  std::uint8_t left = 0;
   for (int draft = 0; draft < static_cast<int>(scenario_.writes.size()); ++draft) {
-    if (has(mine.drafts & drafts_of_shard(mine.shard), draft) && !speaks_for(notes, draft)) {
-      add(fresh, bit(draft));
+    if (!has(mine.drafts & drafts_of_shard(mine.shard), draft) || speaks_for(notes, draft)) {
+      continue;
     }
+    const bool is_old = has(mine.taken, draft) && is_left(step.before, draft, tip);
+    add(is_old ? left : fresh, bit(draft));
   }
   SharedState after = step.before;
   Machine& its = Step::mine(after, step.machine);
   if (fresh == 0 && !has_to_decide(step)) {
     its.at = At::kDone;
-    return step.tell(after, "finds nothing that is not in the shard");
+    return step.tell(after, left == 0 ? "finds nothing that is not in the shard"
+                                      : "finds newer chunks than " + draft_names(left));
   }
   const std::uint8_t number = after.payload_count;
   if (number == kMostPayloads) {
@@ -417,6 +415,7 @@ void SharedModel::merge(const Step& step, std::uint8_t base, const std::string& 
              .generation = static_cast<std::uint8_t>(mine.tip + 1),
              .before = base,
              .notes = static_cast<std::uint8_t>(notes | fresh),
+             .taken = static_cast<std::uint8_t>(fresh & mine.taken),
              .chunks = after.payloads[base].chunks,
              .way_out = true,
              .kept = true};

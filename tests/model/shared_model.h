@@ -40,6 +40,8 @@ enum class Planted : std::uint8_t {
   kNotAnnounced,         ///< A record is linked without a look whether its log is read still.
   kNotDecided,           ///< Who takes a log leaves open which record an announced one will be.
   kLoserKeepsItsWay,     ///< A taker leaves the way out of what it has decided against.
+  kTakerPutsOver,        ///< Who takes a log puts what is in it over what was put since.
+  kLatePutIsNew,         ///< What was put from a log is taken for written when it was put.
   kReaderLooksTwice,     ///< A reader looks the name up for the index, and again for the chunk.
 };
 
@@ -48,6 +50,8 @@ struct Write {
   std::uint8_t writer = 0;
   std::uint8_t shard = 0;
   std::uint8_t chunk = 0;
+  /// Another write, whose program has seen its writer die, and goes on with this one.
+  int follows = -1;
 };
 
 /// What happens, and how often.
@@ -70,6 +74,7 @@ struct Payload {
   std::uint8_t generation = 0;
   std::uint8_t before = 0;
   std::uint8_t notes = 0;  ///< Drafts that it and the generations before it were given: a bit each.
+  std::uint8_t taken = 0;  ///< Those of its own that are of logs that were taken.
   std::array<std::uint8_t, kChunksOfShard> chunks{};
   bool way_out = false;  ///< .zarrfs-next-P is there.
   bool kept = false;     ///< .zarrfs-kept-P is there.
@@ -151,6 +156,7 @@ struct SharedState {
   std::array<std::uint8_t, kMostShards> tips{};
   std::array<std::uint8_t, kMostShards> names{};  ///< What the shard's name leads to.
   std::array<std::uint8_t, kMostShards> highest_shown{};
+  std::array<std::uint8_t, kMostDrafts> seen{};  ///< The tip when each draft was written.
   std::array<WritersLog, kMostLogs> logs{};
   std::array<Machine, kMostWriters> machines{};
   Reader reader;
@@ -185,11 +191,18 @@ class SharedModel {
   [[nodiscard]] bool speaks_for(std::uint8_t notes, int draft) const;
   [[nodiscard]] bool truly_speaks_for(std::uint8_t notes, int draft) const;
   [[nodiscard]] std::uint8_t without_older(std::uint8_t drafts) const;
+  [[nodiscard]] bool is_same_chunk(int draft, int other) const;
+  [[nodiscard]] bool is_contested(int draft) const;
+  [[nodiscard]] bool replaces(int later, int draft) const;
+  [[nodiscard]] bool is_overtaken(const SharedState& state, int draft, std::uint8_t payload) const;
+  [[nodiscard]] bool is_left(const SharedState& state, int draft, std::uint8_t payload) const;
+  [[nodiscard]] bool has_to_wait(const SharedState& state, int draft) const;
   [[nodiscard]] std::string fault_of_generation(const SharedState& state,
                                                 const Payload& payload) const;
   [[nodiscard]] std::string fault_when_closed(const SharedState& state) const;
   [[nodiscard]] std::string fault_of_draft(const SharedState& state, int draft) const;
   void idle(const Step& step) const;
+  void write(const Step& step, int draft) const;
   void leave(const Step& step) const;
   void go_on_closing(const Step& step) const;
   void take(const Step& step) const;
@@ -197,6 +210,9 @@ class SharedModel {
   void move_token(const Step& step) const;
   void announce(const Step& step) const;
   void come_again(const Step& step) const;
+  using FoundTip = std::function<void(SharedState after, int tip, const std::string& what)>;
+  void look_for_tip(const Step& step, const SharedState& state, int shard,
+                    const FoundTip& found) const;
   void find_tip(const Step& step) const;
   [[nodiscard]] bool has_to_decide(const Step& step) const;
   void settle(const Step& step) const;

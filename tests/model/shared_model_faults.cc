@@ -35,6 +35,12 @@ std::string SharedModel::fault_of_generation(const SharedState& state,
       return where + " has gone back to d" + std::to_string(now) +
              ", which its writer has replaced";
     }
+    for (int later = now + 1; later < static_cast<int>(scenario_.writes.size()); ++later) {
+      if (has(payload.notes, later) && replaces(later, now)) {
+        return where + " has gone back to d" + std::to_string(now) +
+               ", which its program has replaced by way of another writer";
+      }
+    }
   }
   return {};
 }
@@ -44,6 +50,7 @@ std::string SharedModel::fault_of_draft(const SharedState& state, int draft) con
   const int shard = scenario_.writes[draft].shard;
   const std::uint8_t tip = state.records[shard][state.tips[shard]];
   if (state.tips[shard] > 0 && truly_speaks_for(state.payloads[tip].notes, draft)) return {};
+  if (state.tips[shard] > 0 && is_overtaken(state, draft, tip)) return {};
   for (const WritersLog& log : state.logs) {
     const bool read = log.token == Token::kAlive || log.token == Token::kTaken;
     if (read && truly_speaks_for(log.synced, draft)) return {};
@@ -55,8 +62,9 @@ std::string SharedModel::fault_of_draft(const SharedState& state, int draft) con
 /// When the epoch is closed, the shards' names alone have what was acknowledged.
 std::string SharedModel::fault_when_closed(const SharedState& state) const {
   for (int draft = 0; draft < static_cast<int>(scenario_.writes.size()); ++draft) {
-    const Payload& shown = state.payloads[state.names[scenario_.writes[draft].shard]];
-    if (has(state.acknowledged, draft) && !truly_speaks_for(shown.notes, draft)) {
+    const std::uint8_t shown = state.names[scenario_.writes[draft].shard];
+    if (has(state.acknowledged, draft) && !truly_speaks_for(state.payloads[shown].notes, draft) &&
+        !is_overtaken(state, draft, shown)) {
       return "d" + std::to_string(draft) + " was acknowledged, and was not there when the epoch " +
              "was closed";
     }

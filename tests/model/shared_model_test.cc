@@ -25,6 +25,9 @@ constexpr Write kC0{2, 0, 0};
 constexpr Write kC1{2, 0, 1};
 constexpr Write kC2nd{2, 1, 1};
 
+/// By the program of the first draft, which was A's.
+constexpr Write kB0Next{1, 0, 0, 0};
+
 constexpr std::uint64_t kMostStates = 12'000'000;
 
 bool is_long() {
@@ -55,6 +58,8 @@ std::vector<Case> cases() {
       {"three writers", {.writers = 3, .writes = {kA0, kB1, kC0}}},
       {"three machines, two deaths and a lost lease",
        {.writers = 3, .writes = {kA0}, .kills = 2, .fences = 1}},
+      {"a program that goes on with another writer, two deaths",
+       {.writers = 3, .writes = {kA0, kB0Next}, .kills = 2}},
       {"two writers, and the end of the epoch",
        {.writes = {kA0, kB1}, .kills = 1, .fences = 1, .closes = true}},
       {"two writers, a death, a lost lease, a lost answer",
@@ -67,6 +72,9 @@ std::vector<Case> cases() {
        {.shards = 2, .writes = {kA0, kA2nd, kB1, kB2nd}, .kills = 1, .fences = 1},
        true},
       {"three writers, a death", {.writers = 3, .writes = {kA0, kB1, kC1}, .kills = 1}, true},
+      {"a program that goes on with another writer, two deaths and a lost lease",
+       {.writers = 3, .writes = {kA0, kB0Next}, .kills = 2, .fences = 1},
+       true},
       {"three machines, a death and a lost lease",
        {.writers = 3, .writes = {kA0, kB1}, .kills = 1, .fences = 1},
        true},
@@ -135,6 +143,13 @@ TEST(SharedModel, WaysByChanceThroughLargerCasesLoseNothing) {
         .lost_answers = 1,
         .looks = 1,
         .closes = true}},
+      {"a program that goes on with another writer",
+       {.writers = 3,
+        .writes = {kA0, kB0Next, kC0, kC1},
+        .kills = 2,
+        .fences = 2,
+        .lost_answers = 1,
+        .looks = 1}},
       {"two writers that write again and again",
        {.writes = {kA0, kA0, kA1, kB0, kB1},
         .kills = 1,
@@ -165,6 +180,7 @@ std::vector<Fault> faults() {
   const Scenario two_writers{.writes = {kA0, kB1}};
   const Scenario mistaken{.writes = {kA0, kB1}, .fences = 1};
   const Scenario deaths{.writers = 3, .writes = {kA0}, .kills = 2, .fences = 1};
+  const Scenario goes_on{.writers = 3, .writes = {kA0, kB0Next}, .kills = 2};
   return {
       {Planted::kLockIsTrusted, "LockIsTrusted", two_writers, "no draft was given for it"},
       {Planted::kBaseIsTheName,
@@ -197,6 +213,8 @@ std::vector<Fault> faults() {
        "LoserKeepsItsWay",
        {.writes = {kA0, kB1}, .fences = 1, .closes = true},
        "went back"},
+      {Planted::kTakerPutsOver, "TakerPutsOver", goes_on, "by way of another writer"},
+      {Planted::kLatePutIsNew, "LatePutIsNew", goes_on, "in no log that will be read"},
       {Planted::kReaderLooksTwice,
        "ReaderLooksTwice",
        {.writes = {kA0}, .readers = 1},
@@ -238,6 +256,7 @@ TEST(SharedModel, SeesWhatItIsThereFor) {
       "closes the epoch",
       "finds the epoch closed",
       "finds the directory of records not empty",
+      "finds newer chunks than",
   };
   std::set<std::string_view> missing = expected;
   const auto see = [&](const std::string& what) {

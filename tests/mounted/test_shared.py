@@ -1,16 +1,19 @@
 """`rw,shared`: several mounts write into the shards of one directory, come, and leave. test_shared_faults.py has what happens when they die; core/log/SHARED.md says why it is so."""
+import calendar
 import errno
 import json
 import os
 import shutil
 import subprocess
 import threading
+import time
 
 import numpy as np
 import pytest
 from conftest import DAEMON, python_of, within
 from shared_stores import CHUNKS, LONG, Shared, at_once, die, name_of, process_of, read, shards, write, zarrfs
 from stores import document, write_json
+from test_copying import EARLY, write_document, write_early
 from test_writers import CHECK, run
 
 
@@ -97,6 +100,17 @@ def test_one_that_writes_alone_and_shared_ones_exclude_each_other(shared, tmp_pa
     alone = shared.open("rw")
     shared.put(alone, ("a", 3))
     alone.close()
+    shared.is_left_whole()
+
+
+def test_a_node_of_a_store_is_not_shared_beside_the_store(shared, tmp_path):
+    wanted = f"lies in the store {shared.path}: with -o shared, mount that one"
+    assert wanted in refusal(f"{shared.path}/a", f"{tmp_path}/refused", "rw,shared")
+    one = shared.open()
+    assert f"store {shared.path} is written by mounts with -o shared" in refusal(f"{shared.path}/a", f"{tmp_path}/refused", "rw,shared")
+    assert f"store {shared.path} is written by mounts with -o shared" in refusal(f"{shared.path}/a", f"{tmp_path}/refused", "rw")
+    shared.put(one, ("a", 0))
+    one.close()
     shared.is_left_whole()
 
 
@@ -307,6 +321,25 @@ def test_moving_and_removing_of_nodes_is_refused(shared):
     assert set(os.listdir(shared.path)) == {"zarr.json", "a", "u", *(f"g{number}" for number in range(shards.GROUPS))}
 
 
+def test_an_array_is_not_made_around_chunks_that_came_first(tmp_path, mount):
+    store = f"{tmp_path}/store"
+    write_json(f"{store}/zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": {}})
+    one = mount(store, "rw,shared")
+    os.mkdir(one / "a")
+    write_early(one / "a", False)
+    with pytest.raises(OSError) as raised:
+        write_document(one / "a", ".")
+    assert raised.value.errno == errno.EROFS and sorted(os.listdir(one / "a")) == sorted(f"{i // 20}.{i % 20}" for i in range(EARLY))
+    one.close()
+    assert shards.own_files(store) == []
+    alone = mount(store, "rw")
+    write_document(alone / "a", ".")
+    with open(alone / "a/1.3", "rb") as file:
+        assert file.read() == np.full((2, 2), 23, "<i4").tobytes()
+    alone.close()
+    assert shards.own_files(store) == []
+
+
 def test_arrays_that_one_mount_makes_are_written_by_the_other(shared, tmp_path):
     one, two = shared.open("rw,shared,view=v3"), shared.open("rw,shared,view=v3")
     run(python_of("zarr3"), "import sys, zarr; zarr.create_array(sys.argv[1], shape=(48,), chunks=(4,), dtype='i4', zarr_format=3)", one / "new")
@@ -358,6 +391,12 @@ def test_statistics_name_the_others(shared):
     assert mine["epoch"] == yours["epoch"] and mine["writer"] != yours["writer"]
     other = mine["others"][0]
     assert other["writer"] == yours["writer"] and other["pid"] == process_of(two) and other["host"] == os.uname().nodename and other["state"], other
+    assert other["silent_seconds"] < 60 and abs(calendar.timegm(time.strptime(other["since"], "%Y-%m-%dT%H:%M:%SZ")) - time.time()) < 600, other
+    listed = [entry for entry in json.loads(zarrfs("mounts", "--json"))["mounts"] if entry["mountpoint"] == one.path]
+    assert [(told["pid"], told["host"], told["state"], told["since"]) for told in listed[0]["others"]] == [(other["pid"], other["host"], other["state"], other["since"])]
+    line = f"  shared with process {other['pid']} on {other['host']}, since {other['since']}, last sign of life "
+    assert f"{shared.path} on {one.path}\n{line}" in zarrfs("mounts")
     two.close()
+    within(60, lambda: "shared with" not in zarrfs("mounts").split(f" on {one.path}\n")[1].split("\n")[0])
     within(60, lambda: not [other for other in one.statistics()["shared"]["others"] if other["state"] == yours["others"][0]["state"]])
     one.close()

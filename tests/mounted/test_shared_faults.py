@@ -73,6 +73,33 @@ def test_the_next_mount_takes_what_dead_ones_left(shared):
     shared.is_left_whole()
 
 
+def test_a_chunk_that_was_written_after_a_death_outlives_the_next_death(shared):
+    one, two = shared.open(LONG), shared.open(LONG)
+    old = {place: shared.put(one, place) for place in CHUNKS[:8]}
+    die(one)
+    for place in CHUNKS[:8]:
+        shared.put(two, place)
+    within(120, lambda: shared.stored() == old)  # what is put from the log of the first is older than what waits in the second
+    die(two)
+    zarrfs("recover", shared.path)
+    shared.is_left_whole()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_the_logs_of_two_that_died_the_newer_chunks_stay(shared, first):
+    mounts = [shared.open(LONG), shared.open(LONG)]
+    processes = [process_of(mounted) for mounted in mounts]
+    for number in (first, 1 - first):
+        for place in CHUNKS[:8]:
+            shared.put(mounts[number], place)
+        os.kill(processes[number], signal.SIGSTOP)  # it takes no log
+    for mounted, process in zip(mounts, processes):
+        os.kill(process, signal.SIGKILL)
+        subprocess.run(["umount", "-l", mounted.path], check=True)
+    zarrfs("recover", shared.path)
+    shared.is_left_whole()
+
+
 def test_a_mount_that_stood_still_for_longer_than_the_lease_loses_nothing(shared):
     options = "rw,shared,shared_lease=1,flush_after=3600"
     one, two = shared.open(options, damaged=True), shared.open(options, damaged=True)  # that it was taken for dead is told as an error

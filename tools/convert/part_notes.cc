@@ -1,10 +1,8 @@
 #include "tools/convert/part_notes.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <utility>
 
+#include "core/base/host_name.h"
 #include "tools/convert/convert_place.h"
 #include "tools/shared/console.h"
 #include "tools/shared/parallel.h"
@@ -51,12 +49,6 @@ Result<PartNote> parse_note(const std::string& text, const std::string& file) {
   ZARRFS_TRY(note.files, parse_tally(json["files"], file));
   if (json.contains("host") && json["host"].is_string()) note.host = json["host"];
   return note;
-}
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
-  return name.data();
 }
 
 std::string progress_of(const PartTally& tally) {
@@ -115,7 +107,7 @@ Result<void> put_note(PartsPlace& place, const PartNote& note) {
   for (const auto& [path, tally] : note.tallies) arrays[path] = tally.json();
   return place.put(note_of(note.part), dump_document({{"part", note.part},
                                                       {"parts", note.parts},
-                                                      {"host", this_host()},
+                                                      {"host", host_name()},
                                                       {"arrays", std::move(arrays)},
                                                       {"files", note.files.json()}}));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/base64.h"
+#include "core/base/iso_time.h"
 #include "core/base/lower_case.h"
 #include "core/store/http/key_services.h"
 #include "core/store/http/url.h"
@@ -89,16 +90,6 @@ std::string canonical_parameters(std::string_view query) {
     text += value;
   }
   return text;
-}
-
-/// "2026-11-22T12:20:00Z".
-std::string iso_time(std::int64_t seconds) {
-  const auto time = static_cast<time_t>(seconds);
-  struct tm parts {};
-  ::gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return {text.data(), length};
 }
 
 }  // namespace

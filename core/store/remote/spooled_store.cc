@@ -10,6 +10,7 @@
 #include "core/base/path.h"
 #include "core/store/conditional_writer.h"
 #include "core/store/layer_store.h"
+#include "core/store/own_names.h"
 #include "core/store/remote/part_plan.h"
 #include "core/store/remote/parts_use.h"
 #include "core/store/remote/patched_file.h"
@@ -19,16 +20,10 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::string_view kOwnNames = ".zarrfs";
 constexpr std::string_view kParked = ".zarrfs-early/";
 constexpr mode_t kDirectoryMode = 0700;
 constexpr int kRemoveRounds = 4;
 constexpr std::uint64_t kLeastPatched = std::uint64_t{16} << 20U;
-
-/// Whether a file of this name is zarrfs's own, and so in the spool.
-bool is_own(std::string_view path) {
-  return path.starts_with(kOwnNames) || path.find("/.zarrfs") != std::string_view::npos;
-}
 
 /// The unfinished file of an atomic write, or a lock: what programs call so is never put.
 bool is_unfinished(std::string_view path) {
@@ -89,7 +84,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {
     ZARRFS_TRY(auto own, spool_->list(path));
-    if (is_own(path)) return own;
+    if (is_own_path(path)) return own;
     ZARRFS_TRY(auto stored, below().list(path));
     if (!stored || !own) return stored ? stored : own;
     const std::size_t count = stored->size();
@@ -104,7 +99,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
   }
 
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
-    if (!is_own(path)) return refused(Fault::kUnsupported, path, "is made by a rename only");
+    if (!is_own_path(path)) return refused(Fault::kUnsupported, path, "is made by a rename only");
     ZARRFS_CHECK(make_directories(parent_path(path)));
     return spool_->create(path, mode);
   }
@@ -125,18 +120,19 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     return std::make_unique<PatchedFile>(std::move(*patch));
   }
   Result<std::unique_ptr<NewFile>> reopen(const std::string& path) override {
-    if (!is_own(path)) return refused(Fault::kUnsupported, path, "is replaced as a whole only");
+    if (!is_own_path(path))
+      return refused(Fault::kUnsupported, path, "is replaced as a whole only");
     return spool_->reopen(path);
   }
 
   /// Of an own file to another name: put in place of what was seen there last.
   Result<void> rename(const std::string& from, const std::string& to) override {
-    if (!is_own(from) || is_parked(from)) {
+    if (!is_own_path(from) || is_parked(from)) {
       ZARRFS_TRY(const bool here, stays_here(from, to));
       if (here) return spool_->rename(from, to);
       return refused(Fault::kCrossDevice, from, "has no other names: copy it");
     }
-    if (is_own(to)) return spool_->rename(from, to);
+    if (is_own_path(to)) return spool_->rename(from, to);
     ZARRFS_CHECK(below().check_changeable(to));
     ZARRFS_TRY(const auto info, status_for_condition(to));
     ZARRFS_CHECK(put_object(from, to, info, note_of(from)));
@@ -158,7 +154,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
 
   /// Servers have none: it is in the spool until something is in it.
   Result<void> make_directory(const std::string& path, mode_t mode) override {
-    if (is_own(path)) {
+    if (is_own_path(path)) {
       ZARRFS_CHECK(make_directories(parent_path(path)));
       return spool_->make_directory(path, mode);
     }
@@ -168,7 +164,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     return make_directories(path);
   }
   Result<void> remove_directory(const std::string& path) override {
-    if (!is_own(path)) {
+    if (!is_own_path(path)) {
       ZARRFS_TRY(const auto stored, below().list(path));
       if (stored && !stored->empty()) return refused(Fault::kNotEmpty, path, "is not empty");
     }
@@ -242,7 +238,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
       if (!listed || !*listed) continue;
       for (const Entry& entry : **listed) {
         const std::string path = join_path(folder, entry.name);
-        if (is_own(path)) continue;
+        if (is_own_path(path)) continue;
         if (entry.kind == EntryKind::kDirectory) folders.push_back(path);
         if (entry.kind == EntryKind::kFile && looks_like_chunk(entry.name)) found.push_back(path);
       }
@@ -253,7 +249,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
 
  private:
   [[nodiscard]] bool is_kept_here(const std::string& path) {
-    if (is_own(path)) return true;
+    if (is_own_path(path)) return true;
     if (!is_unfinished(path) && !may_come_early(path)) return false;
     const auto there = spool_->status(path);
     return there && *there && S_ISREG((*there)->st_mode);

@@ -34,26 +34,36 @@ TEST(DraftNotes, TellWhatOthersHaveWrittenSince) {
   EXPECT_THAT(notes.written_after(2, kOne), ElementsAre(3));
   EXPECT_THAT(notes.written_after(3, kOne), IsEmpty());
   EXPECT_THAT(notes.written_after(0, kTwo), ElementsAre(1));
-  EXPECT_EQ(notes.last_of_others(3, kOne), 3);
-  EXPECT_EQ(notes.last_of_others(3, kTwo), 0);
+}
+
+TEST(DraftNotes, TellWhichDraftOfADeadWriterIsTheOlderOne) {
+  DraftNotes notes;
+  notes.add(kTwo, 3, 2, 4);
+  EXPECT_TRUE(notes.overtake(3, kOne, 3, 100)) << "its writer has put it since";
+  EXPECT_FALSE(notes.overtake(3, kOne, 4, 100)) << "it was there before";
+  EXPECT_FALSE(notes.overtake(3, kTwo, 3, 100)) << "its own";
+  EXPECT_FALSE(notes.overtake(2, kOne, 3, 100)) << "another chunk";
+  notes.add(kTwo, 3, 2, 4, 90);
+  EXPECT_FALSE(notes.overtake(3, kOne, 3, 100)) << "put since, and written before";
+  EXPECT_TRUE(notes.overtake(3, kOne, 3, 80));
 }
 
 TEST(DraftNotes, AreReadAsTheyWereWritten) {
   DraftNotes notes;
   EXPECT_EQ(*DraftNotes::parse(notes.text()), notes);
   for (std::uint64_t i = 0; i < 100; ++i) {
-    notes.add(i % 3 == 0 ? kOne : kTwo, i * i, i << 40U, UINT64_MAX - i);
+    notes.add(i % 3 == 0 ? kOne : kTwo, i * i, i << 40U, UINT64_MAX - i, i % 2);
   }
   EXPECT_EQ(*DraftNotes::parse(notes.text()), notes);
 }
 
 TEST(DraftNotes, ThatAreBrokenAreNotTakenForNone) {
-  const std::string good = kOne + ":1.2.3,4.5.6\n";
+  const std::string good = kOne + ":1.2.3,4.5.6.7,8.9.a\n";
   EXPECT_TRUE(DraftNotes::parse(good));
   for (const std::string& text :
        {good.substr(0, good.size() - 1), kOne + "\n", std::string("x") + good, kOne + ":1.2\n",
-        kOne + ":1.2.\n", kOne + ":1.2.3 4.5.6\n", kOne + ":-1.2.3\n",
-        kOne + ":11111111111111111.2.3\n", std::string("\n")}) {
+        kOne + ":1.2.\n", kOne + ":1.2.3 4.5.6\n", kOne + ":-1.2.3\n", kOne + ":1.2.3.4.5\n",
+        kOne + ":1.2.3.\n", kOne + ":11111111111111111.2.3\n", std::string("\n")}) {
     EXPECT_FALSE(DraftNotes::parse(text)) << text;
   }
 }

@@ -150,6 +150,24 @@ TEST_F(NestedLockTest, AnArrayIsNotWrittenBesideWhatTheStoreItLiesInHasUnpublish
   EXPECT_NE(array.error().message.find("recover"), std::string::npos) << array.error().message;
 }
 
+TEST_F(NestedLockTest, ANodeIsSharedOnlyIfItWasBeforeAStoreWasMadeAroundIt) {
+  const auto node = [&](const std::string& path) -> std::shared_ptr<Store> {
+    auto store = open_store(join_path(maker_.root(), path), LinkPolicy::kInside);
+    return store ? std::move(*store) : nullptr;
+  };
+  const auto refused = share_store(node("g/a"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kBusy);
+  EXPECT_NE(refused.error().message.find("lies in the store " + maker_.root() + ": "),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_FALSE(fs::exists(maker_.root() + "/g/a/" + kLogDirectory));
+  EXPECT_TRUE(share_store(node("")));
+  fs::create_directories(maker_.root() + "/g/a/" + kLogPath);  // they have left chunks there
+  const auto before = share_store(node("g/a"));
+  EXPECT_TRUE(before) << before.error().message;
+}
+
 TEST_F(StoreLockTest, IsForTheOwnerOnly) {
   const auto lock = lock_store(store_);
   ASSERT_TRUE(lock);

@@ -26,7 +26,7 @@ struct ArrayFacts {
   std::uint64_t outside = 0;
   std::uint64_t logical_bytes = 0;  // 0 for types of variable length
   std::string shown;
-  std::string format;  // of a volume that is told as Zarr
+  std::string format;  // of a volume that is shown as Zarr
   std::string damage;  // the first that was found
 };
 

@@ -1,4 +1,4 @@
-// How one array at a server is read, and what of it is asked for in advance: see FarAhead. No I/O.
+// How one array at a server is read, and what is asked for in advance: see FarAhead. No I/O.
 // Not thread-safe.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Arrays that are not Zarr, told as Zarr: a format gives the zarr.json that says the same of each
+// Arrays that are not Zarr, shown as Zarr: a format gives the zarr.json that says the same of each
 // of its groups and arrays, and a place for each chunk. A format is one file and one row of the
 // table in formats.cc.
 #pragma once

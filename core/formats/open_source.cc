@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-/// Whether the top of `shown` is a node of Zarr, or of a format that is told as one. Asks for what
+/// Whether the top of `shown` is a node of Zarr, or of a format that is shown as one. Asks for what
 /// is asked for next anyway, so that it costs no requests. Where that cannot be told, who reads it
 /// says why.
 bool is_told(Store& shown) {

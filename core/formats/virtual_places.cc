@@ -8,7 +8,7 @@
 namespace zarrfs {
 namespace {
 
-/// What one URL is told as, without a count.
+/// How messages call the place of one URL, without a count.
 VirtualPlace place_of(const VirtualTargets& targets, std::string_view url) {
   VirtualPlace place{targets.place_of(url), 0, std::string(url), {}, {}};
   const auto target = targets.find(url);

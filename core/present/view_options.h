@@ -34,7 +34,7 @@ struct Writing {
 struct ViewOptions {
   ViewFormat format = ViewFormat::kV2;
   std::string profile = "generic";  ///< A row of core/present/profile.cc.
-  std::optional<char> separator;    ///< Of v2 chunk keys; the profile's or store's where not given.
+  std::optional<char> separator;    ///< Of v2 chunk keys; the profile's or store's if not given.
   std::optional<Materialise> materialise;
   std::vector<std::uint64_t> rechunk;  ///< Empty: not; one number: every axis.
   /// Columns of the profile's row that the user changed: column name -> value.

@@ -36,7 +36,7 @@ std::string spell(std::uint64_t bytes) {
 std::string bound_of(const MemoryWishes& wishes, std::uint64_t bound) {
   const std::string text = "memory=" + spell(bound);
   if (wishes.bound) return text;
-  return text + " (a quarter of the memory that there is, where not given)";
+  return text + " (a quarter of the memory that there is, if not given)";
 }
 
 std::uint64_t number_in(const std::string& path) {

@@ -31,7 +31,7 @@ inline ViewOptions by_what_the_store_is() {
 struct SharedWriting {
   bool on = false;
   double lease = 30;             ///< Seconds.
-  std::optional<double> caches;  ///< Seconds; what suits the file system where not given.
+  std::optional<double> caches;  ///< Seconds; what suits the file system if not given.
 };
 
 struct MountSettings {
@@ -47,9 +47,9 @@ struct MountSettings {
   std::optional<pid_t> ends_with;  ///< The process at whose end it unmounts itself.
   bool temporary = false;          ///< Its mountpoint is removed when it has ended.
   RingUse ring = RingUse::kAuto;
-  std::optional<unsigned> threads;     ///< As many as suit the store where not given.
+  std::optional<unsigned> threads;     ///< As many as suit the store if not given.
   MemoryWishes memory;                 ///< What options say of it.
-  std::optional<std::uint32_t> umask;  ///< The usual one where not given, or none for others.
+  std::optional<std::uint32_t> umask;  ///< The usual one if not given, or none for others.
   RemoteOptions remote;
   std::vector<std::string> virtual_prefixes;  ///< See StoreOptions.
   bool allow_other = false;

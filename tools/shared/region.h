@@ -52,7 +52,7 @@ class RegionReader {
   struct ChunkPart {
     std::vector<std::uint64_t> chunk;
     Box whole;  // the chunk as stored
-    Box part;   // what of it lies in the box
+    Box part;   // the part of it within the box
   };
   Result<void> for_each_chunk(const Box& box,
                               const std::function<Result<bool>(const ChunkPart&)>& visit) const;

@@ -505,7 +505,7 @@ class InfoReader {
                                                    {"voxel_offset", scale.offset}};
     told.codecs.push_back(little_endian_bytes());
     if (scale.told_gzip()) told.codecs.push_back(codec_named("gzip", {{"level", 6}}));
-    // What zarrfs cannot decode is told as a codec that it does not know: the array is hidden.
+    // What zarrfs cannot decode is shown as a codec that it does not know: the array is hidden.
     const std::string hidden =
         kEncodings.contains(scale.encoding_name) ? unknown : scale.encoding_name;
     if (!hidden.empty()) told.codecs.push_back(codec_named("neuroglancer_precomputed." + hidden));

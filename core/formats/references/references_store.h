@@ -1,5 +1,5 @@
 // A file of references as the Zarr v3 store that it is: names lead to the bytes of other files, or
-// into it. Nodes of v2 are told as v3. Only read. Thread-safe.
+// into it. Nodes of v2 are shown as v3. Only read. Thread-safe.
 #pragma once
 
 #include <memory>

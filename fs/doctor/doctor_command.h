@@ -15,8 +15,8 @@ class DoctorCommand : public Command {
   explicit DoctorCommand(Machine machine = this_machine()) : machine_(std::move(machine)) {}
   [[nodiscard]] std::string name() const override { return "doctor"; }
   [[nodiscard]] std::string summary() const override {
-    return "Check whether this machine can mount, or a store can be read that lies at a server or "
-           "has chunks elsewhere, and say what to do if not";
+    return "Check whether this machine can mount, or a store and its chunks elsewhere can be read, "
+           "and say what to do if not";
   }
   void declare(CLI::App& app) override;
   int run(const Streams& streams) override;

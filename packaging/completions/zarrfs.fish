@@ -24,7 +24,7 @@ complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l token-file -r -d 'A
 complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l connections -r -d 'Connections at a time, at most'
 complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l stats -d 'Serve counters, too: /.zarrfs/stats.json, and /.zarrfs/metrics for Prometheus'
 complete -c zarrfs -n '__fish_seen_subcommand_from serve' -l help-all -d 'Print this help message with all options for -o'
-complete -c zarrfs -n __fish_use_subcommand -a doctor -d 'Check whether this machine can mount, or a store can be read that lies at a server or has chunks elsewhere, and say what to do if not'
+complete -c zarrfs -n __fish_use_subcommand -a doctor -d 'Check whether this machine can mount, or a store and its chunks elsewhere can be read, and say what to do if not'
 complete -c zarrfs -n '__fish_seen_subcommand_from doctor' -s h -l help -d 'Print this help message and exit'
 complete -c zarrfs -n '__fish_seen_subcommand_from doctor' -l remote -r -d 'Options of a store at a server, as those of mount, separated by commas'
 complete -c zarrfs -n '__fish_seen_subcommand_from doctor' -l virtual -r -d 'A path or URL below which chunks may be read that lie outside SOURCE; what lies elsewhere is named, and not asked; may be repeated'

@@ -203,7 +203,8 @@ Result<std::optional<LogContents>> read_log(Store& store, const std::string& nod
   const std::string path = join_path(node, kLogPath);
   ZARRFS_TRY(const auto status, store.status(path));
   if (status && S_ISDIR(status->st_mode)) {
-    return fail(Fault::kBusy, "store " + join_path(store.name(), node) +
+    const std::string name = node.empty() ? store.name() : join_path(store.name(), node);
+    return fail(Fault::kBusy, "store " + name +
                                   " is written by mounts with -o shared, or was when they were "
                                   "killed: mount it with -o rw,shared, or run zarrfs recover");
   }

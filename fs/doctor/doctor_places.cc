@@ -133,6 +133,7 @@ Result<void> examine_places(const std::string& source, const StoreOptions& optio
   }
   ChunksElsewhere* const elsewhere = (*store)->chunks_elsewhere();
   if (elsewhere == nullptr) {
+    if (!is_local(source)) return {};  // a file of JSON that is none
     return fail(Fault::kUnsupported,
                 source +
                     ": is no file of references and no Icechunk repository, and not at a "

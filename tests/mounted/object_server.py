@@ -241,7 +241,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.sent += 0 if self.command == "HEAD" else len(body)
         self.send_response_only(status)
-        headers.setdefault("Date", email.utils.formatdate(usegmt=True))
+        headers.setdefault("Date", email.utils.formatdate(time.time() + self.server.seconds_ahead, usegmt=True))
         headers.setdefault("Content-Length", str(len(body)))
         for name, value in headers.items():
             self.send_header(name, value)
@@ -273,6 +273,7 @@ class ObjectServer(http.server.ThreadingHTTPServer):
         self.ranges, self.page, self.delay = True, 1000, 0
         self.fault, self.away, self.missed, self.remembers = None, False, [], True
         self.careless, self.notes, self.changing = (), {}, threading.Lock()
+        self.seconds_ahead = 0  # of its clock
         self.google, self.kind, self.generations, self.token = False, "x-amz", {}, ""
         self.lock, self.seen, self.sent, self.in_hand, self.most_in_hand = threading.Lock(), [], 0, 0, 0
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

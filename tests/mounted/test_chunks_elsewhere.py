@@ -134,7 +134,7 @@ def test_a_place_that_never_answers_is_given_up_and_the_doctor_is_interrupted(se
         running.send_signal(signal.SIGINT)
         begin = time.monotonic()
         assert running.wait(timeout=30) != 0
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 15  # without it the doctor waits for 20
     finally:
         go_on.set()
 

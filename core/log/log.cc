@@ -189,12 +189,12 @@ Result<LogContents> decode_log(ByteView log, const std::string& name) {
   return contents;
 }
 
-/// Where a log is written that is to take the place of the present one.
 /// How messages call the log at `path`.
 std::string name_of_log(const Store& store, const std::string& path = kLogPath) {
   return "log " + path + " of " + store.name();
 }
 
+/// Where a log is written that is to take the place of the present one.
 std::string next_log_path() { return std::string(kLogPath) + ".next"; }
 
 }  // namespace

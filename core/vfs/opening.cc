@@ -175,20 +175,39 @@ Name chunk_called(const std::string& array_path, const ChunkOrPrefix& part) {
 }
 }  // namespace
 
-Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int flags,
-                                                            Replaced replaced) {
+Result<std::shared_ptr<OpenFile>> Opening::open_for_writing(NodeId node, int flags) {
   ZARRFS_CHECK(rights_.check_writing());
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (target.named) return write_named(node, *target.named, target.state, flags);
   if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened to write");
-  const auto current = inodes_.check_opened(target);
-  // Where it is being written by another node already, locks of the two would not exclude.
-  const bool opened = replaced == Replaced::kIsOpened && !inodes_.is_written(target);
-  if (!current && !(opened && current.error().fault == Fault::kStale)) {
-    return fail(current.error());
-  }
+  ZARRFS_CHECK(inodes_.check_opened(target));
   return staged_.open({target.state, std::nullopt}, chunk_called(target.state->path, target.part),
                       node, flags, nullptr);
+}
+
+Result<std::optional<FoundAndOpened>> Opening::find_and_open_to_write(NodeId parent,
+                                                                      std::string_view name,
+                                                                      int flags) {
+  ZARRFS_TRY(const auto found, names_.find(parent, name));
+  if (!found) return std::nullopt;
+  if (!S_ISREG(found->status.st_mode)) return FoundAndOpened{*found, nullptr};
+  if (found->id >= kFirstChunkNode) return open_found_chunk(found->id, flags);
+  auto file = open_for_writing(found->id, flags);
+  if (file) return FoundAndOpened{*found, std::move(*file)};
+  parts_.table.forget(found->id, 1);
+  return fail(std::move(file.error()));
+}
+
+/// By `node`, or by the one by which it is being written already.
+Result<std::optional<FoundAndOpened>> Opening::open_found_chunk(NodeId node, int flags) {
+  ZARRFS_CHECK(rights_.check_writing());
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  StagedPointer written;
+  ZARRFS_TRY(auto file,
+             staged_.open({target.state, std::nullopt},
+                          chunk_called(target.state->path, target.part), node, flags, &written));
+  return FoundAndOpened{entries_.of_staged(written, StagedFiles::node_of(*written)),
+                        std::move(file)};
 }
 
 Result<std::shared_ptr<OpenFile>> Opening::write_named(NodeId id, const NamedNode& node,

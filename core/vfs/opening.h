@@ -21,10 +21,10 @@ class Opening {
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node);
   /// See View::find_and_open. An error counts no lookup.
   Result<std::optional<FoundAndOpened>> find_and_open(NodeId parent, std::string_view name);
-  /// What becomes of a chunk that was replaced since its node was given out.
-  enum class Replaced { kIsStale, kIsOpened };
-  Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags,
-                                                     Replaced replaced = Replaced::kIsStale);
+  Result<std::shared_ptr<OpenFile>> open_for_writing(NodeId node, int flags);
+  /// Both at once, whatever takes the name meanwhile. An error counts no lookup.
+  Result<std::optional<FoundAndOpened>> find_and_open_to_write(NodeId parent, std::string_view name,
+                                                               int flags);
   Result<std::shared_ptr<OpenDirectory>> open_directory(NodeId node);
 
  private:
@@ -40,6 +40,7 @@ class Opening {
   Result<std::shared_ptr<OpenFile>> open_document(NodeId id, const NamedNode& node,
                                                   const NodeState& state);
   Result<std::shared_ptr<OpenFile>> open_broken(const NamedNode& node);
+  Result<std::optional<FoundAndOpened>> open_found_chunk(NodeId node, int flags);
   Result<std::shared_ptr<OpenFile>> write_named(NodeId id, const NamedNode& node,
                                                 const StatePtr& state, int flags);
 

@@ -20,6 +20,7 @@ Result<void> Publishing::begin() {
   };
   tell_versions(options);
   options.tick = [this, idle = chosen.flush_after] {
+    second_looks_.drop_old();
     static_cast<void>(staged_.persist_idle(idle));  // reported, and tried again
   };
   options.log = [this](bool error, const std::string& line) {

@@ -4,14 +4,20 @@
 
 #include "core/names/inodes.h"
 #include "core/vfs/removal.h"
+#include "core/vfs/second_looks.h"
 #include "core/vfs/staged_files.h"
 
 namespace zarrfs {
 
 class Publishing {
  public:
-  Publishing(ViewParts& parts, Inodes& inodes, StagedFiles& staged, Removal& removal)
-      : parts_(parts), inodes_(inodes), staged_(staged), removal_(removal) {}
+  Publishing(ViewParts& parts, Inodes& inodes, StagedFiles& staged, SecondLooks& second_looks,
+             Removal& removal)
+      : parts_(parts),
+        inodes_(inodes),
+        staged_(staged),
+        second_looks_(second_looks),
+        removal_(removal) {}
 
   /// kBusy where another program writes to the store.
   Result<void> begin();
@@ -27,6 +33,7 @@ class Publishing {
   ViewParts& parts_;
   Inodes& inodes_;
   StagedFiles& staged_;
+  SecondLooks& second_looks_;
   Removal& removal_;
 };
 

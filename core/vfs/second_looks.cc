@@ -1,6 +1,10 @@
 #include "core/vfs/second_looks.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/base/request.h"
 
@@ -9,48 +13,55 @@ namespace zarrfs {
 namespace {
 constexpr std::size_t kMost = 64;  // each may keep a file open; who comes too late is told kStale
 constexpr int kRounds = 8;
+constexpr std::chrono::seconds kOld{30};  // the kernel opens at once what it has looked up again
 
 bool is_stale(const auto& result) { return !result && result.error().fault == Fault::kStale; }
 }  // namespace
 
 Result<std::optional<InodeEntry>> SecondLooks::find(NodeId parent, std::string_view name) {
-  const pid_t task = count_ == 0 ? 0 : request_task();
-  return is_expected(task) ? find_and_open(task, parent, name) : names_.find(parent, name);
+  const auto wanted = count_ == 0 ? std::nullopt : expected(request_task());
+  return wanted ? find_and_open(*wanted, parent, name) : names_.find(parent, name);
 }
 
-Result<std::optional<InodeEntry>> SecondLooks::find_and_open(pid_t task, NodeId parent,
+Result<std::optional<InodeEntry>> SecondLooks::find_and_open(const Look& wanted, NodeId parent,
                                                              std::string_view name) {
-  for (int round = 1;; ++round) {
-    ZARRFS_TRY(const auto found, names_.find(parent, name));
-    if (!found || !S_ISREG(found->status.st_mode)) return found;
-    auto file = opening_.open_file(found->id);
-    if (file) keep({task, found->id, std::move(*file), parent, std::string(name)});
-    if (!is_stale(file) || round == kRounds) return found;
-    parts_.table.forget(found->id, 1);
+  const Want& want = wanted.want;
+  for (int round = 0; round < kRounds; ++round) {
+    auto opened = want.writes ? opening_.find_and_open_to_write(parent, name, want.flags)
+                              : opening_.find_and_open(parent, name);
+    if (is_stale(opened)) continue;
+    if (!opened) break;  // opening what is found tells
+    if (!*opened) return std::nullopt;
+    auto& [found, file] = **opened;
+    if (file != nullptr)
+      keep({wanted.task, want, found.id, std::move(file), std::chrono::steady_clock::now()});
+    return found;
   }
+  return names_.find(parent, name);
 }
 
 Result<std::shared_ptr<OpenFile>> SecondLooks::open_file(NodeId node) {
-  const pid_t task = request_task();
-  if (auto look = take(task, node)) return std::move(look->file);
-  auto opened = opening_.open_file(node);
-  if (is_stale(opened)) expect(task);
-  return opened;
+  return open(node, {.writes = false, .flags = O_RDONLY}, O_RDONLY);
 }
 
 Result<std::shared_ptr<OpenFile>> SecondLooks::open_for_writing(NodeId node, int flags) {
+  return open(node, {.writes = true, .flags = flags & ~O_TRUNC}, flags);
+}
+
+Result<std::shared_ptr<OpenFile>> SecondLooks::open(NodeId node, const Want& want, int flags) {
   const pid_t task = request_task();
-  const auto look = take(task, node);
-  auto opened = opening_.open_for_writing(
-      node, flags, look ? Opening::Replaced::kIsOpened : Opening::Replaced::kIsStale);
-  for (int round = 1; look && is_stale(opened) && round < kRounds; ++round) {
-    ZARRFS_TRY(const auto found, names_.find(look->parent, look->name));
-    if (!found) break;
-    opened = opening_.open_for_writing(found->id, flags);
-    parts_.table.forget(found->id, 1);
+  const auto look = take(task);
+  const bool looked_again = look && look->node == node && look->want == want;
+  if (!looked_again) {
+    if (look) drop(*look);
+    auto opened = want.writes ? opening_.open_for_writing(node, flags) : opening_.open_file(node);
+    if (is_stale(opened)) expect(task, want);
+    return opened;
   }
-  if (is_stale(opened)) expect(task);
-  return opened;
+  const auto emptied = (flags & O_TRUNC) != 0 ? look->file->resize(0) : Result<void>{};
+  if (emptied) return look->file;
+  drop(*look);
+  return fail(emptied.error());
 }
 
 /// The caller holds the mutex.
@@ -59,36 +70,64 @@ std::deque<SecondLooks::Look>::iterator SecondLooks::of(pid_t task) {
                       [task](const Look& look) { return look.task == task; });
 }
 
-void SecondLooks::expect(pid_t task) {
-  if (task == 0) return;
-  const std::lock_guard lock(mutex_);
-  looks_.push_back({task, 0, nullptr, 0, ""});
-  if (looks_.size() > kMost) looks_.pop_front();
-  count_ = looks_.size();
+void SecondLooks::drop(const Look& look) {
+  if (look.file != nullptr) look.file->closed();
 }
 
-bool SecondLooks::is_expected(pid_t task) {
-  if (task == 0) return false;
+void SecondLooks::expect(pid_t task, const Want& want) {
+  if (task == 0) return;
+  Look dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    looks_.push_back({task, want, 0, nullptr, std::chrono::steady_clock::now()});
+    if (looks_.size() > kMost) {
+      dropped = std::move(looks_.front());
+      looks_.pop_front();
+    }
+    count_ = looks_.size();
+  }
+  drop(dropped);
+}
+
+std::optional<SecondLooks::Look> SecondLooks::expected(pid_t task) {
+  if (task == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  return of(task) != looks_.end();
+  const auto look = of(task);
+  return look == looks_.end() ? std::nullopt : std::optional<Look>(*look);
 }
 
 void SecondLooks::keep(Look kept) {
-  const std::lock_guard lock(mutex_);
-  const auto look = of(kept.task);
-  if (look != looks_.end()) *look = std::move(kept);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto look = of(kept.task);
+    if (look != looks_.end()) std::swap(*look, kept);
+  }
+  drop(kept);  // what it had looked up before, or this where it is expected no more
 }
 
-std::optional<SecondLooks::Look> SecondLooks::take(pid_t task, NodeId node) {
+std::optional<SecondLooks::Look> SecondLooks::take(pid_t task) {
   if (count_ == 0 || task == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto found = of(task);
   if (found == looks_.end()) return std::nullopt;
-  std::optional<Look> look;
-  if (found->node == node && found->file != nullptr) look = std::move(*found);
+  Look look = std::move(*found);
   looks_.erase(found);
   count_ = looks_.size();
   return look;
+}
+
+void SecondLooks::drop_old() {
+  if (count_ == 0) return;
+  std::vector<Look> old;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    const auto is_old = [now](const Look& look) { return now - look.since > kOld; };
+    std::copy_if(looks_.begin(), looks_.end(), std::back_inserter(old), is_old);
+    std::erase_if(looks_, is_old);
+    count_ = looks_.size();
+  }
+  std::for_each(old.begin(), old.end(), drop);
 }
 
 }  // namespace zarrfs

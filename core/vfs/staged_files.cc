@@ -123,24 +123,46 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
                                                     NodeId node, int flags, StagedPointer* made) {
   ZARRFS_CHECK(check_opening(directory, name, flags));
   const std::string key = key_of(directory, name);
+  const bool by_chunk = node >= kFirstChunkNode;
   for (;;) {
     StagedPointer file = parts_.staged.find_coming(key);
+    std::unique_lock<StagedMutex> lock;
     if (file == nullptr) {
-      ZARRFS_TRY(file, make(directory, name, flags));
-      file = parts_.staged.enter_new(key, file);
+      ZARRFS_TRY(file, make(directory, name));
+      lock = std::unique_lock(file->mutex);
+      if (parts_.staged.enter_new(key, file) != file) continue;
+      if (by_chunk) file->node = node;
+      ZARRFS_CHECK(fill(file, directory, name, flags));
+    } else {
+      lock = std::unique_lock(file->mutex);
     }
-    const std::lock_guard lock(file->mutex);
     if (parts_.staged.find(key) != file) {  // its last writer has just gone, or it was persisted
       if (name.kind == NameKind::kTemporary) {
         return refused(Fault::kStale, name.path, "it was stored");
       }
       continue;
     }
+    // A temporary file that became a chunk has no node as one yet.
+    if (by_chunk && !file->node && file->made_as == StagedFile::Kind::kTemporary) file->node = node;
+    // By two nodes it would be two files to the kernel, and locks of the two would not exclude.
+    if (made == nullptr && by_chunk && file->node != node) return stale(name.path);
     if (made != nullptr) *made = file;
-    const bool as_chunk = made == nullptr && node >= kFirstChunkNode;
-    if (as_chunk && !file->node && file->writers == 0) file->node = node;
     return one_more_writer(file, node, flags);
   }
+}
+
+/// Loads a file that was just entered: what other writers put there before is what it holds, and
+/// later ones wait for its mutex, which the caller holds.
+Result<void> StagedFiles::fill(const StagedPointer& file, const Directory& directory,
+                               const Name& name, int flags) {
+  if ((flags & O_TRUNC) == 0) {
+    if (auto loaded = load(*file, directory, name); !loaded) {
+      parts_.staged.leave(file);
+      return loaded;
+    }
+  }
+  if ((flags & (O_TRUNC | O_CREAT)) != 0) file->wrote();
+  return {};
 }
 
 Result<void> StagedFiles::check_opening(const Directory& directory, const Name& name, int flags) {
@@ -189,7 +211,7 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::reopen(const NamedNode& named, No
   return one_more_writer(file, node, flags);
 }
 
-Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& name, int flags) {
+Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& name) {
   const NodeState& state = *directory.state;
   const StagedFile::Kind kind = staged_kind_of(name);
   if (kind == StagedFile::Kind::kTemporary && !name.store_path.empty()) {
@@ -208,8 +230,6 @@ Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& 
     ZARRFS_TRY(file->permissions, permissions_of(*file, state, name));
   }
   if (kind == StagedFile::Kind::kChunk) file->limit = ChunkWriter::most_bytes(state.shown);
-  if ((flags & O_TRUNC) == 0) ZARRFS_CHECK(load(*file, directory, name));
-  if ((flags & (O_TRUNC | O_CREAT)) != 0) file->wrote();
   return file;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/names/caller_rights.h"
@@ -22,12 +23,18 @@ class StagedFiles {
       : parts_(parts), documents_(documents), entries_(entries), rights_(rights) {}
 
   /// Opens what a program writes under the name, with the `flags` of open(2). `node`: by which it
-  /// is opened; the root where it has none yet. `made` becomes the file that is written.
+  /// is opened; the root where it has none yet. `made` becomes the file that is written, by which
+  /// node ever; null: kStale where a chunk is being written by another node.
   Result<std::shared_ptr<OpenFile>> open(const Directory& directory, const Name& name, NodeId node,
                                          int flags, StagedPointer* made);
   /// The file that the node was given out for and no other, whatever its name is by now; kStale
   /// once nobody is writing it.
   Result<std::shared_ptr<OpenFile>> reopen(const NamedNode& named, NodeId node, int flags);
+  /// The chunk's node by which it is being written, where it has one.
+  static std::optional<NodeId> node_of(const StagedFile& file) {
+    const std::lock_guard lock(file.mutex);
+    return file.node;
+  }
   /// Opens for reading, by its node, what others are writing.
   std::shared_ptr<OpenFile> open_to_read(StagedPointer file, NodeId node);
 
@@ -73,7 +80,9 @@ class StagedFiles {
   /// The caller holds its mutex.
   Result<std::shared_ptr<OpenFile>> one_more_writer(const StagedPointer& file, NodeId node,
                                                     int flags);
-  Result<StagedPointer> make(const Directory& directory, const Name& name, int flags);
+  Result<StagedPointer> make(const Directory& directory, const Name& name);
+  Result<void> fill(const StagedPointer& file, const Directory& directory, const Name& name,
+                    int flags);
   Result<Permissions> permissions_of(const StagedFile& file, const NodeState& state,
                                      const Name& name) const;
   Result<void> load(StagedFile& file, const Directory& directory, const Name& name);

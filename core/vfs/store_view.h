@@ -96,13 +96,13 @@ class StoreView : public View {
   StagedFiles staged_{parts_, documents_, entries_, rights_};
   Opening opening_{parts_,    names_,  documents_, entries_, inodes_,
                    statuses_, rights_, control_,   staged_,  pass_through_};
-  SecondLooks second_looks_{parts_, names_, opening_};
+  SecondLooks second_looks_{names_, opening_};
   Attributes attributes_{parts_,    names_,  documents_, entries_,      inodes_,
                          statuses_, rights_, control_,   pass_through_, opening_};
   Creation creation_{parts_, names_, rights_, staged_, pass_through_, entries_};
   Removal removal_{parts_, names_, documents_, rights_, staged_};
   Moves moves_{parts_, names_, inodes_, rights_, staged_, pass_through_};
-  Publishing publishing_{parts_, inodes_, staged_, removal_};
+  Publishing publishing_{parts_, inodes_, staged_, second_looks_, removal_};
   std::string notice_;
 };
 

@@ -59,10 +59,17 @@ class StagedFile {
   std::optional<mode_t> umask;   ///< Of who opened it first, where he could make it.
   std::optional<Permissions> permissions;  ///< On a mount for others.
   std::size_t writers = 0;                 ///< Opened files.
-  /// The node by which a chunk is looked up as long as it is written, whatever is published
-  /// meanwhile: programs that lock it and append to it use one. None: its own, by its number.
+  /// The node by which a chunk or document is looked up as long as it is written, whatever is
+  /// published meanwhile: programs that lock it and append to it use one. None: its own, by its
+  /// number.
   std::optional<NodeId> node;
   std::chrono::steady_clock::time_point idle_since{};
+
+  /// The same, for who does not hold the mutex.
+  [[nodiscard]] std::optional<NodeId> written_by() const {
+    const std::lock_guard lock(mutex);
+    return node;
+  }
 
   /// Changed under mutex and StagedTable's lock, read under one of them.
   std::string directory;  ///< Of the store: the array, or the node a document

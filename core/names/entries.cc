@@ -39,6 +39,13 @@ InodeEntry Entries::of_broken_chunk(const NodeState& array, const ChunkOrPrefix&
   return answer;
 }
 
+InodeEntry Entries::of_written_document(NodeId id, const struct stat& status) const {
+  InodeEntry answer = of(id, status);
+  answer.immutable = false;
+  answer.uncached = true;
+  return answer;
+}
+
 InodeEntry Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
   InodeEntry answer;
   {

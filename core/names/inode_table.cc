@@ -38,6 +38,15 @@ std::optional<NamedNode> InodeTable::find(NodeId id) const {
   return found->second.node;
 }
 
+bool InodeTable::look_up_again(NodeId id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return false;
+  ++found->second.lookups;
+  found->second.used = true;
+  return true;
+}
+
 std::optional<std::string> InodeTable::forget(NodeId id, std::uint64_t lookups) {
   if (id == kRootNode) return std::nullopt;
   const std::lock_guard lock(mutex_);

@@ -49,6 +49,8 @@ class InodeTable {
   /// before is called by this one from now on.
   NodeId look_up(const NamedNode& node);
   [[nodiscard]] std::optional<NamedNode> find(NodeId id) const;
+  /// Counts one more lookup of a number; whether it is known.
+  bool look_up_again(NodeId id);
   /// Returns the path of a directory that the kernel knows no longer because of that.
   std::optional<std::string> forget(NodeId id, std::uint64_t lookups);
   /// The next node like this is another one: to the kernel a removed directory is dead for good.

@@ -40,6 +40,12 @@ class Inodes {
   /// place of what the node stands for.
   Result<StagedPointer> current_staged(const InodeTarget& target);
 
+  /// Whether the document is being written by this node: it stays the document, whatever is stored
+  /// meanwhile.
+  [[nodiscard]] bool is_written_by(const std::string& document, NodeId node) const {
+    const StagedPointer file = parts_.staged.find(document);
+    return file != nullptr && file->written_by() == node;
+  }
   /// Whether some program has the chunk open to write.
   [[nodiscard]] bool is_written(const InodeTarget& target) const {
     return staged_of(target) != nullptr;

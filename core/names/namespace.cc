@@ -106,9 +106,15 @@ Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& stat
   ZARRFS_TRY(const auto text, documents_.text(state, name));
   if (text == nullptr) return std::nullopt;
   const std::string path = join_path(state.path, name);
-  const NodeId id =
-      parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*text)});
-  return entries_.of(id, statuses_.of_document(state, path, text->size()));
+  const struct stat status = statuses_.of_document(state, path, text->size());
+  if (const StagedPointer file = parts_.staged.find(path)) {
+    const auto node = file->written_by();
+    if (node && parts_.table.look_up_again(*node)) {
+      return entries_.of_written_document(*node, status);
+    }
+  }
+  return entries_.of(
+      parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*text)}), status);
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,

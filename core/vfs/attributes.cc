@@ -61,10 +61,11 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
     case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
     case NamedNode::Kind::kDocument: {
       ZARRFS_TRY(const auto text, documents_.text(*state, last_name(node.path)));
-      if (text == nullptr || document_version(*text) != node.version) {
-        return stale(node.path);
-      }
-      return entries_.of(id, statuses_.of_document(*state, node.path, text->size()));
+      if (text == nullptr) return stale(node.path);
+      const struct stat status = statuses_.of_document(*state, node.path, text->size());
+      if (inodes_.is_written_by(node.path, id)) return entries_.of_written_document(id, status);
+      if (document_version(*text) != node.version) return stale(node.path);
+      return entries_.of(id, status);
     }
     case NamedNode::Kind::kPassThrough: {
       ZARRFS_TRY(const auto status, parts_.shared.store->status(node.path));

@@ -45,7 +45,7 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   }
   StagedPointer made;
   ZARRFS_TRY(auto file, staged_.open(directory, target, kRootNode, flags | O_CREAT, &made));
-  return Created{entries_.of_staged(made, StagedFiles::node_of(*made)), std::move(file)};
+  return Created{entries_.of_staged(made, made->written_by()), std::move(file)};
 }
 
 Result<InodeEntry> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {

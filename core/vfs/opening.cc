@@ -127,10 +127,12 @@ Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode
 Result<std::shared_ptr<OpenFile>> Opening::open_document(NodeId id, const NamedNode& node,
                                                          const NodeState& state) {
   ZARRFS_TRY(auto text, documents_.text(state, last_name(node.path)));
-  if (text == nullptr || document_version(*text) != node.version) return stale(node.path);
+  if (text == nullptr) return stale(node.path);
+  const bool written = inodes_.is_written_by(node.path, id);
+  if (!written && document_version(*text) != node.version) return stale(node.path);
   const struct stat status = statuses_.of_document(state, node.path, text->size());
-  auto file = std::make_shared<BytesFile>(std::move(text));
-  file->remember(entries_.of(id, status));
+  auto file = std::make_shared<BytesFile>(std::move(text), written);
+  file->remember(written ? entries_.of_written_document(id, status) : entries_.of(id, status));
   return file;
 }
 
@@ -206,8 +208,7 @@ Result<std::optional<FoundAndOpened>> Opening::open_found_chunk(NodeId node, int
   ZARRFS_TRY(auto file,
              staged_.open({target.state, std::nullopt},
                           chunk_called(target.state->path, target.part), node, flags, &written));
-  return FoundAndOpened{entries_.of_staged(written, StagedFiles::node_of(*written)),
-                        std::move(file)};
+  return FoundAndOpened{entries_.of_staged(written, written->written_by()), std::move(file)};
 }
 
 Result<std::shared_ptr<OpenFile>> Opening::write_named(NodeId id, const NamedNode& node,

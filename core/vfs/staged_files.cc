@@ -123,7 +123,8 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
                                                     NodeId node, int flags, StagedPointer* made) {
   ZARRFS_CHECK(check_opening(directory, name, flags));
   const std::string key = key_of(directory, name);
-  const bool by_chunk = node >= kFirstChunkNode;
+  const bool by_own_node =
+      node >= kFirstChunkNode || (made == nullptr && name.kind == NameKind::kDocument);
   for (;;) {
     StagedPointer file = parts_.staged.find_coming(key);
     std::unique_lock<StagedMutex> lock;
@@ -131,7 +132,7 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
       ZARRFS_TRY(file, make(directory, name));
       lock = std::unique_lock(file->mutex);
       if (parts_.staged.enter_new(key, file) != file) continue;
-      if (by_chunk) file->node = node;
+      if (by_own_node) file->node = node;
       ZARRFS_CHECK(fill(file, directory, name, flags));
     } else {
       lock = std::unique_lock(file->mutex);
@@ -142,10 +143,12 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
       }
       continue;
     }
-    // A temporary file that became a chunk has no node as one yet.
-    if (by_chunk && !file->node && file->made_as == StagedFile::Kind::kTemporary) file->node = node;
+    // What has no node as a chunk or document yet: a temporary file that became one.
+    const bool first = !file->node && (file->made_as == StagedFile::Kind::kTemporary ||
+                                       name.kind == NameKind::kDocument);
+    if (by_own_node && first) file->node = node;
     // By two nodes it would be two files to the kernel, and locks of the two would not exclude.
-    if (made == nullptr && by_chunk && file->node != node) return stale(name.path);
+    if (made == nullptr && by_own_node && file->node != node) return stale(name.path);
     if (made != nullptr) *made = file;
     return one_more_writer(file, node, flags);
   }
@@ -259,7 +262,8 @@ Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, con
       ZARRFS_TRY(bytes, parts_.chunks.bytes_of(state.shown, name.part.coordinates, *found));
     }
   } else if (name.kind == NameKind::kDocument) {
-    ZARRFS_TRY(bytes, documents_.text(state, last_name(name.path)));
+    ZARRFS_TRY(const StatePtr now, parts_.nodes.get(state.path));  // `directory` may be older
+    ZARRFS_TRY(bytes, documents_.text(*now, last_name(name.path)));
   }
   return bytes == nullptr ? Result<void>{} : file.bytes.write(0, *bytes);
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "core/names/caller_rights.h"
@@ -24,17 +23,12 @@ class StagedFiles {
 
   /// Opens what a program writes under the name, with the `flags` of open(2). `node`: by which it
   /// is opened; the root where it has none yet. `made` becomes the file that is written, by which
-  /// node ever; null: kStale where a chunk is being written by another node.
+  /// node ever; null: kStale where a chunk or document is being written by another node.
   Result<std::shared_ptr<OpenFile>> open(const Directory& directory, const Name& name, NodeId node,
                                          int flags, StagedPointer* made);
   /// The file that the node was given out for and no other, whatever its name is by now; kStale
   /// once nobody is writing it.
   Result<std::shared_ptr<OpenFile>> reopen(const NamedNode& named, NodeId node, int flags);
-  /// The chunk's node by which it is being written, where it has one.
-  static std::optional<NodeId> node_of(const StagedFile& file) {
-    const std::lock_guard lock(file.mutex);
-    return file.node;
-  }
   /// Opens for reading, by its node, what others are writing.
   std::shared_ptr<OpenFile> open_to_read(StagedPointer file, NodeId node);
 

@@ -138,24 +138,27 @@ def test_descriptors_of_one_file_agree(mount, tmp_path, kind):
 
 
 COUNT = r"""
-import fcntl, os, sys
+import fcntl, os, re, sys
 for _ in range(int(sys.argv[2])):
     descriptor = os.open(sys.argv[1], os.O_RDWR)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    os.pwrite(descriptor, b"%064d" % (int(os.pread(descriptor, 64, 0)) + 1), 0)
+    text = os.pread(descriptor, 100, 0)
+    count = re.search(rb"[0-9]{40}", text)
+    os.pwrite(descriptor, text[:count.start()] + b"%040d" % (int(count[0]) + 1) + text[count.end():], 0)
     os.close(descriptor)
 """
 
 
-def test_processes_count_together_in_a_chunk_under_its_lock(mount, tmp_path):
+@pytest.mark.parametrize("name, before, after", [("0", b"", b" " * 24), (".zattrs", b'{"count": "', b'"}\n')], ids=["chunk", "document"])
+def test_processes_count_together_in_a_file_under_its_lock(mount, tmp_path, name, before, after):
     processes, rounds = 4, 60
     write_json(str(tmp_path / "store/zarr.json"), document((SIZE * 8,), (SIZE * 4,), (SIZE,), "uint8"))
-    mounted = mount(tmp_path / "store", "rw,flush_after=0.02")
-    with open(mounted / "0", "wb") as file:
-        file.write(b"%064d" % 0)
-    started = [subprocess.Popen([sys.executable, "-c", COUNT, mounted / "0", str(rounds)], stderr=subprocess.PIPE, text=True) for _ in range(processes)]
+    mounted = mount(tmp_path / "store", "rw,flush_after=0.02,profile=generic")
+    with open(mounted / name, "wb") as file:
+        file.write(before + b"%040d" % 0 + after)
+    started = [subprocess.Popen([sys.executable, "-c", COUNT, mounted / name, str(rounds)], stderr=subprocess.PIPE, text=True) for _ in range(processes)]
     for process in started:
         error = process.communicate(timeout=300)[1]
         assert process.returncode == 0, error
-    with open(mounted / "0", "rb") as file:
-        assert int(file.read()) == processes * rounds
+    with open(mounted / name, "rb") as file:
+        assert b"%040d" % (processes * rounds) in file.read()

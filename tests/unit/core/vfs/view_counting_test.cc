@@ -1,7 +1,7 @@
-// Programs that count together in a chunk. Each opens it, waits for a lock of it, adds one and
-// closes; the kernel's locks are of its node, so these are too: they exclude only if all who have
-// the chunk open at one time got it by one node. Or each counts in a byte of its own, without a
-// lock: nobody's is undone by who opened the chunk while another closed it.
+// Programs that count together in a chunk or document. Each opens it, waits for a lock of it, adds
+// one and closes; the kernel's locks are of its node, so these are too: they exclude only if all
+// who have the file open at one time got it by one node. Or each counts in a byte of its own,
+// without a lock: nobody's is undone by who opened the chunk while another closed it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ constexpr int kThreads = 6;
 constexpr int kRounds = 400;
 constexpr int kLooks = 2;  // of open(2): the kernel looks a name up a second time, and no third
 constexpr std::size_t kSize = 64;
+constexpr std::size_t kDigits = 20;
 
 class LockOfEachNode {
  public:
@@ -61,19 +62,19 @@ class ViewCounting : public ::testing::Test {
     NodeId node = 0;
     std::shared_ptr<OpenFile> file;
   };
-  Result<Opened> open_once() {
-    ZARRFS_TRY(const auto found, view().find(kRootNode, "0"));
-    if (!found) return fail(Fault::kInvalid, "the chunk is absent");
+  Result<Opened> open_once(const std::string& name) {
+    ZARRFS_TRY(const auto found, view().find(kRootNode, name));
+    if (!found) return fail(Fault::kInvalid, name + " is absent");
     auto file = view().open_for_writing(found->id, O_RDWR);
+    if (file) return Opened{found->id, *file};
     view().forget(found->id, 1);
-    if (!file) return fail(file.error());
-    return Opened{found->id, *file};
+    return fail(file.error());
   }
-  Result<Opened> open() {
-    auto opened = open_once();
+  Result<Opened> open(const std::string& name) {
+    auto opened = open_once(name);
     for (int look = 1; look < kLooks && !opened; ++look) {
       if (opened.error().fault != Fault::kStale) break;
-      opened = open_once();
+      opened = open_once(name);
     }
     return opened;
   }
@@ -82,32 +83,37 @@ class ViewCounting : public ::testing::Test {
     return file.write(offset,
                       ByteView(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
   }
-  void make_chunk(const std::string& text) {
-    const auto made = view().create(kRootNode, "0", O_RDWR | O_CREAT, 0644);
+  void make(const std::string& name, const std::string& text) {
+    const auto made = view().create(kRootNode, name, O_RDWR | O_CREAT, 0644);
     ASSERT_TRUE(made) << made.error().message;
     ASSERT_TRUE(write_at(*made->file, 0, text));
     ASSERT_TRUE(made->file->flush());
     made->file->closed();
   }
-  Result<void> count() {
-    ZARRFS_TRY(const Opened opened, open());
+  /// One more in the kDigits digits of the file.
+  Result<void> count(const std::string& name) {
+    ZARRFS_TRY(const Opened opened, open(name));
     const std::lock_guard lock(locks_.of(opened.node));
     ZARRFS_TRY(const std::string text, read_all(*opened.file));
-    std::string next = std::to_string(std::stoi(text) + 1);
-    next.insert(0, kSize - next.size(), ' ');
-    return write_and_close(*opened.file, 0, next);
+    const std::size_t at = text.find_first_of("0123456789");
+    return write_and_close(opened, at, digits(std::stoi(text.substr(at, kDigits)) + 1));
   }
   Result<void> count_alone(int thread) {
-    ZARRFS_TRY(const Opened opened, open());
+    ZARRFS_TRY(const Opened opened, open("0"));
     ZARRFS_TRY(const std::string text, read_all(*opened.file));
     const auto next = static_cast<char>(text[thread] + 1);
-    return write_and_close(*opened.file, thread, std::string(1, next));
+    return write_and_close(opened, thread, std::string(1, next));
   }
-  static Result<void> write_and_close(OpenFile& file, std::uint64_t offset,
-                                      const std::string& text) {
-    auto written = write_at(file, offset, text);
-    if (written) written = file.flush();
-    file.closed();
+  static std::string digits(int number) {
+    const std::string text = std::to_string(number);
+    return std::string(kDigits - text.size(), '0') + text;
+  }
+  Result<void> write_and_close(const Opened& opened, std::uint64_t offset,
+                               const std::string& text) {
+    auto written = write_at(*opened.file, offset, text);
+    if (written) written = opened.file->flush();
+    opened.file->closed();
+    view().forget(opened.node, 1);
     return written;
   }
   /// Has `work(thread)` done kRounds times by each of kThreads.
@@ -129,14 +135,20 @@ class ViewCounting : public ::testing::Test {
   LockOfEachNode locks_;
 };
 
-TEST_F(ViewCounting, WhoeverHasTheChunkOpenSeesWhatTheOthersWrote) {
-  make_chunk(std::string(kSize - 1, ' ') + '0');
-  run([this](int) { return count(); });
-  EXPECT_EQ(std::stoi(*shown_.read("0")), kThreads * kRounds);
+TEST_F(ViewCounting, WhoeverHasAChunkOpenSeesWhatTheOthersWrote) {
+  make("0", digits(0) + std::string(kSize - kDigits, ' '));
+  run([this](int) { return count("0"); });
+  EXPECT_EQ(shown_.read("0")->substr(0, kDigits), digits(kThreads * kRounds));
+}
+
+TEST_F(ViewCounting, WhoeverHasADocumentOpenSeesWhatTheOthersWrote) {
+  make(".zattrs", R"({"count": ")" + digits(0) + R"("})");
+  run([this](int) { return count(".zattrs"); });
+  EXPECT_EQ(shown_.json(".zattrs")->at("count"), digits(kThreads * kRounds));
 }
 
 TEST_F(ViewCounting, NobodyUndoesWhatAnotherWroteAndClosed) {
-  make_chunk(std::string(kSize, '\0'));
+  make("0", std::string(kSize, '\0'));
   run([this](int thread) { return count_alone(thread); });
   const std::string counted = *shown_.read("0");
   for (int thread = 0; thread < kThreads; ++thread) {

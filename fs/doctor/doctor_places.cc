@@ -7,6 +7,7 @@
 #include "core/base/printable.h"
 #include "core/formats/open_source.h"
 #include "core/formats/virtual_places.h"
+#include "core/formats/virtual_targets.h"
 
 namespace zarrfs {
 namespace {
@@ -122,9 +123,11 @@ class PlacesExamination {
 
 Result<void> examine_places(const std::string& source, const StoreOptions& options,
                             const TellServer& tell) {
+  // A prefix that is none is no fault of the store.
+  if (const auto allowed = VirtualTargets::make("", options); !allowed) {
+    return fail(allowed.error());
+  }
   const auto store = open_source(source, options);
-  const bool by_option = !store && store.error().message.starts_with("virtual=");
-  if (by_option) return fail(store.error());
   if (!store) {
     tell({"store",
           {Verdict::kWrong, printable(store.error().message, 600)},

@@ -6,6 +6,7 @@
 // at once (std::lock).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@ using StagedMutex = Ranked<std::mutex, LockRank::kStagedFile>;
 class StagedFile {
  public:
   enum class Kind { kChunk, kDocument, kTemporary };
+  static constexpr NodeId kNoNode = 0;
 
   /// Where its bytes are. Chunks and documents are submitted, temporary files persisted.
   enum class State {
@@ -60,15 +62,21 @@ class StagedFile {
   std::optional<Permissions> permissions;  ///< On a mount for others.
   std::size_t writers = 0;                 ///< Opened files.
   /// The node by which a chunk or document is looked up as long as it is written, whatever is
-  /// published meanwhile: programs that lock it and append to it use one. None: its own, by its
+  /// published meanwhile: programs that lock it and append to it use one. kNoNode: its own, by its
   /// number.
-  std::optional<NodeId> node;
+  std::atomic<NodeId> node{kNoNode};
   std::chrono::steady_clock::time_point idle_since{};
 
-  /// The same, for who does not hold the mutex.
+  /// The same, without the mutex, which is held across I/O.
   [[nodiscard]] std::optional<NodeId> written_by() const {
+    const NodeId by = node;
+    return by == kNoNode ? std::nullopt : std::optional(by);
+  }
+
+  /// Whether it is not unlinked, for who does not hold the mutex. Waits for one that is loaded.
+  [[nodiscard]] bool has_name() const {
     const std::lock_guard lock(mutex);
-    return node;
+    return !unlinked();
   }
 
   /// Changed under mutex and StagedTable's lock, read under one of them.

@@ -175,6 +175,15 @@ std::vector<StagedPointer> StagedTable::below(const std::string& path) const {
   return files;
 }
 
+std::vector<StagedPointer> StagedTable::temporaries() const {
+  std::vector<StagedPointer> files;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, file] : by_key_) {
+    if (file->kind() == StagedFile::Kind::kTemporary) files.push_back(file);
+  }
+  return files;
+}
+
 std::string chunk_key(const NodeState& array, std::uint64_t number) {
   return array.path + kBeforeNumber + std::to_string(number);
 }

@@ -112,6 +112,8 @@ Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& stat
     if (node && parts_.table.look_up_again(*node)) {
       return entries_.of_written_document(*node, status);
     }
+    const bool by_number = !node && file->made_as == StagedFile::Kind::kDocument;
+    if (by_number) return entries_.of_staged(file, std::nullopt);  // who made it has it open
   }
   return entries_.of(
       parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*text)}), status);
@@ -138,11 +140,12 @@ std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeSta
   const std::lock_guard lock(file.mutex);
   // A temporary file that became a chunk is another file than the chunk is by its name: that is
   // how programs tell who holds a lock.
-  if (!file.node && file.made_as == StagedFile::Kind::kTemporary) file.node = now;
-  if (!file.node) return std::nullopt;
-  const auto known = parts_.shared.numbers.find(*file.node);
-  if (!known || known->generation != array.generation) file.node = now;  // shown otherwise now
-  return file.node;
+  const NodeId of_now = now.value_or(StagedFile::kNoNode);
+  if (!file.written_by() && file.made_as == StagedFile::Kind::kTemporary) file.node = of_now;
+  if (!file.written_by()) return std::nullopt;
+  const auto known = parts_.shared.numbers.find(file.node);
+  if (!known || known->generation != array.generation) file.node = of_now;  // shown otherwise now
+  return file.written_by();
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, ChunkOrPrefix part,
@@ -153,7 +156,7 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, C
   const StagedPointer file =
       parts_.staged.empty() ? nullptr : parts_.staged.find(chunk_key(array, place.number));
   auto stored = parts_.chunks.find_at(array.shown, part.coordinates, place);
-  if (file != nullptr) {
+  if (file != nullptr && file->has_name()) {
     std::optional<NodeId> now;
     if (stored && *stored) now = Entries::id_of(array, place.number, (*stored)->version);
     return entries_.of_staged(file, node_of_written(*file, array, now));

@@ -45,7 +45,10 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   }
   StagedPointer made;
   ZARRFS_TRY(auto file, staged_.open(directory, target, kRootNode, flags | O_CREAT, &made));
-  return Created{entries_.of_staged(made, made->written_by()), std::move(file)};
+  auto node = made->written_by();  // of one that another program made, and has open by now
+  const bool counted = node && *node < kFirstChunkNode;
+  if (counted && !parts_.table.look_up_again(*node)) node.reset();
+  return Created{entries_.of_staged(made, node), std::move(file)};
 }
 
 Result<InodeEntry> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {

@@ -20,7 +20,14 @@ bool is_stale(const auto& result) { return !result && result.error().fault == Fa
 
 Result<std::optional<InodeEntry>> SecondLooks::find(NodeId parent, std::string_view name) {
   const auto wanted = count_ == 0 ? std::nullopt : expected(request_task());
-  return wanted ? find_and_open(*wanted, parent, name) : names_.find(parent, name);
+  if (!wanted) return names_.find(parent, name);
+  // The kernel opens at once what it has looked up again: who looks up another name does not.
+  const bool kept = wanted->file != nullptr;
+  if (kept && (wanted->parent != parent || wanted->name != name)) {
+    if (const auto look = take(wanted->task)) drop(*look);
+    return names_.find(parent, name);
+  }
+  return find_and_open(*wanted, parent, name);
 }
 
 Result<std::optional<InodeEntry>> SecondLooks::find_and_open(const Look& wanted, NodeId parent,
@@ -31,10 +38,14 @@ Result<std::optional<InodeEntry>> SecondLooks::find_and_open(const Look& wanted,
                               : opening_.find_and_open(parent, name);
     if (is_stale(opened)) continue;
     if (!opened) break;  // opening what is found tells
-    if (!*opened) return std::nullopt;
+    if (!*opened) {
+      if (const auto look = take(wanted.task)) drop(*look);
+      return std::nullopt;
+    }
     auto& [found, file] = **opened;
-    if (file != nullptr)
-      keep({wanted.task, want, found.id, std::move(file), std::chrono::steady_clock::now()});
+    if (file != nullptr) {
+      keep({wanted.task, want, found.id, std::move(file), parent, std::string(name), wanted.since});
+    }
     return found;
   }
   return names_.find(parent, name);
@@ -45,7 +56,9 @@ Result<std::shared_ptr<OpenFile>> SecondLooks::open_file(NodeId node) {
 }
 
 Result<std::shared_ptr<OpenFile>> SecondLooks::open_for_writing(NodeId node, int flags) {
-  return open(node, {.writes = true, .flags = flags & ~O_TRUNC}, flags);
+  const bool only_empties = (flags & O_ACCMODE) == O_RDONLY;
+  const int kept = (flags & ~O_TRUNC) | (only_empties ? O_WRONLY : 0);
+  return open(node, {.writes = true, .flags = kept}, flags);
 }
 
 Result<std::shared_ptr<OpenFile>> SecondLooks::open(NodeId node, const Want& want, int flags) {
@@ -79,7 +92,7 @@ void SecondLooks::expect(pid_t task, const Want& want) {
   Look dropped;
   {
     const std::lock_guard lock(mutex_);
-    looks_.push_back({task, want, 0, nullptr, std::chrono::steady_clock::now()});
+    looks_.push_back({task, want, 0, nullptr, 0, "", std::chrono::steady_clock::now()});
     if (looks_.size() > kMost) {
       dropped = std::move(looks_.front());
       looks_.pop_front();

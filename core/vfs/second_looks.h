@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/lock_order.h"
@@ -48,6 +49,8 @@ class SecondLooks {
     Want want;
     NodeId node = 0;
     FilePointer file;  ///< Null until it has looked again.
+    NodeId parent = 0;
+    std::string name;
     std::chrono::steady_clock::time_point since{};
   };
 

@@ -144,13 +144,12 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
       continue;
     }
     // What has no node as a chunk or document yet: a temporary file that became one.
-    const bool first = !file->node && (file->made_as == StagedFile::Kind::kTemporary ||
-                                       name.kind == NameKind::kDocument);
+    const bool first = !file->written_by() && file->made_as == StagedFile::Kind::kTemporary;
     if (by_own_node && first) file->node = node;
     // By two nodes it would be two files to the kernel, and locks of the two would not exclude.
     if (made == nullptr && by_own_node && file->node != node) return stale(name.path);
     if (made != nullptr) *made = file;
-    return one_more_writer(file, node, flags);
+    return one_more_writer(file, file->written_by().value_or(node), flags);
   }
 }
 
@@ -159,8 +158,8 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::open(const Directory& directory, 
 Result<void> StagedFiles::fill(const StagedPointer& file, const Directory& directory,
                                const Name& name, int flags) {
   if ((flags & O_TRUNC) == 0) {
-    if (auto loaded = load(*file, directory, name); !loaded) {
-      parts_.staged.leave(file);
+    if (auto loaded = load(*file, directory, name, flags); !loaded) {
+      unlink(file);
       return loaded;
     }
   }
@@ -184,7 +183,7 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::one_more_writer(const StagedPoint
   }
   ++file->writers;
   constexpr bool kWriter = true;
-  return std::make_shared<StagedHandle>(*this, entries_, file, node, kWriter);
+  return std::make_shared<StagedHandle>(*this, entries_, file, node, kWriter, flags);
 }
 
 Result<std::shared_ptr<OpenFile>> StagedFiles::reopen(const NamedNode& named, NodeId node,
@@ -253,7 +252,8 @@ Result<Permissions> StagedFiles::permissions_of(const StagedFile& file, const No
 }
 
 /// What the file holds before it is written.
-Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, const Name& name) {
+Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, const Name& name,
+                               int flags) {
   const NodeState& state = *directory.state;
   std::shared_ptr<const Bytes> bytes;
   if (name.kind == NameKind::kChunk) {
@@ -264,6 +264,7 @@ Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, con
   } else if (name.kind == NameKind::kDocument) {
     ZARRFS_TRY(const StatePtr now, parts_.nodes.get(state.path));  // `directory` may be older
     ZARRFS_TRY(bytes, documents_.text(*now, last_name(name.path)));
+    if (bytes == nullptr && (flags & O_CREAT) == 0) return stale(name.path);
   }
   return bytes == nullptr ? Result<void>{} : file.bytes.write(0, *bytes);
 }
@@ -426,7 +427,7 @@ Result<void> StagedFiles::persist_idle(std::chrono::milliseconds idle) {
   Result<void> first;
   if (parts_.staged.empty()) return first;
   const auto now = std::chrono::steady_clock::now();
-  for (const StagedPointer& file : parts_.staged.below("")) {
+  for (const StagedPointer& file : parts_.staged.temporaries()) {
     const std::lock_guard lock(file->mutex);
     const bool rests =
         file->kind() == StagedFile::Kind::kTemporary && file->writers == 0 && !file->unlinked();

@@ -79,7 +79,7 @@ class StagedFiles {
                     int flags);
   Result<Permissions> permissions_of(const StagedFile& file, const NodeState& state,
                                      const Name& name) const;
-  Result<void> load(StagedFile& file, const Directory& directory, const Name& name);
+  Result<void> load(StagedFile& file, const Directory& directory, const Name& name, int flags);
   /// Gives what was written on to where it belongs. The caller holds its mutex.
   Result<void> submit(StagedFile& file, ExclusiveCreation alone);
   Result<void> put_chunk(const StagedFile& file, ByteView bytes);

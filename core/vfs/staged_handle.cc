@@ -33,6 +33,7 @@ Result<ReadPlan> StagedHandle::read(std::uint64_t offset, std::uint64_t length) 
 
 Result<void> StagedHandle::write(std::uint64_t offset, ByteView bytes) {
   const std::lock_guard lock(file_->mutex);
+  if (appends_) offset = file_->bytes.size();
   const auto end = checked_add(offset, bytes.size());
   ZARRFS_CHECK(check(end.value_or(~std::uint64_t{0})));
   ZARRFS_CHECK(files_.check_document(*file_, offset, bytes));

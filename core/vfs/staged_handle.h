@@ -1,6 +1,8 @@
 // An opened file that is being written. Thread-safe.
 #pragma once
 
+#include <fcntl.h>
+
 #include <memory>
 #include <utility>
 
@@ -12,8 +14,15 @@ class StagedHandle : public OpenFile {
  public:
   /// `node`: by which it was opened; the root where it had none yet. `writer`: it counts among
   /// file->writers.
-  StagedHandle(StagedFiles& files, Entries& entries, StagedPointer file, NodeId node, bool writer)
-      : files_(files), entries_(entries), file_(std::move(file)), node_(node), writer_(writer) {}
+  /// `flags`: of open(2).
+  StagedHandle(StagedFiles& files, Entries& entries, StagedPointer file, NodeId node, bool writer,
+               int flags = 0)
+      : files_(files),
+        entries_(entries),
+        file_(std::move(file)),
+        node_(node),
+        writer_(writer),
+        appends_((flags & O_APPEND) != 0) {}
 
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] bool keep_cache() const override { return false; }
@@ -36,6 +45,8 @@ class StagedHandle : public OpenFile {
   const StagedPointer file_;
   const NodeId node_;
   const bool writer_;
+  const bool
+      appends_;  ///< Whatever size the kernel believes: that of a document may be the stored one.
 };
 
 }  // namespace zarrfs

@@ -156,5 +156,27 @@ TEST_F(ViewCounting, NobodyUndoesWhatAnotherWroteAndClosed) {
   }
 }
 
+TEST_F(ViewCounting, ADocumentIsTheSameFileForWhoMadeItAndWhoOpensIt) {
+  const auto made = view().create(kRootNode, ".zattrs", O_RDWR | O_CREAT, 0644);
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(write_at(*made->file, 0, R"({"a": 1})"));
+  ASSERT_TRUE(made->file->flush());
+  const auto opened = open(".zattrs");
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(opened->node, made->found.id);
+  opened->file->closed();
+  made->file->closed();
+}
+
+TEST_F(ViewCounting, WhoAppendsDoesSoWhateverSizeTheKernelBelieves) {
+  make("0", "before");
+  const auto found = view().find(kRootNode, "0");
+  const auto file = view().open_for_writing((*found)->id, O_WRONLY | O_APPEND);
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_TRUE(write_at(**file, 0, " and after"));
+  EXPECT_EQ(*read_all(**file), "before and after");
+  (*file)->closed();
+}
+
 }  // namespace
 }  // namespace zarrfs::test

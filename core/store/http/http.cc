@@ -269,11 +269,13 @@ struct HttpClient::State {
       give_up(*transfer);
     }
     running.clear();
+    {
+      const std::lock_guard lock(mutex);
+      std::move(waiting.begin(), waiting.end(), std::back_inserter(queue));
+      waiting.clear();
+    }
     for (auto& transfer : queue) give_up(*transfer);
     queue.clear();
-    const std::lock_guard lock(mutex);
-    for (auto& transfer : waiting) give_up(*transfer);
-    waiting.clear();
   }
 
   static void give_up(Transfer& transfer) {

@@ -13,7 +13,7 @@ import zipfile
 
 import endless
 import pytest
-from conftest import DAEMON, need, within
+from conftest import DAEMON, need, need_own_memory, within
 
 GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
 LONG = 120  # seconds; nothing here takes more than a few
@@ -266,6 +266,7 @@ def test_an_archive_whose_names_are_deep(tmp_path):
 
 
 def test_an_archive_whose_directories_are_many(tmp_path):
+    need_own_memory()
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for number in range(400):

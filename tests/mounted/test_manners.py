@@ -99,7 +99,7 @@ def test_a_mount_ends_with_its_process(mount, store, owner, number):
 
 def test_what_is_open_goes_on_when_the_process_ends(mount, store, owner):
     mounted = mount(store.path, f"ends_with={owner.process.pid}")
-    daemon = mounted.statistics_process()
+    daemon, mounted.ends_open = mounted.statistics_process(), True
     with open(mounted / "a/0.0", "rb") as held:
         owner.end(signal.SIGKILL)
         within(60, lambda: not os.path.ismount(mounted.path))
@@ -120,7 +120,7 @@ def test_what_was_written_is_in_the_store_when_the_process_ends(mount, store, ow
 
 def test_a_signal_to_the_daemon_leaves_nothing_where_it_has_an_owner(mount, store, owner):
     mounted = mount(store.path, f"ends_with={owner.process.pid}")
-    daemon = mounted.statistics_process()
+    daemon, mounted.ends_open = mounted.statistics_process(), True
     with open(mounted / "a/0.0", "rb"):
         os.kill(daemon, signal.SIGTERM)
         within(60, lambda: not running(daemon))

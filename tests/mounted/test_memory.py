@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import DAEMON, ROOT, need, within
+from conftest import DAEMON, ROOT, need, need_own_memory, within
 from object_server import ObjectServer
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
@@ -80,6 +80,7 @@ def test_names_for_which_there_is_no_room_are_given_back_to_the_kernel(store, mo
 
 def test_a_daemon_stays_within_its_bound_in_a_control_group(tmp_path):
     """The short form of tests/bench/memory, which ends with an error where the daemon was killed."""
+    need_own_memory()
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "bench", "memory"), DAEMON, "--short", "--parts", "lookups", "rewrites",
                            "week", "server", "--scratch", str(tmp_path), "--draw", str(tmp_path / "memory.svg")],
                           capture_output=True, text=True, timeout=600)

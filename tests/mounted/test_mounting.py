@@ -360,7 +360,7 @@ def test_umount_waits_as_long_as_it_is_told(mount, golden):
 
 def test_a_lazy_umount_says_what_it_leaves(mount, store):
     mounted = mount(store.path)
-    process = mounted.statistics_process()
+    process, mounted.ends_open = mounted.statistics_process(), True
     with open(mounted / "a/1.0", "rb") as chunk:
         done = subprocess.run([DAEMON, "umount", "-l", mounted.path], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0 and f"({os.getpid()}): open file a/1.0: its daemon ends when" in done.stderr, done.stderr

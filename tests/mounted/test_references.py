@@ -8,7 +8,7 @@ import time
 
 import places
 import pytest
-from conftest import DAEMON, GOLDEN, ROOT, VENVS, read_all, within
+from conftest import DAEMON, GOLDEN, ROOT, VENVS, need_own_memory, read_all, within
 from object_server import tag_of
 from serving import Served
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
@@ -254,6 +254,7 @@ MOST = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=Tr
 
 def test_a_million_take_little_memory(tmp_path):
     """Beside a file of one: less than five times the text, while it is read."""
+    need_own_memory()
     most = {}
     for count in (1, 1000000):
         refs = {".zgroup": '{"zarr_format": 2}', **{f"a/{i}": [f"s3://bucket/{i // 100}.nc", i, 1] for i in range(count)}}

@@ -234,7 +234,7 @@ def test_what_was_closed_survives_the_kill(bucket):
 
 def test_a_put_whose_answer_never_came_is_known_again(bucket):
     """The daemon is killed after the server has the object, and before it knows; meanwhile another writer changes the same chunk."""
-    mounted = bucket.open("one")
+    mounted = bucket.open("one", damaged=True)  # a slow one is told 503 for long enough to say so
     put(mounted, "0.0", 90)
     arrived = threading.Event()
 

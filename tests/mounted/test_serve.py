@@ -11,7 +11,7 @@ import subprocess
 import urllib.parse
 
 import pytest
-from conftest import DAEMON, GOLDEN, HERE, Mount, within
+from conftest import DAEMON, GOLDEN, HERE, Mount, need_own_memory, within
 from networks import Network
 from object_server import KEY, SECRET, ObjectServer
 from serving import Served
@@ -361,6 +361,7 @@ def test_a_reader_that_takes_nothing_holds_nobody_up(serve, tmp_path):
 
 def test_a_thousand_readers_stay_within_the_memory(serve, tmp_path, monkeypatch):
     """None of them takes anything at first, so that as many answers are held as there are."""
+    need_own_memory()
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)

@@ -67,7 +67,14 @@ class StagedFile {
   std::atomic<NodeId> node{kNoNode};
   std::chrono::steady_clock::time_point idle_since{};
 
-  /// The same, without the mutex, which is held across I/O.
+  /// Changed under mutex and StagedTable's lock, read under one of them.
+  std::string directory;  ///< Of the store: the array, or the node a document
+                          ///< belongs to.
+  [[nodiscard]] Kind kind() const { return kind_; }
+  /// It takes the name of a chunk, a document or another temporary file.
+  void renamed(Kind kind) { kind_ = kind; }
+
+  /// `node`, for who does not hold the mutex, which is held across I/O.
   [[nodiscard]] std::optional<NodeId> written_by() const {
     const NodeId by = node;
     return by == kNoNode ? std::nullopt : std::optional(by);
@@ -78,13 +85,6 @@ class StagedFile {
     const std::lock_guard lock(mutex);
     return !unlinked();
   }
-
-  /// Changed under mutex and StagedTable's lock, read under one of them.
-  std::string directory;  ///< Of the store: the array, or the node a document
-                          ///< belongs to.
-  [[nodiscard]] Kind kind() const { return kind_; }
-  /// It takes the name of a chunk, a document or another temporary file.
-  void renamed(Kind kind) { kind_ = kind; }
 
   // The states, and every way from one to another. Under mutex.
 

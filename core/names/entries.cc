@@ -39,10 +39,10 @@ InodeEntry Entries::of_broken_chunk(const NodeState& array, const ChunkOrPrefix&
   return answer;
 }
 
-InodeEntry Entries::of_written_document(NodeId id, const struct stat& status) const {
+InodeEntry Entries::of_document(NodeId id, const struct stat& status, bool written) const {
   InodeEntry answer = of(id, status);
-  answer.immutable = false;
-  answer.uncached = true;
+  answer.immutable = answer.immutable && !written;
+  answer.uncached = written;
   return answer;
 }
 

@@ -26,8 +26,8 @@ class Entries {
   /// A chunk that cannot be read: it has a size, opening it works, and reading it is the error.
   InodeEntry of_broken_chunk(const NodeState& array, const ChunkOrPrefix& part,
                              std::optional<NodeId> id);
-  /// Of a document that is being written by the node: it shows what is stored until it is closed.
-  [[nodiscard]] InodeEntry of_written_document(NodeId id, const struct stat& status) const;
+  /// `written`: while it is being written by the node; it shows what is stored until it is closed.
+  [[nodiscard]] InodeEntry of_document(NodeId id, const struct stat& status, bool written) const;
   InodeEntry of_staged(const StagedPointer& file, std::optional<NodeId> id);
   [[nodiscard]] InodeEntry of_pass_through(NodeId id, const struct stat& status,
                                            const std::string& path) const;

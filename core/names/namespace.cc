@@ -110,7 +110,8 @@ Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& stat
   if (const StagedPointer file = parts_.staged.find(path)) {
     const auto node = file->written_by();
     if (node && parts_.table.look_up_again(*node)) {
-      return entries_.of_written_document(*node, status);
+      constexpr bool kWritten = true;
+      return entries_.of_document(*node, status, kWritten);
     }
     const bool by_number = !node && file->made_as == StagedFile::Kind::kDocument;
     if (by_number) return entries_.of_staged(file, std::nullopt);  // who made it has it open

@@ -62,10 +62,10 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
     case NamedNode::Kind::kDocument: {
       ZARRFS_TRY(const auto text, documents_.text(*state, last_name(node.path)));
       if (text == nullptr) return stale(node.path);
+      const bool written = inodes_.is_written_by(node.path, id);
+      if (!written && document_version(*text) != node.version) return stale(node.path);
       const struct stat status = statuses_.of_document(*state, node.path, text->size());
-      if (inodes_.is_written_by(node.path, id)) return entries_.of_written_document(id, status);
-      if (document_version(*text) != node.version) return stale(node.path);
-      return entries_.of(id, status);
+      return entries_.of_document(id, status, written);
     }
     case NamedNode::Kind::kPassThrough: {
       ZARRFS_TRY(const auto status, parts_.shared.store->status(node.path));

@@ -132,7 +132,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_document(NodeId id, const NamedN
   if (!written && document_version(*text) != node.version) return stale(node.path);
   const struct stat status = statuses_.of_document(state, node.path, text->size());
   auto file = std::make_shared<BytesFile>(std::move(text), written);
-  file->remember(written ? entries_.of_written_document(id, status) : entries_.of(id, status));
+  file->remember(entries_.of_document(id, status, written));
   return file;
 }
 

@@ -24,7 +24,7 @@ Result<std::optional<InodeEntry>> SecondLooks::find(NodeId parent, std::string_v
   // The kernel opens at once what it has looked up again: who looks up another name does not.
   const bool kept = wanted->file != nullptr;
   if (kept && (wanted->parent != parent || wanted->name != name)) {
-    if (const auto look = take(wanted->task)) drop(*look);
+    end(wanted->task);
     return names_.find(parent, name);
   }
   return find_and_open(*wanted, parent, name);
@@ -39,7 +39,7 @@ Result<std::optional<InodeEntry>> SecondLooks::find_and_open(const Look& wanted,
     if (is_stale(opened)) continue;
     if (!opened) break;  // opening what is found tells
     if (!*opened) {
-      if (const auto look = take(wanted.task)) drop(*look);
+      end(wanted.task);
       return std::nullopt;
     }
     auto& [found, file] = **opened;
@@ -81,6 +81,10 @@ Result<std::shared_ptr<OpenFile>> SecondLooks::open(NodeId node, const Want& wan
 std::deque<SecondLooks::Look>::iterator SecondLooks::of(pid_t task) {
   return std::find_if(looks_.begin(), looks_.end(),
                       [task](const Look& look) { return look.task == task; });
+}
+
+void SecondLooks::end(pid_t task) {
+  if (const auto look = take(task)) drop(*look);
 }
 
 void SecondLooks::drop(const Look& look) {

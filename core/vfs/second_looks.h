@@ -63,6 +63,8 @@ class SecondLooks {
   /// Ends the expectation.
   std::optional<Look> take(pid_t task);
   std::deque<Look>::iterator of(pid_t task);
+  /// Takes it, and lets go of what was kept.
+  void end(pid_t task);
   static void drop(const Look& look);
 
   Namespace& names_;

@@ -13,8 +13,7 @@ namespace zarrfs {
 class StagedHandle : public OpenFile {
  public:
   /// `node`: by which it was opened; the root where it had none yet. `writer`: it counts among
-  /// file->writers.
-  /// `flags`: of open(2).
+  /// file->writers. `flags`: of open(2).
   StagedHandle(StagedFiles& files, Entries& entries, StagedPointer file, NodeId node, bool writer,
                int flags = 0)
       : files_(files),
@@ -45,8 +44,8 @@ class StagedHandle : public OpenFile {
   const StagedPointer file_;
   const NodeId node_;
   const bool writer_;
-  const bool
-      appends_;  ///< Whatever size the kernel believes: that of a document may be the stored one.
+  /// To the end of what it holds: the kernel may believe that a document has the stored size.
+  const bool appends_;
 };
 
 }  // namespace zarrfs

@@ -35,10 +35,10 @@ ROWS = [
     Row("TensorStore v3", "zarr3", "tensorstore3", "view=v3"),
     Row("zarr-python 2.16, served", "ome", "zarr2", "view=v2,profile=generic", "serve"),
     Row("zarr-python 3.1, served", "remote", "zarr3", "view=v3", "serve"),
-    Row("cp -a, zarr-python 2.13", DEBIAN, "zarr2", "view=v2,profile=generic", ["cp", "-a", "VIEW/.", "COPY"]),
+    Row("cp -a, zarr-python 2.13", DEBIAN, "zarr2", "view=v2,profile=generic,materialise=list", ["cp", "-a", "VIEW/.", "COPY"]),
 ]
 
-LIBRARIES = ("icechunk", "kerchunk", "virtualizarr", "h5py", "netCDF4", "tifffile", "scipy", "xarray", "zarr")
+LIBRARIES = ("icechunk", "kerchunk", "virtualizarr", "h5py", "netCDF4", "tifffile", "imagecodecs", "scipy", "xarray", "zarr")
 
 run.KNOWN_REFUSALS["cdo"] = ["not read by this test"]
 run.KNOWN_REFUSALS["tensorstore3"] = ["codecs"]  # it has none of numcodecs

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/printable.h"
+#include "core/base/request.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/log/successor.h"
 #include "core/names/refusals.h"
@@ -168,6 +169,9 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, C
   }
   ZARRFS_TRY(auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
+  if (chunk->is_fill && parts_.removed_chunks.has(request_task(), chunk_key(array, place.number))) {
+    return std::nullopt;
+  }
   const NodeId id = Entries::id_of(array, place.number, chunk->version);
   const InodeEntry entry = entries_.of_chunk(id, array, part.coordinates, place, *chunk, offer);
   if (found != nullptr) {

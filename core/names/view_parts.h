@@ -12,6 +12,7 @@
 #include "core/files/staged_table.h"
 #include "core/names/inode_table.h"
 #include "core/names/name_loans.h"
+#include "core/names/removed_chunks.h"
 #include "core/nodes/consolidation.h"
 #include "core/nodes/creation_gate.h"
 #include "core/nodes/metadata_editor.h"
@@ -37,6 +38,7 @@ struct ViewParts {
   // Writing:
   StagedTable staged;
   MountOverlay overlay;
+  RemovedChunks removed_chunks;
   CreationGate creation_gate;
   MoveGate move_gate;
   ChunkWriter chunk_writer;

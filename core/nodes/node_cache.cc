@@ -255,6 +255,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   if (shared_.options.format != ViewFormat::kV2) return circumstances;
   circumstances.names_dropped = shared_.written.is(array.path, WrittenDocuments::Fact::kUnnamed);
   circumstances.mark_dropped = shared_.written.is(array.path, WrittenDocuments::Fact::kUndeclared);
+  circumstances.made_here = shared_.written.is(array.path, WrittenDocuments::Fact::kMade);
   circumstances.netcdf_wrote = array.as_netcdf_wrote;
   if (circumstances.netcdf_wrote) return circumstances;
   if (shared_.profile_for(array.path).unique_dimensions) circumstances.dimensions = dimensions();
@@ -262,8 +263,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   ZARRFS_TRY(const auto family, family_of(parent_path(array.path)));
   circumstances.in_ome_image = family->ome_image;
   circumstances.image_level = family->image_levels.contains(array.path);
-  if (array.node.array->shape.empty() &&
-      !shared_.written.is(array.path, WrittenDocuments::Fact::kMade)) {
+  if (array.node.array->shape.empty() && !circumstances.made_here) {
     // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
     ZARRFS_TRY(const bool named, has_names_in(*shared_.store, parent_path(array.path)));
     if (named) circumstances.dimensions = std::make_shared<const DimensionNames>();
@@ -271,7 +271,7 @@ Result<ArrayCircumstances> NodeCache::circumstances_of(const NodeState& array) {
   const auto& names = array.node.array->dimension_names;
   // While arrays that were made here grow, one after the other, their names are what they were.
   circumstances.omit_dimension_names =
-      !shared_.written.is(array.path, WrittenDocuments::Fact::kMade) &&
+      !circumstances.made_here &&
       std::any_of(names.begin(), names.end(), [&family](const auto& name) {
         return name && family->ambiguous_names.contains(*name);
       });

@@ -141,24 +141,32 @@ FillStyle fill_style(const Given& given) {
 /// Whether a program of Zarr v2 wrote null as the fill value. What absent chunks hold is zeros
 /// then.
 bool was_written_as_null(const Given& given) {
-  return given.profile.as_noted && is_zero(given.array.fill) &&
-         is_noted_null(given.array.attributes);
+  return is_zero(given.array.fill) && is_noted_null(given.array.attributes);
+}
+
+/// Whether a program that makes the files of the array, one by one, finds those that it has not
+/// made yet absent, as in any directory. Nothing is misread by that: its reader was told, by
+/// `shown`, what `stored` says, or that absent chunks hold nothing.
+bool is_as_in_directory(const Given& given, const Json& shown, const Json& stored) {
+  if (!given.options.writing) return false;
+  return was_written_as_null(given) || (given.circumstances.made_here && same_json(shown, stored));
 }
 
 /// `fill_value` of `.zarray`, and with it whether missing chunks are made up.
 Json choose_v2_fill(const Given& given, Presentation& p, const ShownType& shown, bool big_endian) {
   const Bytes element = shown.widened ? widen(shown.stored, given.array.fill) : given.array.fill;
-  const V2Fill fill = was_written_as_null(given)
+  const V2Fill fill = given.profile.as_noted && was_written_as_null(given)
                           ? V2Fill{nullptr, "its fill value was written as null"}
                           : v2_fill(shown.type, element, big_endian, fill_style(given),
                                     given.array.attributes, missing_value_of(given));
+  const Json stored = plain_v2_fill(shown.type, element, big_endian);
   const bool needed = !fill.materialise_because.empty();
+  const bool made_up = needed && !is_as_in_directory(given, fill.value, stored);
   const Materialise wanted =
-      given.options.materialise.value_or(needed ? Materialise::kLookup : Materialise::kOff);
+      given.options.materialise.value_or(made_up ? Materialise::kLookup : Materialise::kOff);
   const bool done = wanted != Materialise::kOff && materialise(p, wanted);
   if (done && needed) add_reason(p, "missing chunks are made up: " + fill.materialise_because);
-  if (done || !needed) return fill.value;
-  return plain_v2_fill(shown.type, element, big_endian);
+  return done || !made_up ? fill.value : stored;
 }
 
 // --- v2 -----------------------------------------------------------------------------------------

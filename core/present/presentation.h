@@ -46,6 +46,7 @@ struct ArrayCircumstances {
                                ///< none are made up.
   bool mark_dropped = false;   ///< The same of `_FillValue`, which only `.zarray` says now.
   bool netcdf_wrote = false;   ///< netCDF-C wrote the data set, and finds it as it wrote it.
+  bool made_here = false;      ///< In this mount: until the next one it is as in a plain directory.
 };
 
 struct Presentation {

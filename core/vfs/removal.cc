@@ -1,5 +1,6 @@
 #include "core/vfs/removal.h"
 
+#include "core/base/request.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/names/directory_listing.h"
 #include "core/names/refusals.h"
@@ -34,6 +35,7 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   if (!stored && !written && !synthesized) return false;
   staged_.detach(key);
   if (stored) ZARRFS_CHECK(parts_.chunk_writer.remove(array.shown, chunk));
+  if (synthesized) parts_.removed_chunks.add(request_task(), key);
   keep_directories(directory);
   return true;
 }

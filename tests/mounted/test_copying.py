@@ -322,3 +322,66 @@ def test_an_array_that_is_moved_keeps_its_documents_words(empty):
     os.rename(empty / "a", empty / "b")
     assert read(empty / "b/.zarray") == words and json.loads(words)["dimension_separator"] == "/"
     assert sorted(os.listdir(empty / "b")) == [".zarray", "0"] and read(empty / "b/0/0") == b"\1" * 16
+
+
+MAKE_WITH_FILL_VALUES = """
+import sys, numpy as np, zarr
+g = zarr.open_group(sys.argv[1], mode="w")
+for name, fill in (("none", None), ("seven", 7)):
+    g.create_dataset(name, data=np.arange(1, 73).reshape(12, 6), chunks=(4, 3), dtype="i4", fill_value=fill)
+"""
+
+READ_WITH_FILL_VALUES = """
+import sys, numpy as np, zarr
+g = zarr.open_group(sys.argv[1], mode="r")
+assert sorted(g) == ["none", "seven"]
+assert all((g[name][:] == np.arange(1, 73).reshape(12, 6)).all() for name in g)
+"""
+
+# Documents first, so that all chunks could be made up while they are copied.
+CAREFUL_COPIES = {
+    "cp-n": "cp -n", "cp-u": "cp -u", "rsync-u": "rsync -u", "rsync-ignore-existing": "rsync --ignore-existing"}
+
+
+@pytest.mark.parametrize("command", CAREFUL_COPIES.values(), ids=CAREFUL_COPIES)
+@pytest.mark.parametrize("options", ["rw", "rw,profile=ome", "rw,profile=xarray"])
+def test_chunks_that_are_not_made_yet_are_absent(mount, tmp_path, command, options):
+    source, store = tmp_path / "plain", tmp_path / "store"
+    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
+    store.mkdir()
+    mounted = mount(store, options)
+    script = f"""mkdir $TO/none $TO/seven && cp $FROM/.zgroup $TO && for a in none seven; do
+        cp $FROM/$a/.zarray $TO/$a && {command} $FROM/$a/[0-9]* $TO/$a/; done"""
+    copy(script, source, mounted.path)
+    subprocess.run([python_of("zarr2"), "-c", READ_WITH_FILL_VALUES, mounted.path], check=True)
+    mounted.unmount()
+    subprocess.run([python_of("zarr2"), "-c", READ_WITH_FILL_VALUES, mount(store, "ro").path], check=True)
+
+
+@pytest.mark.parametrize("options", ["rw", "rw,profile=ome", "rw,profile=xarray"])
+def test_an_archive_replaces_the_chunks_of_an_earlier_mount(mount, tmp_path, options):
+    """tar removes what is in its way, and expects it to be gone."""
+    source, store = tmp_path / "plain", tmp_path / "store"
+    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
+    store.mkdir()
+    mounted = mount(store, options)
+    copy("cp -a $FROM/. $TO/ && rm $TO/seven/0.0 $TO/none/1.1", source, mounted.path)
+    mounted.unmount()
+    again = mount(store, options + ",separator=.")
+    copy("timeout 60 tar -C $FROM -c . | timeout 60 tar -C $TO -x", source, again.path)
+    subprocess.run([python_of("zarr2"), "-c", READ_WITH_FILL_VALUES, again.path], check=True)
+
+
+def test_absent_chunks_without_a_fill_value_are_made_up_for_readers_only(mount, tmp_path):
+    source, store = tmp_path / "plain", tmp_path / "store"
+    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
+    store.mkdir()
+    mounted = mount(store, "rw")
+    copy("cp -a $FROM/. $TO/ && rm $TO/none/0.0", source, mounted.path)
+    assert error_of(read, f"{mounted.path}/none/0.0") == errno.ENOENT
+    mounted.unmount()
+    again = mount(store, "rw")
+    assert error_of(read, f"{again.path}/none/0.0") == errno.ENOENT
+    again.unmount()
+    zeros = "import sys, zarr; assert not zarr.open_array(sys.argv[1], mode='r')[:4, :3].any()"
+    subprocess.run([python_of("zarr2"), "-c", zeros, mount(store, "ro") / "none"], check=True)

@@ -1,0 +1,36 @@
+// Chunks that a program has just removed, and that the view would make up (see `materialise=`): the
+// program finds them absent, as tar does, which removes what is in its way and makes it then.
+// Others find what such a chunk holds. Thread-safe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <string>
+
+#include "core/base/lock_order.h"
+
+namespace zarrfs {
+
+class RemovedChunks {
+ public:
+  /// `key`: of the chunk, as chunk_key() has it. Task 0 is nobody.
+  void add(pid_t task, const std::string& key);
+  /// Whether `task` removed it, a short while ago.
+  [[nodiscard]] bool has(pid_t task, const std::string& key) const;
+
+ private:
+  struct Removed {
+    pid_t task = 0;
+    std::string key;
+    std::chrono::steady_clock::time_point since;
+  };
+
+  std::atomic<bool> any_{false};  // once true, it stays so
+  mutable TableMutex mutex_;
+  std::deque<Removed> removed_;  ///< The oldest first; a few.
+};
+
+}  // namespace zarrfs

@@ -105,8 +105,9 @@ class Refs final : public Command {
         ->check(CLI::IsMember({"dot", "slash"}))
         ->capture_default_str();
     app.footer(
-        "Chunks that cannot be read in place (decoded by a mount), and missing ones that the "
-        "reader would not fill in, are written into the references: up to 64 MiB of an array. "
+        "Chunks that cannot be read in place (decoded by a mount, or in no file of the source: "
+        "inline and virtual chunks), and missing ones that the reader would not fill in, are "
+        "written into the references: up to 64 MiB of an array. "
         "Arrays with more are left out, by name.");
   }
 
@@ -302,13 +303,21 @@ class Refs final : public Command {
   static Result<Inlined> to_inline(const Source& source, const SourceArray& found,
                                    const Presentation& shown) {
     Inlined inlined;
+    if (shown.rule == ByteRule::kRechunk) {
+      inlined.why_not = "its chunks are made of several: " +
+                        (shown.reason.empty() ? describe_rule(shown) : shown.reason);
+      return inlined;
+    }
     inlined.stored = shown.rule != ByteRule::kVerbatim && shown.rule != ByteRule::kTrim;
     if (shown.fill_chunk != nullptr) {
       inlined.missing = *shown.fill_chunk;
     } else if (shown.array->shape.empty()) {  // VirtualiZarr reads no scalar without a chunk
       ZARRFS_TRY(inlined.missing, make_fill_chunk(shown));
     }
-    if (!inlined.stored && inlined.missing.empty() && all_in_shards(found)) return inlined;
+    const bool elsewhere = source.store->chunks_elsewhere() != nullptr;
+    if (!inlined.stored && inlined.missing.empty() && !elsewhere && all_in_shards(found)) {
+      return inlined;
+    }
     std::uint64_t present = 0;
     std::uint64_t bytes = 0;
     ZARRFS_CHECK(visit_stored_chunks(source, found, [&](const StoredChunk& chunk) -> Result<void> {
@@ -322,8 +331,9 @@ class Refs final : public Command {
     const auto more = checked_multiply(total.value_or(present) - present, inlined.missing.size());
     const auto all = total && more ? checked_add(bytes, *more) : std::nullopt;
     if (!all || *all > kMaxInlined) {
+      const std::string reason = shown.reason.empty() ? describe_rule(shown) : shown.reason;
       inlined.why_not = "more than 64 MiB of chunks would stand in the references: " +
-                        (shown.reason.empty() ? describe_rule(shown) : shown.reason);
+                        (elsewhere ? "they are in no file of the source" : reason);
     }
     return inlined;
   }

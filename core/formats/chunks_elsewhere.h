@@ -20,6 +20,8 @@ class ChunksElsewhere {
   /// Calls `visit` for each URL, for some more than once. Returns what was not looked at, because
   /// it is too much; empty where that is nothing.
   virtual Result<std::string> visit_urls(const Visit& visit) = 0;
+  /// Whether the path of a place (File::place) is that of a file in the store's own directory.
+  [[nodiscard]] virtual bool is_own_file(std::string_view path) const = 0;
   /// By what the URLs are judged.
   [[nodiscard]] virtual const VirtualTargets& targets() const = 0;
 };

@@ -1,4 +1,5 @@
 """What `zarrfs doctor` and `zarrfs verify` say of chunks that lie elsewhere: by references, and by virtual chunks of Icechunk."""
+import base64
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import pytest
 from conftest import DAEMON, within
 from object_server import SECRET, tag_of
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
+from test_files import read
 from test_references import ZARRAY, run, tag_of_object_store, virtual_repository
 from test_remote import serve  # noqa: F401 (fixture)
 
@@ -185,3 +187,33 @@ def test_verify_of_files_that_never_answer_ends(serve, tmp_path, data):  # noqa:
         assert time.monotonic() - begin < 60 and "1,000 damaged" in found.stdout
     finally:
         go_on.set()
+
+
+def test_icechunk_encodes_the_paths_of_local_files(mount, tmp_path):
+    """And decodes them: kerchunk's are as they are written."""
+    disk = tmp_path / "disk"
+    for folder, byte in (("sp ace", 1), ("sp%20ace", 2), ("gr\u00fcn", 3)):
+        (disk / folder).mkdir(parents=True)
+        (disk / folder / "data.bin").write_bytes(bytes([byte]) * 240)
+    virtual_repository(tmp_path / "repository", f"file://{disk}/", {
+        "space": (f"file://{disk}/sp%20ace/data.bin", 0, None), "percent": (f"file://{disk}/sp%2520ace/data.bin", 0, None),
+        "letter": (f"file://{disk}/gr%C3%BCn/data.bin", 0, None)})
+    mounted = mount(tmp_path / "repository", f"view=v3,virtual={disk}")
+    found = {name: set(read(mounted / f"{name}/c/0/0")) for name in ("space", "percent", "letter")}
+    assert found == {"space": {1}, "percent": {2}, "letter": {3}}
+    source = references(tmp_path / "refs.json", [f"file://{disk}/sp%20ace/data.bin"])
+    assert read(mount(source, f"view=v2,virtual={disk}") / "a/0") == bytes([2, 2])
+
+
+def test_references_hold_the_bytes_of_chunks_that_lie_elsewhere(tmp_path, data):
+    source = references(tmp_path / "refs.json", [f"{data}/a", [f"{data}/b", 4, 2]])
+    written = json.loads(run("refs", source, "--virtual", data).stdout)["refs"]
+    assert [written[f"a/{i}"] for i in range(2)] == ["base64:MDE=", "base64:NDU="]
+    again = tmp_path / "again.json"
+    again.write_text(json.dumps({"version": 1, "refs": written}))
+    assert "1 arrays compared: equal" in run("diff", source, again, "--virtual", data).stdout
+    repository = tmp_path / "repository"
+    (data / "whole").write_bytes(bytes(240))
+    virtual_repository(repository, f"file://{data}/", {"a": (f"file://{data}/whole", 0, None)})
+    written = json.loads(run("refs", repository, "--virtual", data).stdout)["refs"]
+    assert written["a/0.0"] == "base64:" + base64.b64encode(bytes(240)).decode()

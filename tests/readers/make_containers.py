@@ -113,8 +113,7 @@ def write_netcdf(make, path, kind, begin=0):
             fill = make.choose.choice([None, 7])
             variable = data.createVariable(f"v{number}", dtype, axes, fill_value=fill, **more)
             variable.set_auto_maskandscale(False)
-            # Of 64 bits: cdo 2.1.1 masks no missing values there, of the netCDF file itself either.
-            if make.choose.random() < 0.4 and np.dtype(dtype).kind == "i" and np.dtype(dtype).itemsize < 8:
+            if make.choose.random() < 0.4 and np.dtype(dtype).kind == "i":
                 variable.scale_factor, variable.add_offset = 0.5, 10.0
             variable[:] = make.values(dtype, [sizes[axis] or 4 for axis in axes])
 

@@ -124,8 +124,11 @@ def read_cdo(path):
     import netCDF4
 
     group, name = os.path.split(path)
-    if len(described(path)["shape"]) < 2:
+    document = described(path)
+    if len(document["shape"]) < 2:
         raise ValueError(f"no field: {NOT_READ}")
+    if document["dtype"] == "<i8" and document["fill_value"] is not None:  # cdo 2.1.1 masks none of a netCDF file either
+        raise ValueError(f"missing values of 64 bits: {NOT_READ}")
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "copy.nc")
         run(["cdo", "-s", "-f", "nc4", "-b", "F64", "copy", f"-selname,{name}", f"file://{group}#mode=zarr,file", copy])

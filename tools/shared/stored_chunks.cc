@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/formats/chunks_elsewhere.h"
 #include "core/metadata/grid.h"
 #include "tools/shared/console.h"
 #include "tools/shared/stored_place.h"
@@ -24,6 +25,10 @@ Result<void> visit_stored_chunks(const Source& source, const SourceArray& array,
              list_shards(*source.store, array.path, *array.node.node.array));
   const auto counts = reader->layout().grid().counts();
   const bool in_place = all_in_shards(array);
+  ChunksElsewhere* const elsewhere = source.store->chunks_elsewhere();
+  const auto has_file = [&](const std::string& file) {
+    return elsewhere == nullptr || elsewhere->is_own_file(file);
+  };
   for (const std::uint64_t linear : stored.cells) {
     if (interrupted()) return fail(interruption());
     const auto cell = coordinates_of(linear, counts);
@@ -31,15 +36,16 @@ Result<void> visit_stored_chunks(const Source& source, const SourceArray& array,
     if (!reader->layout().sharded()) {
       ZARRFS_TRY(const auto place, place_of_object(*source.store, path));
       if (!place) continue;
-      ZARRFS_CHECK(visit({cell, place->path, place->range, place->in_place, place->bytes}));
+      const bool as_told = place->in_place && has_file(place->path);
+      ZARRFS_CHECK(visit({cell, place->path, place->range, as_told, place->bytes}));
       continue;
     }
     Result<void> done;
     ZARRFS_CHECK(reader->visit_shard(cell, 0, [&](const ArrayReader::Visited& chunk) {
       const StoredPlace place = place_of_chunk(chunk, path);
-      done = chunk.damage.empty()
-                 ? visit({chunk.chunk, place.path, place.range, in_place, chunk.range.length})
-                 : fail(Fault::kDamaged, path + ": " + chunk.damage);
+      done = chunk.damage.empty() ? visit({chunk.chunk, place.path, place.range,
+                                           in_place && has_file(place.path), chunk.range.length})
+                                  : fail(Fault::kDamaged, path + ": " + chunk.damage);
       return done.has_value() && !interrupted();
     }));
     ZARRFS_CHECK(done);

@@ -15,8 +15,8 @@ struct StoredChunk {
   std::vector<std::uint64_t> chunk;  ///< Coordinates in the grid of inner chunks.
   std::string path;                  ///< Of the file in the store.
   ByteRange range;                   ///< Of its bytes there.
-  bool in_place = true;              ///< Else the chunk is made of bytes of another form.
-  std::uint64_t bytes = 0;           ///< Of the chunk as it is told.
+  bool in_place = true;     ///< Else it is made of bytes of another form, or is in no such file.
+  std::uint64_t bytes = 0;  ///< Of the chunk as it is told.
 };
 
 /// Whether every chunk that is stored is a range of a shard, whatever there is.

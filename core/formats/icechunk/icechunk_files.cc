@@ -11,6 +11,7 @@
 #include "core/codecs/codec.h"
 #include "core/codecs/zstd_dictionary.h"
 #include "core/formats/virtual_targets.h"
+#include "core/store/http/url.h"
 
 namespace zarrfs {
 namespace {
@@ -158,12 +159,21 @@ Result<ReferenceFields> fields_of(const FlatTable& table) {
   return fields;
 }
 
+/// Icechunk encodes the paths of local files, and decodes them when it reads. Here they are as the
+/// files are called; of other URLs nothing is changed.
+std::string as_called(std::string url) {
+  if (!url.starts_with("file:")) return url;
+  auto decoded = percent_decode(url);
+  const bool is_path = decoded && decoded->find('\0') == std::string::npos;
+  return is_path ? std::move(*decoded) : std::move(url);
+}
+
 /// The URL of a virtual one. `dictionary`: of compressed URLs.
 Result<std::string> url_of(const ReferenceFields& fields, ByteView dictionary) {
-  if (!fields.url.empty() || !fields.compressed) return std::string(fields.url);
+  if (!fields.url.empty() || !fields.compressed) return as_called(std::string(fields.url));
   const auto url = decode_zstd_with(dictionary, fields.compressed->all(), kLongestUrl);
   if (!url) return damaged("compressed_location of a chunk: " + url.error().message);
-  return std::string(url->begin(), url->end());
+  return as_called(std::string(url->begin(), url->end()));
 }
 
 /// The first of the references whose numbers are not before `chunk`.

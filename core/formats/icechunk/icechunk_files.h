@@ -103,7 +103,7 @@ struct IcechunkReference {
   ByteView bytes;     ///< Of an inline one; valid as long as the manifest.
   std::string chunk;  ///< Of a native one: the name of its file.
   ByteRange range;    ///< Of that file.
-  std::string url;    ///< Of a virtual one.
+  std::string url;    ///< Of a virtual one; the path of a local file is not percent-encoded.
   std::string tag;    ///< Its ETag; empty where none is told.
   std::optional<std::int64_t> unchanged_since;  ///< Seconds since 1970.
 };

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view kDocumentName = "zarr.json";
 constexpr std::string_view kChunks = "c";
+constexpr const char* kChunkFiles = "chunks/";
 constexpr std::int64_t kPerMicrosecond = 1000;
 
 using Coordinates = std::vector<std::uint32_t>;
@@ -107,6 +108,9 @@ class IcechunkStore final : public Store, public ChunksElsewhere {
     return std::min(place_->room_ahead(), targets_->room_ahead());
   }
   Result<std::string> visit_urls(const Visit& visit) override;
+  [[nodiscard]] bool is_own_file(std::string_view path) const override {
+    return path.starts_with(kChunkFiles);
+  }
   [[nodiscard]] const VirtualTargets& targets() const override { return *targets_; }
   ChunksElsewhere* chunks_elsewhere() override { return this; }
 
@@ -294,7 +298,7 @@ std::vector<std::string> IcechunkStore::stored_files(std::span<const std::string
       targets_->open_ahead({&part, 1}, hint);
     }
     const bool native = reference.kind == IcechunkReference::Kind::kNative;
-    if (native && reference.range.offset == 0) files.push_back("chunks/" + reference.chunk);
+    if (native && reference.range.offset == 0) files.push_back(kChunkFiles + reference.chunk);
   }
   return files;
 }
@@ -330,7 +334,7 @@ Result<std::shared_ptr<File>> IcechunkStore::open_chunk(const std::string& path,
     return std::make_shared<TextFile>(std::string(reference.bytes.begin(), reference.bytes.end()),
                                       status, path);
   }
-  const std::string file = "chunks/" + reference.chunk;
+  const std::string file = kChunkFiles + reference.chunk;
   ZARRFS_TRY(std::shared_ptr<File> whole,
              place_->open_for(file, reference.range.offset == 0 ? hint : OpenHint{}));
   if (whole == nullptr) {

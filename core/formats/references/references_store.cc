@@ -81,6 +81,7 @@ class ReferencesStore final : public Store, public ChunksElsewhere {
     }
     return std::string();
   }
+  [[nodiscard]] bool is_own_file(std::string_view /*path*/) const override { return false; }
   [[nodiscard]] const VirtualTargets& targets() const override { return *targets_; }
   ChunksElsewhere* chunks_elsewhere() override { return this; }
 

@@ -406,11 +406,12 @@ def test_a_program_finds_the_document_it_wrote(mounted):
     os.mkdir(mounted / "new")
     write(mounted / "new/.zarray", json.dumps(document).encode())
     assert json.loads(read(mounted / "new/.zarray")) == document
-    os.makedirs(mounted / "new/0", exist_ok=True)  # chunks whose fill value is null are made up when asked for, and so is the way to them
-    assert sorted(os.listdir(mounted / "new")) == [".zarray"]
+    assert not os.path.exists(mounted / "new/0")  # nothing is made up of what is being made, nor the way to it
+    os.mkdir(mounted / "new/0")
+    assert sorted(os.listdir(mounted / "new")) == [".zarray", "0"]
     write(mounted / "new/.zarray", json.dumps({**document, "fill_value": 0}).encode())
     os.mkdir(mounted / "new/1")
-    assert sorted(os.listdir(mounted / "new")) == [".zarray", "1"]
+    assert sorted(os.listdir(mounted / "new")) == [".zarray", "0", "1"]
 
 
 def test_a_damaged_chunk_can_be_replaced_and_removed(mount, store):

@@ -300,12 +300,15 @@ class Refs final : public Command {
     std::string why_not;  // Why there are no references to the array; else empty.
   };
 
+  static std::string reason_of(const Presentation& shown) {
+    return shown.reason.empty() ? describe_rule(shown) : shown.reason;
+  }
+
   static Result<Inlined> to_inline(const Source& source, const SourceArray& found,
                                    const Presentation& shown) {
     Inlined inlined;
     if (shown.rule == ByteRule::kRechunk) {
-      inlined.why_not = "its chunks are made of several: " +
-                        (shown.reason.empty() ? describe_rule(shown) : shown.reason);
+      inlined.why_not = "its chunks are made of several: " + reason_of(shown);
       return inlined;
     }
     inlined.stored = shown.rule != ByteRule::kVerbatim && shown.rule != ByteRule::kTrim;
@@ -331,9 +334,9 @@ class Refs final : public Command {
     const auto more = checked_multiply(total.value_or(present) - present, inlined.missing.size());
     const auto all = total && more ? checked_add(bytes, *more) : std::nullopt;
     if (!all || *all > kMaxInlined) {
-      const std::string reason = shown.reason.empty() ? describe_rule(shown) : shown.reason;
+      const bool as_stored = !inlined.stored && inlined.missing.empty() && elsewhere;
       inlined.why_not = "more than 64 MiB of chunks would stand in the references: " +
-                        (elsewhere ? "they are in no file of the source" : reason);
+                        (as_stored ? "they are in no file of the source" : reason_of(shown));
     }
     return inlined;
   }

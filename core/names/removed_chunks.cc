@@ -14,11 +14,9 @@ void RemovedChunks::add(pid_t task, const std::string& key) {
   const std::lock_guard lock(mutex_);
   removed_.push_back({task, key, std::chrono::steady_clock::now()});
   if (removed_.size() > kMost) removed_.pop_front();
-  any_ = true;
 }
 
 bool RemovedChunks::has(pid_t task, const std::string& key) const {
-  if (!any_ || task == 0) return false;
   const auto oldest = std::chrono::steady_clock::now() - kShort;
   const std::lock_guard lock(mutex_);
   return std::any_of(removed_.begin(), removed_.end(), [&](const Removed& one) {

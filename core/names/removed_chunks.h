@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <chrono>
 #include <deque>
 #include <string>
@@ -28,7 +27,6 @@ class RemovedChunks {
     std::chrono::steady_clock::time_point since;
   };
 
-  std::atomic<bool> any_{false};  // once true, it stays so
   mutable TableMutex mutex_;
   std::deque<Removed> removed_;  ///< The oldest first; a few.
 };

@@ -338,6 +338,14 @@ assert sorted(g) == ["none", "seven"]
 assert all((g[name][:] == np.arange(1, 73).reshape(12, 6)).all() for name in g)
 """
 
+
+def plain_and_empty(folder):
+    source, store = folder / "plain", folder / "store"
+    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
+    store.mkdir()
+    return source, store
+
+
 # Documents first, so that all chunks could be made up while they are copied.
 CAREFUL_COPIES = {
     "cp-n": "cp -n", "cp-u": "cp -u", "rsync-u": "rsync -u", "rsync-ignore-existing": "rsync --ignore-existing"}
@@ -346,9 +354,7 @@ CAREFUL_COPIES = {
 @pytest.mark.parametrize("command", CAREFUL_COPIES.values(), ids=CAREFUL_COPIES)
 @pytest.mark.parametrize("options", ["rw", "rw,profile=ome", "rw,profile=xarray"])
 def test_chunks_that_are_not_made_yet_are_absent(mount, tmp_path, command, options):
-    source, store = tmp_path / "plain", tmp_path / "store"
-    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
-    store.mkdir()
+    source, store = plain_and_empty(tmp_path)
     mounted = mount(store, options)
     script = f"""mkdir $TO/none $TO/seven && cp $FROM/.zgroup $TO && for a in none seven; do
         cp $FROM/$a/.zarray $TO/$a && {command} $FROM/$a/[0-9]* $TO/$a/; done"""
@@ -361,9 +367,7 @@ def test_chunks_that_are_not_made_yet_are_absent(mount, tmp_path, command, optio
 @pytest.mark.parametrize("options", ["rw", "rw,profile=ome", "rw,profile=xarray"])
 def test_an_archive_replaces_the_chunks_of_an_earlier_mount(mount, tmp_path, options):
     """tar removes what is in its way, and expects it to be gone."""
-    source, store = tmp_path / "plain", tmp_path / "store"
-    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
-    store.mkdir()
+    source, store = plain_and_empty(tmp_path)
     mounted = mount(store, options)
     copy("cp -a $FROM/. $TO/ && rm $TO/seven/0.0 $TO/none/1.1", source, mounted.path)
     mounted.unmount()
@@ -373,9 +377,7 @@ def test_an_archive_replaces_the_chunks_of_an_earlier_mount(mount, tmp_path, opt
 
 
 def test_absent_chunks_without_a_fill_value_are_made_up_for_readers_only(mount, tmp_path):
-    source, store = tmp_path / "plain", tmp_path / "store"
-    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE_WITH_FILL_VALUES, source], check=True)
-    store.mkdir()
+    source, store = plain_and_empty(tmp_path)
     mounted = mount(store, "rw")
     copy("cp -a $FROM/. $TO/ && rm $TO/none/0.0", source, mounted.path)
     assert error_of(read, f"{mounted.path}/none/0.0") == errno.ENOENT

@@ -22,8 +22,8 @@ Result<std::optional<InodeEntry>> SecondLooks::find(NodeId parent, std::string_v
   const auto wanted = count_ == 0 ? std::nullopt : expected(request_task());
   if (!wanted) return names_.find(parent, name);
   // The kernel opens at once what it has looked up again: who looks up another name does not.
-  const bool kept = wanted->file != nullptr;
-  if (kept && (wanted->parent != parent || wanted->name != name)) {
+  const bool looked = !wanted->name.empty();
+  if (looked && (wanted->parent != parent || wanted->name != name)) {
     end(wanted->task);
     return names_.find(parent, name);
   }
@@ -39,7 +39,12 @@ Result<std::optional<InodeEntry>> SecondLooks::find_and_open(const Look& wanted,
     if (is_stale(opened)) continue;
     if (!opened) break;  // opening what is found tells
     if (!*opened) {
-      end(wanted.task);
+      const bool again = !wanted.name.empty();
+      if (again) {
+        end(wanted.task);
+      } else {
+        keep({wanted.task, want, 0, nullptr, parent, std::string(name), wanted.since});
+      }
       return std::nullopt;
     }
     auto& [found, file] = **opened;

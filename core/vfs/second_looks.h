@@ -5,6 +5,8 @@
 // first open wanted it, and keeps it for the task: it gets that, though another file may have the
 // name by then, as in any directory. A chunk that is kept to be written is being written: whoever
 // looks it up meanwhile gets the same node, so that locks of all who have it open exclude.
+// The kernel may look twice there: at the entry that it has, and, where that is another file or
+// none, at the name; so a name that is absent once may still be opened.
 // What the first look found would not do, because the kernel may have kept it since before a write
 // that was acknowledged. Thread-safe.
 // Source: path_openat and do_filp_open of Linux, which look again with LOOKUP_REVAL.
@@ -48,9 +50,9 @@ class SecondLooks {
     pid_t task = 0;
     Want want;
     NodeId node = 0;
-    FilePointer file;  ///< Null until it has looked again.
+    FilePointer file;  ///< Null until it has found one.
     NodeId parent = 0;
-    std::string name;
+    std::string name;  ///< Empty until it has looked again.
     std::chrono::steady_clock::time_point since{};
   };
 

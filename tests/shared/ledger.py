@@ -74,6 +74,10 @@ class Ledger:
     def synced(self):
         return sum(write.how == "synced" for writes in self.writes.values() for write in writes)
 
+    def unfinished(self, mount):
+        """(place, slot) of what a program of this mount was writing when it was killed."""
+        return [(place, write.slot) for place, writes in self.writes.items() for write in writes if write.mount is mount and write.how == ""]
+
     def errors(self):
         found = {}
         for writes in self.writes.values():

@@ -189,26 +189,35 @@ TEST_F(ViewMoves, AFileThatWasRenamedBeforeItIsOpenedIsOpenedWithoutAName) {
   EXPECT_FALSE(*shown_->find("a/0.0.__lock"));
 }
 
-// The kernel looks a stale name up again, once: what that finds can be opened, whatever took the
-// name since. What the first look found cannot, which may be from before a write that was
-// acknowledged.
-TEST_F(ViewMoves, WhatASecondLookFoundIsOpenedThoughItIsReplaced) {
-  const auto replace = [&](char with) {
+// A chunk that is replaced again and again, and tasks that look it up and open it.
+class ViewMovesLooks : public ViewMoves {
+ protected:
+  void replace(char with) {
     const std::string bytes(8, with);
     const auto file = create("a", "0.0.partial");
     ASSERT_TRUE(file->write(0, {reinterpret_cast<const std::uint8_t*>(bytes.data()), 8}));
     file->closed();
     const NodeId array = (*shown_->find("a"))->id;
     ASSERT_TRUE(view().rename(array, "0.0.partial", array, "0.0", true));
-  };
-  const auto open_as = [&](pid_t task, NodeId node) {
+  }
+  auto open_as(pid_t task, NodeId node) {
     const RequestScope scope(std::nullopt, nullptr, nullptr, task);
     return view().open_file(node);
-  };
-  const auto look_as = [&](pid_t task) {
+  }
+  /// 0: it is absent.
+  NodeId look_as(pid_t task) {
+    const NodeId array = (*shown_->find("a"))->id;
     const RequestScope scope(std::nullopt, nullptr, nullptr, task);
-    return (**shown_->find("a/0.0")).id;
-  };
+    const auto found = *view().find(array, "0.0");
+    return found ? found->id : 0;
+  }
+  void remove() { ASSERT_TRUE(view().remove_file((*shown_->find("a"))->id, "0.0")); }
+};
+
+// The kernel looks a stale name up again, once: what that finds can be opened, whatever took the
+// name since. What the first look found cannot, which may be from before a write that was
+// acknowledged.
+TEST_F(ViewMovesLooks, WhatASecondLookFoundIsOpenedThoughItIsReplaced) {
   replace('1');
   const NodeId first = look_as(1);
   replace('2');
@@ -223,6 +232,36 @@ TEST_F(ViewMoves, WhatASecondLookFoundIsOpenedThoughItIsReplaced) {
   EXPECT_EQ(*read_all(**opened), "22222222");
   EXPECT_FALSE(open_as(1, second)) << "it is good for one opening";
   EXPECT_EQ(*shown_->read("a/0.0"), "33333333");
+}
+
+// A second look is two: at the entry that the kernel has, and where that finds none, at the name.
+TEST_F(ViewMovesLooks, WhatASecondLookFoundWithItsSecondQuestionIsOpenedToo) {
+  replace('1');
+  const NodeId first = look_as(1);
+  replace('2');
+  ASSERT_FALSE(open_as(1, first));
+  remove();
+  ASSERT_EQ(look_as(1), 0);
+  replace('3');
+  const NodeId found = look_as(1);
+  replace('4');
+  const auto opened = open_as(1, found);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(*read_all(**opened), "33333333");
+}
+
+TEST_F(ViewMovesLooks, WhatASecondLookDoesNotFindIsExpectedNoMore) {
+  replace('1');
+  const NodeId first = look_as(1);
+  replace('2');
+  ASSERT_FALSE(open_as(1, first));
+  remove();
+  ASSERT_EQ(look_as(1), 0);
+  ASSERT_EQ(look_as(1), 0);
+  replace('3');
+  const NodeId later = look_as(1);
+  replace('4');
+  EXPECT_FALSE(open_as(1, later));
 }
 
 // What rests is put into the store: who looked it up before opens what stands there now.

@@ -5,6 +5,9 @@
 
 namespace zarrfs {
 
+/// In the root of a store that a conversion has not finished.
+inline constexpr const char* kConversionMarker = ".zarrfs-conversion";
+
 /// Whether a file at `path` is zarrfs's own: in `.zarrfs` of the store, or of such a name under
 /// whatever directory.
 inline bool is_own_path(std::string_view path) {

@@ -3,9 +3,21 @@
 #include <utility>
 
 #include "core/nodes/survey.h"
+#include "core/store/own_names.h"
 #include "core/vfs/store_view.h"
 
 namespace zarrfs {
+
+namespace {
+/// The result of a conversion is written by that alone, until it is finished.
+Result<void> check_finished(Store& store) {
+  ZARRFS_TRY(const auto marker, store.status(kConversionMarker));
+  if (!marker) return {};
+  return fail(Fault::kBusy, "store " + store.name() +
+                                " is the unfinished result of a conversion: run that again, or "
+                                "give its command --finish or --discard");
+}
+}  // namespace
 
 Result<std::unique_ptr<View>> open_view(std::shared_ptr<Store> store, const ViewOptions& options) {
   const Survey survey = survey_store(*store, kNodesBeforeMount);
@@ -18,6 +30,7 @@ Result<std::unique_ptr<View>> open_view(std::shared_ptr<Store> store, const View
     chosen.profile = choice.profile;
   }
   ZARRFS_TRY(Profile profile, choose_profile(chosen));
+  if (options.writing) ZARRFS_CHECK(check_finished(*store));
   auto view = std::make_unique<StoreView>(std::move(store), chosen, std::move(profile));
   ZARRFS_CHECK(view->check_source());
   ZARRFS_CHECK(view->explain(choice, survey));

@@ -70,6 +70,18 @@ def test_a_draft_store_is_refused_by_that_name(tmp_path, mountpoint):
     assert status == 3 and "draft" in said.replace(str(tmp_path), "").lower()
 
 
+def test_the_unfinished_result_of_a_conversion_is_not_mounted_to_write(store, tmp_path, mountpoint, mount):
+    parts = [DAEMON, "shard", store.path, tmp_path / "made", "--shard-chunks", "2"]
+    subprocess.run([*parts, "--begin"], check=True, capture_output=True)
+    status, said = refused(tmp_path / "made", mountpoint, "-o", "rw")
+    assert status == 3 and f"{tmp_path}/made" in said and "unfinished result of a conversion" in said and "--finish" in said
+    for step in (["--part", "1/1"], ["--finish"]):
+        subprocess.run([*parts, *step], check=True, capture_output=True)
+    again = subprocess.run([*parts, "--finish"], capture_output=True, text=True)
+    assert again.returncode != 0 and "finished has no more to do" in again.stderr
+    mount(tmp_path / "made", "rw")
+
+
 def test_an_absent_mountpoint_is_named(store, tmp_path):
     status, said = refused(store.path, tmp_path / "nothing-here")
     assert status == 3 and "nothing-here" in said

@@ -12,11 +12,10 @@
 #include "core/base/fd.h"
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
+#include "core/store/own_names.h"
 
 namespace zarrfs::tools {
 
-/// The name of what says, in an unfinished result, what is being made.
-inline constexpr const char* kConversionMarker = ".zarrfs-conversion";
 /// The member of a marker that tells that several machines may make the result, each some parts.
 inline constexpr const char* kPlanMember = "plan";
 /// A plan in parts names every array.

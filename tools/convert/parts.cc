@@ -39,7 +39,10 @@ Result<std::unique_ptr<PartsPlace>> parts_place_at(const std::string& path, bool
 }
 
 tl::unexpected<Error> not_begun(const PartsPlace& place) {
-  return fail(Fault::kInvalid, place.name() + ": no conversion in parts is under way here");
+  return fail(
+      Fault::kInvalid,
+      place.name() +
+          ": no conversion in parts is under way here; one that is finished has no more to do");
 }
 
 // A conversion as it is planned, and where its machines meet.
@@ -86,7 +89,10 @@ class PartsConversion {
       ZARRFS_TRY(const bool made, place_->put_first(kMarker, marker_));
       if (made) return {};
     }
-    return fail(Fault::kExists, place_->name() + " is there already, and is not empty");
+    return fail(Fault::kExists,
+                place_->name() +
+                    " is there already, and is not empty; if this conversion has made it, "
+                    "it is finished and has no more to do");
   }
 
   Result<void> must_be_begun() {

@@ -9,23 +9,22 @@ using zarrfs::fuzz::require;
 
 namespace {
 
-constexpr const char* kName = "1CECHNKREP0F1RSTCMT0";
-
 /// Everything that a snapshot tells of; the manifests that it names are all `manifest`.
 void read_snapshot(const zarrfs::Bytes& snapshot, const zarrfs::Bytes& manifest) {
   using namespace zarrfs;
   const auto parsed = IcechunkSnapshot::parse(snapshot);
   if (!parsed) return;
+  const std::string name = (*parsed)->name();
   auto place = std::make_shared<testing::MemoryStore>();
   for (const char* folder : {"snapshots", "manifests", "chunks", "refs", "refs/branch.main"}) {
     require(place->make_directory(folder, 0755).has_value());
   }
-  place->write_file("refs/branch.main/ref.json", std::string(R"({"snapshot": ")") + kName + "\"}");
-  place->write_file(std::string("snapshots/") + kName, testing::icechunk_file(1, snapshot));
+  place->write_file("refs/branch.main/ref.json", R"({"snapshot": ")" + name + "\"}");
+  place->write_file("snapshots/" + name, testing::icechunk_file(1, snapshot));
   std::vector<std::string> paths{""};
-  for (const std::string& name : (*parsed)->names_below("")) {
-    const auto* const node = (*parsed)->find(name);
-    if (node != nullptr) paths.push_back(name);
+  for (const std::string& below : (*parsed)->names_below("")) {
+    const auto* const node = (*parsed)->find(below);
+    if (node != nullptr) paths.push_back(below);
     const auto parts = node != nullptr && node->array ? IcechunkSnapshot::parts(*node)
                                                       : std::vector<IcechunkSnapshot::Part>{};
     if (!parts || parts->empty()) continue;

@@ -267,10 +267,38 @@ bool IcechunkSnapshot::Part::covers(std::span<const std::uint32_t> prefix) const
   return true;
 }
 
+/// Specification 1 lists them as structures, 2 as tables.
+Result<std::vector<IcechunkSnapshot::Manifest>> IcechunkSnapshot::manifests_of(
+    const FlatTable& table) {
+  constexpr std::size_t kStructure = 32;
+  constexpr std::size_t kChunksAt = 24;
+  std::vector<Manifest> manifests;
+  ZARRFS_TRY(const auto structures, table.vector(6, kStructure));
+  for (std::size_t i = 0; structures && i < structures->size(); ++i) {
+    const ByteView one = structures->element(i);
+    manifests.push_back({one.first(kNumber), load_little<std::uint32_t>(one.subspan(kChunksAt))});
+  }
+  ZARRFS_TRY(const auto tables, table.vector(7, 4));
+  for (std::size_t i = 0; tables && i < tables->size(); ++i) {
+    ZARRFS_TRY(const FlatTable one, tables->table(i));
+    ZARRFS_TRY(const ByteView number, required(one.inline_bytes(0, kNumber), "id of a manifest"));
+    ZARRFS_TRY(const auto chunks, one.number<std::uint32_t>(2));
+    manifests.push_back({number, chunks});
+  }
+  const auto by_number = [](const Manifest& a, const Manifest& b) {
+    return less(a.number, b.number);
+  };
+  std::sort(manifests.begin(), manifests.end(), by_number);
+  return manifests;
+}
+
 Result<std::shared_ptr<const IcechunkSnapshot>> IcechunkSnapshot::parse(Bytes payload) {
   auto snapshot = std::make_shared<IcechunkSnapshot>();
   snapshot->payload_ = std::move(payload);
   ZARRFS_TRY(const FlatTable table, FlatTable::root(snapshot->payload_));
+  ZARRFS_TRY(const ByteView number, required(table.inline_bytes(0, kNumber), "id"));
+  snapshot->name_ = icechunk_name(number);
+  ZARRFS_TRY(snapshot->manifests_, manifests_of(table));
   ZARRFS_TRY(snapshot->time_us_, table.number<std::uint64_t>(3));
   ZARRFS_TRY(snapshot->message_, required(table.text(4), "message"));
   ZARRFS_TRY(const auto parent, table.inline_bytes(1, kNumber));
@@ -326,6 +354,16 @@ bool IcechunkSnapshot::any_below(std::string_view path) const {
   return node != nodes_.end() && node->path.starts_with(begin);
 }
 
+std::optional<std::uint32_t> IcechunkSnapshot::chunks_of(std::string_view manifest) const {
+  // Names are in the order of numbers.
+  const auto found = std::lower_bound(manifests_.begin(), manifests_.end(), manifest,
+                                      [](const Manifest& one, std::string_view wanted) {
+                                        return icechunk_name(one.number) < wanted;
+                                      });
+  const bool there = found != manifests_.end() && icechunk_name(found->number) == manifest;
+  return there ? std::optional(found->chunks) : std::nullopt;
+}
+
 Result<std::vector<IcechunkSnapshot::Part>> IcechunkSnapshot::parts(const Node& node) {
   ZARRFS_TRY(const FlatVector listed, required(node.array->vector(2, 4), "manifests"));
   std::vector<Part> parts;
@@ -352,6 +390,8 @@ Result<std::shared_ptr<const IcechunkManifest>> IcechunkManifest::parse(Bytes pa
   auto manifest = std::make_shared<IcechunkManifest>();
   manifest->payload_ = std::move(payload);
   ZARRFS_TRY(const FlatTable table, FlatTable::root(manifest->payload_));
+  ZARRFS_TRY(const ByteView number, required(table.inline_bytes(0, kNumber), "id"));
+  manifest->name_ = icechunk_name(number);
   ZARRFS_TRY(const FlatVector arrays, required(table.vector(1, 4), "arrays"));
   ZARRFS_TRY(const auto dictionary, table.vector(2, 1));
   if (dictionary) manifest->dictionary_ = dictionary->all();
@@ -388,6 +428,7 @@ Result<std::shared_ptr<const IcechunkManifest>> IcechunkManifest::parse(Bytes pa
       }
     }
     manifest->arrays_.push_back(array);
+    manifest->chunks_ += array.references.size();
   }
   return manifest;
 }

@@ -76,6 +76,8 @@ class IcechunkSnapshot {
   };
 
   static Result<std::shared_ptr<const IcechunkSnapshot>> parse(Bytes payload);
+  /// Of its file.
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Node* find(std::string_view path) const;
   /// The names below `path`; nothing where nothing is below it.
   [[nodiscard]] std::vector<std::string> names_below(std::string_view path) const;
@@ -83,14 +85,24 @@ class IcechunkSnapshot {
   [[nodiscard]] bool any_below(std::string_view path) const;
   /// Of an array.
   [[nodiscard]] static Result<std::vector<Part>> parts(const Node& node);
+  /// How many chunks a manifest has, as the snapshot tells it.
+  [[nodiscard]] std::optional<std::uint32_t> chunks_of(std::string_view manifest) const;
   [[nodiscard]] std::uint64_t time_us() const { return time_us_; }
   [[nodiscard]] std::string_view message() const { return message_; }
   /// The one before it, in specification 1; empty where there is none.
   [[nodiscard]] const std::string& parent() const { return parent_; }
 
  private:
+  struct Manifest {
+    ByteView number;
+    std::uint32_t chunks;
+  };
+  static Result<std::vector<Manifest>> manifests_of(const FlatTable& table);
+
   Bytes payload_;
-  std::vector<Node> nodes_;  ///< By path.
+  std::string name_;
+  std::vector<Node> nodes_;          ///< By path.
+  std::vector<Manifest> manifests_;  ///< By number.
   std::uint64_t time_us_ = 0;
   std::string_view message_;
   std::string parent_;
@@ -108,11 +120,15 @@ struct IcechunkReference {
   std::optional<std::int64_t> unchanged_since;  ///< Seconds since 1970.
 };
 
-/// A manifest: where the chunks of arrays are. All of it was checked when it was read, so that what
-/// is not found in it is proven absent.
+/// A manifest: where the chunks of arrays are. All of it was checked when it was read; but the
+/// files have no checksums.
 class IcechunkManifest {
  public:
   static Result<std::shared_ptr<const IcechunkManifest>> parse(Bytes payload);
+  /// Of its file.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// How many chunks of arrays it has.
+  [[nodiscard]] std::size_t chunks() const { return chunks_; }
   /// Nothing where it does not have that chunk of the array with that number.
   [[nodiscard]] Result<std::optional<IcechunkReference>> find(
       ByteView array, std::span<const std::uint32_t> chunk) const;
@@ -133,6 +149,8 @@ class IcechunkManifest {
   };
   [[nodiscard]] const Array* array_of(ByteView number) const;
   Bytes payload_;
+  std::string name_;
+  std::size_t chunks_ = 0;
   ByteView dictionary_;  ///< Of compressed URLs.
   std::vector<Array> arrays_;
 };

@@ -168,6 +168,13 @@ class IcechunkStore final : public Store, public ChunksElsewhere {
   FileIdentity seen_in_ ZARRFS_GUARDED_BY(mutex_);
 };
 
+/// Whether a file is the one that its name says.
+Result<void> check_name(const std::string& path, const std::string& found,
+                        const std::string& wanted) {
+  if (found == wanted) return {};
+  return fail(Fault::kDamaged, path + ": its id is " + found);
+}
+
 /// Shows the snapshot that a revision is now.
 Result<void> IcechunkStore::take(const IcechunkTip& tip) {
   const std::string path = "snapshots/" + tip.snapshot;
@@ -177,6 +184,7 @@ Result<void> IcechunkStore::take(const IcechunkTip& tip) {
   if (!snapshot) {
     return fail(snapshot.error().fault, path + ": " + snapshot.error().message);
   }
+  ZARRFS_CHECK(check_name(path, (*snapshot)->name(), tip.snapshot));
   const HeldLock lock(mutex_);
   seen_ = {std::move(*snapshot), tip.snapshot};
   seen_in_ = identity_of(tip.seen);
@@ -198,7 +206,11 @@ Result<IcechunkStore::Seen> IcechunkStore::current() {
       return seen_in_ == identity_of(*now);
     };
     if (!same()) {
-      ZARRFS_TRY(const IcechunkTip tip, find_icechunk_tip(*place_, revision_, specification_));
+      auto found = find_icechunk_tip(*place_, revision_, specification_);
+      const bool deleted = !found && found.error().fault == Fault::kInvalid;
+      if (deleted) return fail(Fault::kIo, found.error().message);
+      if (!found) return fail(found.error());
+      const IcechunkTip& tip = *found;
       const auto unmoved = [&] {
         const HeldLock lock(mutex_);
         if (seen_.name != tip.snapshot) return false;
@@ -217,7 +229,16 @@ Result<ManifestPointer> IcechunkStore::read_manifest(const std::string& name) {
   ZARRFS_TRY(Bytes payload, read_icechunk(*place_, path, IcechunkFile::kManifest, "a snapshot"));
   auto manifest = IcechunkManifest::parse(std::move(payload));
   if (!manifest) return fail(manifest.error().fault, path + ": " + manifest.error().message);
-  return manifest;
+  ZARRFS_CHECK(check_name(path, (*manifest)->name(), name));
+  const auto snapshot = [&] {
+    const HeldLock lock(mutex_);
+    return seen_.snapshot;
+  }();
+  const std::size_t chunks = (*manifest)->chunks();
+  const auto told = snapshot->chunks_of(name);
+  if (!told || *told == chunks) return manifest;
+  return fail(Fault::kDamaged, path + ": has " + std::to_string(chunks) +
+                                   " chunks, and the snapshot tells of " + std::to_string(*told));
 }
 
 Result<IcechunkStore::Route> IcechunkStore::route_of(const std::string& path) {

@@ -79,11 +79,18 @@ Flat array(const std::string& path, const std::string& document = "{}",
        {3, Flat::number(std::uint8_t{1})},
        {4, Flat::table({{0, Flat::text("")}, {2, Flat::tables({part})}, {3, std::move(shape)}})}});
 }
-Bytes snapshot(std::vector<Flat> nodes, std::uint64_t time = 1'700'000'000'000'000) {
-  return FlatBuilder::build(Flat::table({{0, Flat::structure(number('s'))},
+/// `manifests`: how many chunks each has.
+Bytes snapshot(std::vector<Flat> nodes, std::uint64_t time = 1'700'000'000'000'000,
+               char letter = 's', std::vector<std::pair<char, std::uint32_t>> manifests = {}) {
+  std::vector<Flat> told;
+  for (const auto& [of, chunks] : manifests) {
+    told.push_back(Flat::table({{0, Flat::structure(number(of))}, {2, Flat::number(chunks)}}));
+  }
+  return FlatBuilder::build(Flat::table({{0, Flat::structure(number(letter))},
                                          {2, Flat::tables(std::move(nodes))},
                                          {3, Flat::number(time)},
-                                         {4, Flat::text("a message")}}));
+                                         {4, Flat::text("a message")},
+                                         {7, Flat::tables(std::move(told))}}));
 }
 
 Flat pointing(const std::string& name, std::uint32_t snapshot) {
@@ -174,7 +181,7 @@ TEST_F(IcechunkTest, ABranchIsSeenToMoveAndATagIsNot) {
   const auto main = open();
   const auto tag = open({Revision::Kind::kTag, "v1"});
   const auto pinned = open({Revision::Kind::kSnapshot, name_of('s')});
-  put("snapshots/" + name_of('t'), kSnapshot, snapshot({group("/"), group("/new")}));
+  put("snapshots/" + name_of('t'), kSnapshot, snapshot({group("/"), group("/new")}, 1, 't'));
   put("repo", kRepository, repository({pointing("main", 1)}, {pointing("v1", 0)}));
   EXPECT_THAT(list(*main, ""), ElementsAre("new", "zarr.json"));
   EXPECT_THAT(list(*tag, ""), ElementsAre("a", "a-b", "zarr.json"));
@@ -185,6 +192,9 @@ TEST_F(IcechunkTest, ABranchIsSeenToMoveAndATagIsNot) {
   EXPECT_EQ(history->snapshots[0].name, name_of('t'));
   EXPECT_EQ(history->snapshots[1].message, "commit s");
   EXPECT_EQ(history->references.size(), 2U);
+  put("repo", kRepository, repository({pointing("other", 1)}, {pointing("v1", 0)}));
+  EXPECT_THAT(read(*main, "zarr.json"), HasSubstr("error 5 "));
+  EXPECT_THAT(read(*main, "zarr.json"), HasSubstr("no branch main; it has other"));
 }
 
 TEST_F(IcechunkTest, WhatIsNotThereIsNamed) {
@@ -287,6 +297,24 @@ TEST_F(IcechunkTest, AManifestThatIsNotInOrderIsDamaged) {
     const auto store = open();
     EXPECT_THAT(read(*store, "a/c/3/3"), HasSubstr("error 117 manifests/"));
   }
+}
+
+TEST_F(IcechunkTest, AFileOfAnotherNameOrWithOtherChunksIsDamaged) {
+  const std::string at = "snapshots/" + name_of('s');
+  for (const std::uint32_t chunks : {0U, 2U, 4U}) {
+    put(at, kSnapshot, snapshot({array("/a")}, 0, 's', {{'l', 1}, {'m', chunks}, {'n', 1}}));
+    EXPECT_THAT(read(*open(), "a/c/3/3"),
+                HasSubstr("has 3 chunks, and the snapshot tells of " + std::to_string(chunks)));
+  }
+  put(at, kSnapshot, snapshot({array("/a")}, 0, 's', {{'l', 1}, {'m', 3}, {'n', 1}}));
+  EXPECT_EQ(read(*open(), "a/c/3/3"), "absent");
+  place->write_file("snapshots/" + name_of('s'), icechunk_file(kSnapshot, snapshot({}, 0, 'x')));
+  EXPECT_THAT(refused().message, HasSubstr("its id is " + name_of('x')));
+  put(at, kSnapshot, snapshot({array("/a", "{}", {0, 4, 0, 4})}));
+  Bytes other = manifest({inlined({0, 1}, "inline")});
+  std::replace(other.begin(), other.end(), std::uint8_t{'m'}, std::uint8_t{'x'});
+  put("manifests/" + name_of('m'), kManifest, other);
+  EXPECT_THAT(read(*open(), "a/c/3/3"), HasSubstr("its id is " + name_of('x')));
 }
 
 TEST_F(IcechunkTest, LongUrlsAreRefusedByName) {

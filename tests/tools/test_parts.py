@@ -125,6 +125,21 @@ def test_what_is_refused(plain, tmp_path):
     assert not (tmp_path / "made").exists()
 
 
+def test_a_source_that_changes_between_parts_is_named(plain, tmp_path):
+    words = ["shard", tmp_path / "source", tmp_path / "made", "--shard-chunks", "2"]
+    shutil.copytree(plain, tmp_path / "source")
+    run(*words, "--begin", "--parts", "2")
+    run(*words, "--part", "1/2")
+    document = next(path for path in sorted((tmp_path / "source").rglob("zarr.json")) if json.loads(path.read_text())["node_type"] == "array")
+    array = json.loads(document.read_text())
+    array["shape"][0] *= 2
+    document.write_text(json.dumps(array))
+    for step in (["--part", "2/2"], ["--finish"], ["--begin"]):
+        told = run(*words, *step, status=3).stderr_text
+        assert "are not those of --begin" in told and "--discard" in told and f"{tmp_path}/made" in told, told
+    run(*words, "--discard")
+
+
 def test_what_one_process_began_is_not_gone_on_with_in_parts(plain, tmp_path):
     made = tmp_path / "made"
     made.mkdir()

@@ -194,7 +194,20 @@ class PartsConversion {
 
  private:
   [[nodiscard]] Result<void> is_ours(const std::string& marker) const {
-    return marker == marker_ ? Result<void>() : another_conversion(place_->name(), marker);
+    if (marker == marker_) return {};
+    const auto without_plan = [](const std::string& text) {
+      auto description = parse_json(text, kMarker);
+      if (!description || !description->is_object()) return Json();
+      description->erase(kPlanMember);
+      return std::move(*description);
+    };
+    if (without_plan(marker) != without_plan(marker_)) {
+      return another_conversion(place_->name(), marker);
+    }
+    return fail(Fault::kExists, place_->name() +
+                                    ": the arrays or files of the source are not those of --begin: "
+                                    "a conversion in parts needs a source that stays as it is; "
+                                    "--discard removes what was made");
   }
 
   // Of all elements of all arrays, as far as types have a size; for choosing the number of parts.

@@ -18,6 +18,10 @@ void give_version(ShownChunk& chunk, const ChunkVersion& version) {
   if (!chunk.is_fill) chunk.stored.st_mtim = version.modified;
 }
 
+bool is_before(const timespec& a, const timespec& b) {
+  return std::pair(a.tv_sec, a.tv_nsec) < std::pair(b.tv_sec, b.tv_nsec);
+}
+
 bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
 }  // namespace
 
@@ -142,6 +146,7 @@ Result<ChunkVersion> ChunkFinder::version_of_rechunked(const ArrayView& array,
   ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
     ZARRFS_TRY(const ShardState one, shard_state(array, array.reader->shard_path(cell)));
     all.digest = mix_numbers(all.digest, one.digest);
+    if (is_before(all.modified, one.modified)) all.modified = one.modified;
     return {};
   }));
   return array.versions->version_of(number, number, all);

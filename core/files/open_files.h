@@ -60,6 +60,7 @@ class BrokenFile : public OpenFile {
  public:
   explicit BrokenFile(Error error) : error_(std::move(error)) {}
   Result<ReadPlan> read(std::uint64_t, std::uint64_t) override { return fail(error_); }
+  [[nodiscard]] const Error* damage() const override { return &error_; }
   [[nodiscard]] bool keep_cache() const override { return false; }
   [[nodiscard]] bool direct_io() const override { return true; }
 

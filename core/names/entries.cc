@@ -16,7 +16,8 @@ InodeEntry Entries::of_chunk(NodeId id, const NodeState& array, const Coordinate
                              const ShownPlace& place, const ShownChunk& chunk,
                              const std::optional<NameLoans::Offer>& offer) {
   InodeEntry answer = of(id, statuses_.of_chunk(array, at, place, chunk));
-  answer.version = chunk.version;
+  answer.version = mix_numbers(chunk.version, array.generation);
+  answer.described = array.node.status.st_mtim;
   const bool in_shard = chunk.bytes && !chunk.is_draft;
   if (offer && in_shard && parts_.loans.lend(*offer, array, place, id)) {
     answer.lent = NameLoans::kLent;

@@ -111,6 +111,13 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   return state;
 }
 
+/// Programs that have opened an array take chunks that vanish with it for the fill value.
+bool NodeCache::was_shown(const std::string& path) {
+  const auto before = last_known(path);
+  return before != nullptr &&
+         (before->kind == NodeState::Kind::kArray || before->kind == NodeState::Kind::kDamaged);
+}
+
 std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
   const HeldLock lock(mutex_);
   const auto found = entries_.find(path);
@@ -208,6 +215,8 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
     case Node::Kind::kFile:
     case Node::Kind::kAbsent: state->kind = NodeState::Kind::kAbsent; break;
   }
+  const bool vanishes = state->kind == NodeState::Kind::kHidden && was_shown(path);
+  if (vanishes) state->kind = NodeState::Kind::kDamaged;
   return state;
 }
 

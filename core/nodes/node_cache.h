@@ -61,6 +61,7 @@ class NodeCache {
 
   std::shared_ptr<const NodeState> valid(const std::string& path);
   std::shared_ptr<const NodeState> stale(const std::string& path);
+  bool was_shown(const std::string& path);
   Result<bool> unchanged(const NodeState& state);
   void keep(const std::shared_ptr<const NodeState>& state);
   void touch(const std::string& path);

@@ -33,10 +33,8 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
   if (written != nullptr) return staged_.open_to_read(std::move(written), node);
   ZARRFS_TRY(const ShownChunk chunk, inodes_.current_chunk(target));
   ZARRFS_TRY(const auto file, open_shown(target, chunk));
-  InodeEntry shown = entries_.of(
-      node, statuses_.of_chunk(*target.state, target.part.coordinates, target.place, chunk));
-  shown.version = chunk.version;
-  file->remember(shown);
+  file->remember(entries_.of_chunk(node, *target.state, target.part.coordinates, target.place,
+                                   chunk, std::nullopt));
   return file;
 }
 

@@ -32,8 +32,11 @@ class StoreWatch;
 struct InodeEntry {
   NodeId id = 0;
   struct stat status {};  ///< st_ino stable, st_size exact.
-  /// Of a chunk: another number once its shard is another one. 0: the status tells.
+  /// Of a chunk: another number once its shard, its array's metadata or how that is shown is
+  /// another one. 0: the status tells.
   std::uint64_t version = 0;
+  /// Of a chunk: when the document of its array was changed, which may change what the chunk shows.
+  struct timespec described {};
   /// Whether it may be cached for ever (immutable stores) rather than for the default time.
   bool immutable = false;
   /// Being written: it must not be cached at all.
@@ -83,6 +86,8 @@ class OpenFile {
   /// Whether flush, sync or closed would be kBusy now, because other programs have to do something
   /// first.
   [[nodiscard]] virtual bool must_wait() const { return false; }
+  /// Why nothing of it can be read, where that is known before it is read.
+  [[nodiscard]] virtual const Error* damage() const { return nullptr; }
   /// Keeps the attributes that it had when it was opened: it keeps its version, too.
   void remember(const InodeEntry& found) { remembered_ = found; }
 

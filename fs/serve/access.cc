@@ -10,7 +10,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr const char* kCookie = "zarrfs_token=";
+constexpr const char* kCookie = "zarrfs_token";
 constexpr const char* kMethods = "GET, HEAD, OPTIONS, PROPFIND";
 
 /// Without its port.
@@ -31,12 +31,31 @@ bool is_loopback(std::string_view host) {
          host.ends_with(".localhost");
 }
 
-std::string_view cookie_of(const Request& request) {
-  std::string_view rest = request.field("cookie");
-  const std::size_t begin = rest.find(kCookie);
-  if (begin == std::string_view::npos) return {};
-  rest.remove_prefix(begin + std::string_view(kCookie).size());
-  return rest.substr(0, rest.find(';'));
+/// The host that the request is for: a whole URL comes before the field.
+std::string_view authority_of(const Request& request, const Target& target) {
+  return target.authority.empty() ? request.field("host") : std::string_view(target.authority);
+}
+
+/// Cookies know no ports, and the server at another port has another token.
+std::string cookie_name(const Request& request) {
+  const std::string_view host = request.field("host");
+  const std::string_view port = host.substr(std::min(host.rfind(':'), host.size()));
+  const bool is_port = port.size() > 1 && port.find_first_not_of("0123456789", 1) == port.npos;
+  return is_port ? kCookie + std::string("_") + std::string(port.substr(1)) : kCookie;
+}
+
+/// The values of the cookies of that name.
+std::vector<std::string> cookies_of(const Request& request) {
+  const std::string begin = cookie_name(request) + "=";
+  const std::string all = request.all("cookie");
+  std::vector<std::string> values;
+  for (std::string_view rest = all; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find_first_of(";,"));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::string_view cookie = one.substr(std::min(one.find_first_not_of(' '), one.size()));
+    if (cookie.starts_with(begin)) values.emplace_back(cookie.substr(begin.size()));
+  }
+  return values;
 }
 
 }  // namespace
@@ -50,8 +69,8 @@ std::vector<std::string> AccessRules::known_viewers() {
           "https://webknossos.org"};
 }
 
-bool Access::knows_host(const Request& request) const {
-  const std::string host = lower_case(host_of(request.field("host")));
+bool Access::knows_host(const Request& request, const Target& target) const {
+  const std::string host = lower_case(host_of(authority_of(request, target)));
   if (host.empty()) return request.version == 10;
   return is_loopback(host) || is_address(host) ||
          std::find(rules_.hosts.begin(), rules_.hosts.end(), host) != rules_.hosts.end();
@@ -80,17 +99,23 @@ bool Access::has_token(const Request& request, const Target& target) const {
   constexpr std::string_view kBearer = "bearer ";
   const std::string_view given = request.field("authorization");
   if (lower_case(given.substr(0, kBearer.size())) == kBearer) {
-    return is_token(given.substr(kBearer.size()));
+    const std::size_t begin = given.find_first_not_of(' ', kBearer.size());
+    return is_token(given.substr(std::min(begin, given.size())));
   }
   if (const std::string member = target.member("token"); !member.empty()) return is_token(member);
-  return is_token(cookie_of(request));
+  const std::vector<std::string> cookies = cookies_of(request);
+  return std::any_of(cookies.begin(), cookies.end(),
+                     [this](const std::string& cookie) { return is_token(cookie); });
 }
 
 std::optional<Answer> Access::stop(const Request& request, const Target& target) const {
   if (request.count("host") > 1) return plain_answer(400, "there are several Host fields");
-  if (!knows_host(request)) {
+  if (request.version == 11 && request.count("host") == 0) {
+    return plain_answer(400, "there is no Host field");
+  }
+  if (!knows_host(request, target)) {
     return plain_answer(421, "zarrfs serves nothing by the name " +
-                                 printable(host_of(request.field("host"))) +
+                                 printable(host_of(authority_of(request, target))) +
                                  "; start it with --allow-host to have it do so");
   }
   const std::string_view origin = request.field("origin");
@@ -121,7 +146,8 @@ void Access::mark(Answer& answer, const Request& request, const Target& target) 
   answer.set("X-Content-Type-Options", "nosniff");
   answer.set("Referrer-Policy", "no-referrer");
   if (asks_for_token() && answer.status < 400 && is_token(target.member("token"))) {
-    answer.set("Set-Cookie", kCookie + rules_.token + "; Path=/; HttpOnly; SameSite=Strict");
+    answer.set("Set-Cookie",
+               cookie_name(request) + "=" + rules_.token + "; Path=/; HttpOnly; SameSite=Strict");
   }
   const std::string_view origin = request.field("origin");
   if (origin.empty() || !knows_origin(origin)) {

@@ -35,7 +35,7 @@ class Access {
   [[nodiscard]] bool asks_for_token() const { return !rules_.token.empty(); }
 
  private:
-  [[nodiscard]] bool knows_host(const Request& request) const;
+  [[nodiscard]] bool knows_host(const Request& request, const Target& target) const;
   [[nodiscard]] bool knows_origin(std::string_view origin) const;
   [[nodiscard]] bool has_token(const Request& request, const Target& target) const;
   [[nodiscard]] bool is_token(std::string_view given) const;

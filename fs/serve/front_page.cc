@@ -8,6 +8,7 @@
 #include "core/base/printable.h"
 #include "core/base/random_name.h"
 #include "core/base/version.h"
+#include "core/codecs/decoding_room.h"
 #include "core/present/cf_mask.h"
 #include "core/present/presentation.h"
 #include "core/store/http/url.h"
@@ -197,6 +198,10 @@ Result<std::optional<Answer>> FrontPage::picture(const std::vector<std::string>&
   if (reader == nullptr || checked_product(node.node.array->shape).value_or(0) == 0) {
     return std::nullopt;
   }
+  // As it is stored, and decoded: before anything of it is read.
+  const std::uint64_t element = 2 * std::max<std::uint64_t>(node.node.array->type.size, 1);
+  const auto bytes = checked_multiply(tools::RegionReader(*reader).largest_chunk(), element);
+  ZARRFS_TRY(const DecodingRoom room, DecodingRoom::take(bytes.value_or(UINT64_MAX)));
   ZARRFS_TRY(const Bytes png, draw(*reader, *node.node.array));
   Answer answer = text_answer(200, "image/png", std::string(png.begin(), png.end()));
   answer.set("Cache-Control", "private, max-age=60");

@@ -64,13 +64,14 @@ std::string Target::member(std::string_view name) const {
 }
 
 Result<Target> parse_target(std::string_view text) {
+  Target target;
   if (const std::size_t scheme = text.find("://");
       scheme != std::string_view::npos && !text.starts_with('/')) {
     text.remove_prefix(scheme + 3);
-    text.remove_prefix(std::min(text.find('/'), text.size()));
+    target.authority = text.substr(0, text.find('/'));
+    text.remove_prefix(target.authority.size());
   }
   if (!text.starts_with('/')) return fail(Fault::kInvalid, "the path does not begin with a slash");
-  Target target;
   const std::string_view path = take_until(text, '?');
   target.query = text;
   target.directory = path.ends_with('/');

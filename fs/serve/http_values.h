@@ -18,6 +18,7 @@ namespace zarrfs {
 struct Target {
   std::vector<std::string> names;  ///< Components of the path, decoded; never "", "." or "..".
   bool directory = false;          ///< The path ends with a slash.
+  std::string authority;           ///< Of a whole URL: its host and port.
   std::string query;               ///< As it was sent, without "?".
 
   /// The value of the query's member `name`, decoded; empty where there is none.

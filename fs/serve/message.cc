@@ -11,6 +11,14 @@ std::string_view Request::field(std::string_view name) const {
   return {};
 }
 
+std::string Request::all(std::string_view name) const {
+  std::string list;
+  for (const auto& [own, value] : fields) {
+    if (own == name) list += (list.empty() ? "" : ", ") + value;
+  }
+  return list;
+}
+
 std::size_t Request::count(std::string_view name) const {
   return static_cast<std::size_t>(std::count_if(
       fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; }));

@@ -26,6 +26,8 @@ struct Request {
   /// The first field of that name (in lower case); empty where there is none.
   [[nodiscard]] std::string_view field(std::string_view name) const;
   [[nodiscard]] std::size_t count(std::string_view name) const;
+  /// The values of all fields of that name, as one list.
+  [[nodiscard]] std::string all(std::string_view name) const;
 };
 
 /// A part of a body: a range of a descriptor, or bytes. Neither of both: the body has ended.

@@ -33,6 +33,16 @@ Result<void> parse_listen(const std::string& text, ServerSettings& server) {
   return {};
 }
 
+/// As browsers spell it: in lower case, without the usual port.
+std::string as_sent(const std::string& origin) {
+  std::string sent = lower_case(origin);
+  for (const auto& [scheme, port] : {std::pair{"http://", ":80"}, std::pair{"https://", ":443"}}) {
+    const bool usual = sent.starts_with(scheme) && sent.ends_with(port);
+    if (usual) sent.resize(sent.size() - std::string_view(port).size());
+  }
+  return sent;
+}
+
 Result<void> check_origin(const std::string& origin) {
   const std::size_t scheme = origin.find("://");
   const bool whole = scheme != std::string::npos && scheme > 0 &&
@@ -89,6 +99,7 @@ Result<std::string> ServeCommand::token() const {
     }
   } else if (const char* given = std::getenv(kTokenVariable)) {
     token = given;
+    if (token.empty()) return fail(Fault::kInvalid, std::string(kTokenVariable) + " is empty");
   }
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~';
@@ -110,7 +121,11 @@ Result<ServeRequest> ServeCommand::request() const {
   ZARRFS_CHECK(parse_listen(listen_, request.server));
   request.server.connections = connections_;
   for (const std::string& origin : origins_) ZARRFS_CHECK(check_origin(origin));
-  if (!origins_.empty()) request.access.origins = origins_;
+  if (!origins_.empty()) {
+    request.access.origins.clear();
+    std::transform(origins_.begin(), origins_.end(), std::back_inserter(request.access.origins),
+                   as_sent);
+  }
   for (const std::string& host : hosts_) request.access.hosts.push_back(lower_case(host));
   ZARRFS_TRY(request.access.token, token());
   request.statistics = statistics_;

@@ -124,6 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void parse() {
     Problem problem;
+    if (!parser_->got_some()) skip_empty_lines();
     while (!parser_->is_done() && received_.size() > 0) {
       const std::size_t used = parser_->put(received_.data(), problem);
       received_.consume(used);
@@ -141,6 +142,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
       }
     }
     read();
+  }
+
+  /// Before a request, as RFC 9112 2.2 has it.
+  void skip_empty_lines() {
+    const auto bytes = received_.cdata();
+    const std::string_view text(static_cast<const char*>(bytes.data()), bytes.size());
+    received_.consume(std::min(text.find_first_not_of("\r\n"), text.size()));
   }
 
   void refuse(const Problem& problem) {

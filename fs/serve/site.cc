@@ -149,30 +149,34 @@ std::optional<std::string> packed(const std::string& text) {
 }
 
 /// What the conditions of the request make of a file with this tag: 200, 304 or 412.
-unsigned judge_conditions(const Request& request, const std::string& tag, std::time_t modified) {
+/// `modified`: nothing where no time tells of all that it may show. A date is good for that very
+/// time: what replaces a file may be older.
+unsigned judge_conditions(const Request& request, const std::string& tag,
+                          std::optional<std::time_t> modified) {
   const auto date = [&](std::string_view name) -> std::optional<std::int64_t> {
     const std::string_view text = request.field(name);
-    return text.empty() ? std::nullopt : parse_http_date(std::string(text));
+    return text.empty() || !modified ? std::nullopt : parse_http_date(std::string(text));
   };
-  if (const auto wanted = request.field("if-match"); !wanted.empty()) {
+  if (const auto wanted = request.all("if-match"); !wanted.empty()) {
     if (!names_tag(wanted, tag, false)) return 412;
-  } else if (const auto since = date("if-unmodified-since"); since && modified > *since) {
+  } else if (const auto since = date("if-unmodified-since"); since && *modified > *since) {
     return 412;
   }
-  if (const auto known = request.field("if-none-match"); !known.empty()) {
+  if (const auto known = request.all("if-none-match"); !known.empty()) {
     return names_tag(known, tag, true) ? 304 : 200;
   }
   const auto since = date("if-modified-since");
-  return since && modified <= *since ? 304 : 200;
+  return since && *modified == *since ? 304 : 200;
 }
 
 /// The range that is wanted where the file is still the one that the client has a part of.
-RangeAsked wanted_range(const Request& request, const std::string& tag, std::time_t modified,
-                        std::uint64_t size) {
+RangeAsked wanted_range(const Request& request, const std::string& tag,
+                        std::optional<std::time_t> modified, std::uint64_t size) {
   const std::string_view range = request.field("range");
   if (range.empty() || request.method != "GET") return {};
   if (const auto only_if = request.field("if-range"); !only_if.empty()) {
-    const bool same = only_if.starts_with('"') ? only_if == tag : only_if == http_date(modified);
+    const bool same =
+        only_if.starts_with('"') ? only_if == tag : modified && only_if == http_date(*modified);
     if (!same) return {};
   }
   return parse_range(range, size);
@@ -248,6 +252,10 @@ Result<Answer> Site::look(const Request& request, const Target& target) {
   if (!node || (target.directory && !node->is_directory())) return absent();
   if (tells) return properties(request, target, std::move(*node));
   if (node->is_directory()) return directory(request, target, std::move(*node));
+  if (node->file() == nullptr) {
+    return fail(Fault::kUnsupported, printable(encoded_path(target.names, false)) +
+                                         " is neither a file nor a directory");
+  }
   return file(request, target, *node);
 }
 
@@ -308,7 +316,9 @@ Result<Answer> Site::file(const Request& request, const Target& target, const He
   const std::shared_ptr<OpenFile>& file = node.file();
   ZARRFS_TRY(const auto own, file->attributes());
   const InodeEntry& shown = own ? *own : node.found();
-  const std::time_t modified = shown.status.st_mtim.tv_sec;
+  if (const Error* const damage = file->damage()) return fail(*damage);
+  std::optional<std::time_t> modified =
+      std::max(shown.status.st_mtim.tv_sec, shown.described.tv_sec);
   auto size = static_cast<std::uint64_t>(shown.status.st_size);
   std::string tag;
   std::optional<std::string> text;
@@ -316,14 +326,16 @@ Result<Answer> Site::file(const Request& request, const Target& target, const He
     ZARRFS_TRY(text, whole_text(*file, printable(encoded_path(target.names, false))));
     size = text->size();
     tag = "\"" + hexadecimal(digest_of(*text)) + "\"";
+    modified.reset();  // it may tell of several documents
   } else {
     tag = tag_of(shown);
   }
 
   Answer answer;
-  answer.set("Cache-Control", caching());
+  const bool own_file = target.names.front() == kOwn;
+  answer.set("Cache-Control", own_file ? "no-store" : caching());
   thread_local LastDate date;
-  answer.set("Last-Modified", date.of(modified));
+  if (modified) answer.set("Last-Modified", date.of(*modified));
   answer.set("Accept-Ranges", "bytes");
   const bool json = is_json(target.names);
   const bool packs = text && size >= kWorthPacking && request.field("range").empty() &&

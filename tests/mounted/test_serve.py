@@ -101,6 +101,7 @@ def test_absence_is_404_and_damage_is_not(serve, tmp_path):
     write_file(str(store / "c/0/0"), shard[:-1] + bytes([shard[-1] ^ 1]))
     within(60, lambda: served.get("/0.0").status == 500)
     answer = served.get("/0.0")
+    assert served.get("/0.0", method="HEAD").status == 500
     assert b"c/0/0" in answer.text and b"checksum" in answer.text.lower(), answer.text
     assert answer.headers["Cache-Control"] == "no-store"
     assert served.get("/.zarray").status == 200
@@ -147,6 +148,80 @@ def test_a_tag_changes_with_the_bytes(serve, tmp_path):
         assert answer.status == 200
         assert seen.setdefault(answer.headers["ETag"], answer.text) == answer.text
     assert answer.text == data
+
+
+def test_a_tag_changes_with_what_the_metadata_say(serve, tmp_path):
+    """The shard stays: its bytes are shown otherwise."""
+    store = SmallStore(tmp_path / "store")
+    write_file(store.file("a/c/0/0"), shard_bytes([bytes(range(16)), None, None, None]))
+    served = serve(store.path, options="profile=netcdf")
+    path = store.file("a/zarr.json")
+    first = served.get("/a/0.0")
+    array = json.loads(open(path).read())
+    array["codecs"][0]["configuration"]["codecs"].insert(0, {"name": "transpose", "configuration": {"order": [1, 0]}})
+    write_json(path + ".new", array)
+    os.rename(path + ".new", path)
+    within(5, lambda: served.get("/a/0.0").text != first.text)
+    second = served.get("/a/0.0")
+    assert second.headers["ETag"] != first.headers["ETag"]
+    for condition in ({"If-None-Match": first.headers["ETag"]}, {"If-Modified-Since": first.headers["Last-Modified"]}):
+        assert served.get("/a/0.0", **condition).status == 200, condition
+
+
+def test_a_time_tells_of_all_that_a_file_is_made_of(serve, tmp_path):
+    store = SmallStore(tmp_path / "store")
+    for row, column in ((0, 0), (0, 1), (1, 0)):
+        os.utime(store.file(f"a/c/{row}/{column}"), (10**9, 10**9 + 100 * row + column))
+    os.utime(store.file("a/zarr.json"), (10**9, 10**9))
+    served = serve(store.path, options="profile=generic,rechunk=8")
+    modified = served.get("/a/0.0").headers["Last-Modified"]
+    assert modified.endswith("01:48:20 GMT"), modified
+    os.utime(store.file("a/c/0/1"), (10**9, 10**9 + 500))
+    within(5, lambda: served.get("/a/0.0", **{"If-Modified-Since": modified}).status == 200)
+    assert "Last-Modified" not in served.get("/.zmetadata").headers
+
+
+def test_what_is_no_file_is_an_error_of_its_own(serve, small):
+    os.mkfifo(os.path.join(small.path, "pipe"))
+    os.mkfifo(small.file("a/pipe"))
+    served = serve(small.path)
+    for path in ("/pipe", "/a/pipe"):
+        for method in ("GET", "HEAD"):
+            assert served.get(path, method=method).status == 500, (path, method)
+    assert b"neither a file nor a directory" in served.get("/pipe").text
+    assert served.get("/.zgroup").status == 200
+
+
+def test_an_array_that_cannot_be_read_any_more_is_damage(serve, small):
+    served = serve(small.path)
+    assert served.get("/a/0.0").status == 200
+    path = small.file("a/zarr.json")
+    text = open(path).read()
+    with open(path + ".new", "w") as file:
+        file.write(text.replace('"bytes"', '"weird"'))
+    os.rename(path + ".new", path)
+    within(5, lambda: served.get("/a/0.0").status != 200)
+    for path in ("/a/0.0", "/a/.zarray", "/a/3.3"):
+        assert served.get(path).status == 500, path
+
+
+def test_own_documents_are_not_kept(serve, small):
+    served = serve(small.path, "--stats", options="immutable")
+    for name in ("report.json", "stats.json", "metrics"):
+        assert served.get("/.zarrfs/" + name).headers["Cache-Control"] == "no-store", name
+    assert "immutable" in served.get("/a/0.0").headers["Cache-Control"]
+
+
+def test_a_picture_stays_within_the_memory(serve, tmp_path):
+    write_json(str(tmp_path / "store/zarr.json"), {"zarr_format": 3, "node_type": "group", "attributes": {}})
+    write_json(str(tmp_path / "store/a/zarr.json"), document((2 << 26,), (2 << 26,), (1 << 26,), "uint8"))
+    write_file(str(tmp_path / "store/a/c/0"), shard_bytes([bytes(1 << 26), bytes(1 << 26)]))
+    served = serve(tmp_path / "store", options="memory=96M")
+    refused = served.get("/.zarrfs/picture/a")
+    assert refused.status == 503 and b"decoding it takes" in refused.text
+    with open(f"/proc/{served.process.pid}/status") as status:
+        highest = int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
+    assert highest < 96 << 10, f"{highest} KiB"
 
 
 def test_documents_are_packed_where_the_client_can_unpack_them(serve, tmp_path):
@@ -263,7 +338,9 @@ def test_only_by_names_of_this_machine(serve, small):
     for host in ("rebound.example", "rebound.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", ""):
         assert served.get("/.zgroup", Host=host).status == 421, host
     assert b" 400 " in served.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n").splitlines()[0]
-    assert b" 421 " in served.raw(b"GET / HTTP/1.1\r\n\r\n").splitlines()[0]
+    assert b" 400 " in served.raw(b"GET / HTTP/1.1\r\n\r\n").splitlines()[0]
+    for target, status in (("http://evil.example/.zgroup", b" 421 "), ("http://localhost:9/.zgroup", b" 200 ")):
+        assert status in served.raw(f"\r\nGET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).splitlines()[0]
 
 
 def test_a_token(serve, small):
@@ -278,7 +355,11 @@ def test_a_token(serve, small):
     assert page.status == 200 and b"s3cret-Token" not in page.text and page.headers["Referrer-Policy"] == "no-referrer"
     cookie = page.headers["Set-Cookie"]
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
-    assert served.get("/.zgroup", Cookie="x=y; " + cookie.partition(";")[0]).status == 200
+    own = cookie.partition(";")[0]
+    for cookies, status in (("x=y; " + own, 200), (f"my_{own}x; {own}", 200), (f"{own}x; {own}", 200), ("my_" + own, 401), (own + "x", 401)):
+        assert served.get("/.zgroup", Cookie=cookies).status == status, cookies
+    assert own.startswith(f"zarrfs_token_{served.port}="), "one of another port has another name"
+    assert served.get("/.zgroup", Authorization="Bearer  s3cret-Token").status == 200
     assert served.get("/.zgroup", method="OPTIONS", Origin="http://localhost", Access_Control_Request_Method="GET").status == 204
     with open(served.log) as log:
         assert "s3cret" not in log.read()
@@ -452,6 +533,11 @@ def test_it_ends_while_clients_wait(serve, small):
 def test_what_makes_no_sense_is_refused(small, words, wanted):
     done = subprocess.run([DAEMON, "serve", small.path, *words], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and wanted in done.stderr, done
+
+
+def test_an_empty_token_is_refused(small):
+    done = subprocess.run([DAEMON, "serve", small.path], capture_output=True, text=True, timeout=60, env={**os.environ, "ZARRFS_SERVE_TOKEN": ""})
+    assert done.returncode == 2 and "ZARRFS_SERVE_TOKEN is empty" in done.stderr, done
 
 
 def test_a_port_that_is_taken(serve, small):

@@ -154,8 +154,10 @@ def test_a_tag_changes_with_what_the_metadata_say(serve, tmp_path):
     """The shard stays: its bytes are shown otherwise."""
     store = SmallStore(tmp_path / "store")
     write_file(store.file("a/c/0/0"), shard_bytes([bytes(range(16)), None, None, None]))
-    served = serve(store.path, options="profile=netcdf")
     path = store.file("a/zarr.json")
+    for file in (path, store.file("a/c/0/0")):
+        os.utime(file, (10**9, 10**9))
+    served = serve(store.path, options="profile=netcdf")
     first = served.get("/a/0.0")
     array = json.loads(open(path).read())
     array["codecs"][0]["configuration"]["codecs"].insert(0, {"name": "transpose", "configuration": {"order": [1, 0]}})

@@ -12,7 +12,7 @@ namespace zarrfs {
 
 namespace {
 constexpr std::size_t kMost = 64;  // each may keep a file open; who comes too late is told kStale
-constexpr int kRounds = 8;
+constexpr int kRounds = 64;        // a document that is written all the time is another one at each
 constexpr std::chrono::seconds kOld{30};  // the kernel opens at once what it has looked up again
 
 bool is_stale(const auto& result) { return !result && result.error().fault == Fault::kStale; }

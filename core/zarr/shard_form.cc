@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kDefaultShardBytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kVariableElementBytes = 16;
+constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 18U;  // an index of 4 MiB
 
 Json extension_point(const std::string& name, Json configuration) {
   return Json{{"name", name}, {"configuration", std::move(configuration)}};
@@ -31,7 +32,7 @@ Json sharding_codec(const std::vector<std::uint64_t>& chunk_shape, Json codecs) 
 }
 
 // Doubles the shard along the axis on which it has the fewest chunks, as long as it stays within
-// `bytes` and the array has more chunks there.
+// `bytes` and kMostChunks and the array has more chunks there.
 std::vector<std::uint64_t> fit_bytes(std::uint64_t bytes, std::span<const std::uint64_t> shape,
                                      std::span<const std::uint64_t> chunk_shape,
                                      std::uint64_t element_bytes) {
@@ -39,7 +40,7 @@ std::vector<std::uint64_t> fit_bytes(std::uint64_t bytes, std::span<const std::u
   std::uint64_t size =
       checked_multiply(checked_product(chunk_shape).value_or(~std::uint64_t{0}), element_bytes)
           .value_or(~std::uint64_t{0});
-  while (size <= bytes / 2) {
+  for (std::uint64_t total = 1; size <= bytes / 2 && total < kMostChunks; total *= 2) {
     std::size_t best = chunks.size();
     for (std::size_t axis = chunks.size(); axis-- > 0;) {
       if (chunks[axis] >= divide_up(shape[axis], chunk_shape[axis])) continue;

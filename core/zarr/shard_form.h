@@ -15,7 +15,8 @@ namespace zarrfs {
 struct ShardForm {
   std::vector<std::uint64_t> shape = {};   ///< In elements; rounded up to whole chunks.
   std::vector<std::uint64_t> chunks = {};  ///< In inner chunks.
-  std::uint64_t bytes = 0;                 ///< Decoded bytes of a shard, at most; 0: 64 MiB.
+  std::uint64_t bytes =
+      0;  ///< Decoded bytes of a shard, at most, in at most 2^18 chunks; 0: 64 MiB.
 };
 
 /// The shard shape, in elements, that `form` gives to an array of `shape` with chunks of

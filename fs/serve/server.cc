@@ -174,10 +174,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
     request_.body = message.body();
     keep_ = message.keep_alive();
-    if (request_.version != 10 && request_.version != 11) {
-      keep_ = false;
-      return send(plain_answer(505, "HTTP/1.1 is spoken here"));
-    }
     send(handle());
   }
 

@@ -58,12 +58,12 @@ class Write:
 class Ledger:
     def __init__(self, told, mounts):
         self.writes, self.seen, self.told = {}, set(told_places(told, "seen")), told
-        by_value = {}
+        by_value, ends = {}, list(told.all("end"))  # before what began: programs may go on telling
         for mount, slot, worker, array, number, value, begun, removes in told.all("begin"):
             write = Write(mounts[mount], slot, worker, (array, number), value, begun, removes)
             by_value[value] = write
             self.writes.setdefault(write.place, []).append(write)
-        for value, how, ended in told.all("end"):
+        for value, how, ended in ends:
             by_value[value].how, by_value[value].ended = how, ended
         for mount, begin, end in told.all("published"):
             mounts[mount].published.append((begin, end))

@@ -1,6 +1,7 @@
 #include "tools/convert/convert.h"
 
 #include <filesystem>
+#include <functional>
 
 #include "core/store/open_store.h"
 #include "tools/convert/convert_archive.h"
@@ -81,30 +82,49 @@ class StoreConverter {
   std::vector<std::unique_ptr<Conversion>> conversions_;
 };
 
-// Groups above `path` keep no copy of metadata that are going to change: readers then look for
-// themselves.
-Result<void> forget_consolidated_above(const Console& console, const std::string& path) {
+// Visits the groups above `path`, from within.
+Result<void> for_each_group_above(
+    const std::string& path,
+    const std::function<Result<void>(const std::string& directory, Store& store,
+                                     const SourceNode& group)>& visit) {
   std::filesystem::path directory = std::filesystem::path(path).parent_path();
   for (; directory != directory.root_path(); directory = directory.parent_path()) {
     ZARRFS_TRY(const auto store, open_store(directory.string(), LinkPolicy::kFollow));
     ZARRFS_TRY(const SourceNode node, load_source_node(*store, ""));
     if (node.node.kind != Node::Kind::kGroup) return {};
-    if (node.zarr_format == 2) {
-      return fail(Fault::kInvalid, directory.string() + " is a group of Zarr v2, in which " + path +
-                                       " could not be Zarr v3: convert the whole store");
-    }
-    if (!node.node.group->consolidated) continue;
-    Json document = node.node.group->document;
-    document.erase("consolidated_metadata");
-    Target target(std::shared_ptr<Store>(std::shared_ptr<Store>(), store.get()), directory.string(),
-                  std::nullopt);
-    ZARRFS_CHECK(target.write_document("zarr.json", dump_document(document)));
-    ZARRFS_CHECK(target.sync());
-    console.say(directory.string() +
-                "/zarr.json: its consolidated metadata are removed, since they "
-                "would not be true any more");
+    ZARRFS_CHECK(visit(directory.string(), *store, node));
   }
   return {};
+}
+
+// In a group of Zarr v2 nothing could be Zarr v3.
+Result<void> check_groups_above(const std::string& path) {
+  return for_each_group_above(
+      path, [&](const std::string& directory, Store&, const SourceNode& group) -> Result<void> {
+        if (group.zarr_format != 2) return {};
+        return fail(Fault::kInvalid, directory + " is a group of Zarr v2, in which " + path +
+                                         " could not be Zarr v3: convert the whole store");
+      });
+}
+
+// Groups above `path` keep no copy of metadata that are going to change: readers then look for
+// themselves.
+Result<void> forget_consolidated_above(const Console& console, const std::string& path) {
+  return for_each_group_above(
+      path,
+      [&](const std::string& directory, Store& store, const SourceNode& node) -> Result<void> {
+        if (!node.node.group->consolidated) return {};
+        Json document = node.node.group->document;
+        document.erase("consolidated_metadata");
+        Target target(std::shared_ptr<Store>(std::shared_ptr<Store>(), &store), directory,
+                      std::nullopt);
+        ZARRFS_CHECK(target.write_document("zarr.json", dump_document(document)));
+        ZARRFS_CHECK(target.sync());
+        console.say(directory +
+                    "/zarr.json: its consolidated metadata are removed, since they "
+                    "would not be true any more");
+        return {};
+      });
 }
 
 }  // namespace
@@ -122,6 +142,7 @@ Result<bool> convert_store(const Console& console, const std::string& source_nam
     if (const auto reason = sides.source.store->why_read_only()) {
       return fail(Fault::kReadOnly, *reason);
     }
+    ZARRFS_CHECK(check_groups_above(source_path));
     ZARRFS_TRY(lock, lock_exclusively(source_path));
   }
   ZARRFS_CHECK(check_source(sides, options.in_place));

@@ -150,6 +150,12 @@ class PartsConversion {
   }
 
   // Whether all parts are whole. Names those that are not.
+  // Whether --finish has made everything, and was interrupted as it removed the notes of the parts.
+  Result<bool> has_everything() {
+    ZARRFS_TRY(const auto note, place_->read(kFinishedNote));
+    return note.has_value();
+  }
+
   Result<bool> all_there() {
     ZARRFS_TRY(const auto parts, read_parts(*place_));
     if (!parts) {
@@ -185,9 +191,20 @@ class PartsConversion {
     if (options_.check_bytes) ZARRFS_CHECK(check_bytes(copies));
     ZARRFS_CHECK(write_documents(planned_, false, target));
     ZARRFS_CHECK(write_documents(planned_, true, target));
-    ZARRFS_CHECK(place_->remove_temporary());
     ZARRFS_CHECK(target.sync());
-    return place_->remove(kMarker);
+    ZARRFS_TRY(std::ignore, place_->put_first(kFinishedNote, "{}\n"));
+    return clean_up();
+  }
+
+  // What zarrfs had noted in the result, which is whole: the note that says so goes last.
+  Result<void> clean_up() {
+    ZARRFS_CHECK(place_->remove_temporary());
+    ZARRFS_CHECK(place_->target().sync());
+    for (const std::string& name : {kMarker, std::string(kFinishedNote)}) {
+      ZARRFS_TRY(const auto there, place_->read(name));
+      if (there) ZARRFS_CHECK(place_->remove(name));
+    }
+    return {};
   }
 
   [[nodiscard]] bool all_converted() const { return planned_.left == 0; }
@@ -378,13 +395,18 @@ class PartsConversion {
 };
 
 Result<int> finish_parts(const Console& console, PartsConversion& conversion) {
-  ZARRFS_CHECK(conversion.must_be_begun());
-  ZARRFS_TRY(const bool all_there, conversion.all_there());
-  if (!all_there) {
-    console.say("not everything is there: make the parts above again");
-    return kFound;
+  ZARRFS_TRY(const bool has_everything, conversion.has_everything());
+  if (has_everything) {
+    ZARRFS_CHECK(conversion.clean_up());
+  } else {
+    ZARRFS_CHECK(conversion.must_be_begun());
+    ZARRFS_TRY(const bool all_there, conversion.all_there());
+    if (!all_there) {
+      console.say("not everything is there: make the parts above again");
+      return kFound;
+    }
+    ZARRFS_CHECK(conversion.finish());
   }
-  ZARRFS_CHECK(conversion.finish());
   if (conversion.all_converted()) return kGood;
   console.say("not everything got the form asked for; the lines above say what, and why");
   return kFound;
@@ -403,6 +425,10 @@ Result<int> tell_status(const Console& console, const std::string& source_name,
   ZARRFS_TRY(const Json described, parse_json(*marker, kMarker));
   if (!made_from(*marker, source_path) || !described.contains(kPlanMember)) {
     return another_conversion(place->name(), *marker);
+  }
+  ZARRFS_TRY(const auto whole, place->read(kFinishedNote));
+  if (whole) {
+    console.say(place->name() + ": is whole; --finish again removes what the parts have noted");
   }
   ZARRFS_TRY(const auto parts, read_parts(*place));
   std::vector<PartNote> notes;

@@ -29,6 +29,8 @@ bool all_own(const std::vector<Entry>& entries) {
                      [](const Entry& entry) { return is_own_name(entry.name); });
 }
 
+bool stays(std::string_view name) { return name == kConversionMarker || name == kFinishedNote; }
+
 class LocalParts final : public PartsPlace {
  public:
   LocalParts(std::shared_ptr<Store> store, const std::string& path)
@@ -101,7 +103,7 @@ class LocalParts final : public PartsPlace {
          at.increment(error)) {
       if (interrupted()) return fail(interruption());
       const std::string name = at->path().filename().string();
-      if (!name.starts_with(".zarrfs") || name == kConversionMarker) continue;
+      if (!name.starts_with(".zarrfs") || stays(name)) continue;
       if (::unlink(at->path().c_str()) != 0 && errno != ENOENT) {
         return fail(system_error(errno, at->path().string()));
       }
@@ -157,7 +159,7 @@ class RemoteParts final : public PartsPlace {
     ZARRFS_TRY(const auto entries, store_->list(""));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
-      if (entry.name == kConversionMarker || !is_own_name(entry.name)) continue;
+      if (stays(entry.name) || !is_own_name(entry.name)) continue;
       ZARRFS_CHECK(store_->remove(entry.name));
     }
     return {};

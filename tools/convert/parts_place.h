@@ -13,6 +13,9 @@
 
 namespace zarrfs::tools {
 
+/// The file that says that the result is whole.
+inline constexpr const char* kFinishedNote = ".zarrfs-finished";
+
 class PartsPlace {
  public:
   virtual ~PartsPlace() = default;
@@ -30,7 +33,8 @@ class PartsPlace {
 
   /// Makes the target where there is nothing. False where something that is not of zarrfs is there.
   virtual Result<bool> prepare() = 0;
-  /// Removes what processes that were killed left under temporary names.
+  /// Removes what processes noted, and what those that were killed left under temporary names, but
+  /// neither the marker nor kFinishedNote.
   virtual Result<void> remove_temporary() = 0;
 
   /// What the pieces are written to.

@@ -1,10 +1,12 @@
 #include "tools/convert/store_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/json_numbers.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/metadata/v2_note.h"
@@ -20,6 +22,14 @@ namespace {
 bool is_no_document(const std::string& path) {
   return !is_metadata_name(std::string_view(path).substr(path.rfind('/') + 1));
 }
+/// Whether it holds a number that may have been an integer beyond 64 bits.
+bool may_be_rounded(const Json& value) {
+  constexpr double kBeyond = 9223372036854775808.0;
+  if (value.is_number_float()) return std::abs(value.get<double>()) >= kBeyond;
+  if (!value.is_structured()) return false;
+  return std::any_of(value.begin(), value.end(), may_be_rounded);
+}
+
 bool is_below_root(const std::string& path) { return path.find('/') != std::string::npos; }
 
 /// A document to be made, by its number among the new ones, or to be copied.
@@ -119,6 +129,13 @@ class StorePlanner {
     if (interrupted()) return fail(interruption());
     ZARRFS_TRY(const SourceNode node, load_source_node(*source_.store, path));
     any_node_ = any_node_ || is_node(node.node.kind);
+    ZARRFS_TRY(const std::string unkept, unkept_integer(path, node));
+    if (!unkept.empty() && node.node.group) return fail(Fault::kInvalid, unkept);
+    if (!unkept.empty()) {
+      ++planned_.left;
+      tell(path, "is left as it is: " + unkept);
+      return copy_tree(path, false);
+    }
     switch (node.node.kind) {
       case Node::Kind::kArray: return plan_one_array({path, node});
       case Node::Kind::kGroup: return plan_group(path, node);
@@ -132,6 +149,21 @@ class StorePlanner {
       case Node::Kind::kAbsent: break;
     }
     return fail(Fault::kInvalid, source_.name + ": no store at " + shown_path(path));
+  }
+
+  // What says that the attributes of a node hold an integer of which only the nearest double would
+  // be kept; empty where they hold none.
+  [[nodiscard]] Result<std::string> unkept_integer(const std::string& path,
+                                                   const SourceNode& node) const {
+    const bool may_be = (node.node.array && may_be_rounded(node.node.array->attributes)) ||
+                        (node.node.group && may_be_rounded(node.node.group->attributes));
+    if (!may_be) return std::string();
+    const bool v3 = node.zarr_format == 3;
+    const std::string name = join_path(path, v3 ? "zarr.json" : ".zattrs");
+    ZARRFS_TRY(const auto document, source_.store->read_document(name, kMaxDocument));
+    if (!document) return std::string();
+    const auto whole = check_integers(document->text, v3 ? "attributes" : "", name);
+    return whole ? std::string() : whole.error().message;
   }
 
   Result<void> plan_group(const std::string& path, const SourceNode& node) {
@@ -170,6 +202,20 @@ class StorePlanner {
     return node.zarr_format == 2 ? NewDocuments::Origin::kMade : NewDocuments::Origin::kCopied;
   }
 
+  // Whether it is of zarrfs itself, or has such a name, which somebody gave it: that is not taken
+  // over, and so nothing may take the place of the store.
+  Result<bool> skips_own(const std::string& path, const std::string& name) {
+    if (!is_own_name(name)) return false;
+    if (is_given_name(name)) return true;
+    const std::string why = "zarrfs keeps names that begin with .zarrfs for itself";
+    if (options_.in_place) {
+      return fail(Fault::kInvalid, shown_path(path) + ": " + why + ": give it another name");
+    }
+    ++planned_.left;
+    tell(path, "is left out: " + why);
+    return true;
+  }
+
   void leave_other_out(const std::string& path) {
     ++planned_.left;
     tell(path, "is left out: neither a file nor a directory");
@@ -185,8 +231,9 @@ class StorePlanner {
     ZARRFS_TRY(const auto entries, source_.store->list(path));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
-      if (is_own_name(entry.name)) continue;
       const std::string child = join_path(path, entry.name);
+      ZARRFS_TRY(const bool skips, skips_own(child, entry.name));
+      if (skips) continue;
       if (entry.kind == EntryKind::kDirectory) {
         ZARRFS_CHECK(plan_node(child));
       } else if (entry.kind == EntryKind::kOther) {
@@ -332,9 +379,9 @@ class StorePlanner {
     ZARRFS_TRY(const auto entries, source_.store->list(path));
     if (!entries) return {};
     for (const Entry& entry : *entries) {
-      if (is_own_name(entry.name)) continue;
-      if (without_documents && is_metadata_name(entry.name)) continue;
       const std::string child = join_path(path, entry.name);
+      ZARRFS_TRY(const bool skips, skips_own(child, entry.name));
+      if (skips || (without_documents && is_metadata_name(entry.name))) continue;
       if (entry.kind == EntryKind::kDirectory) {
         ZARRFS_CHECK(copy_tree(child, false));
       } else if (entry.kind == EntryKind::kOther) {

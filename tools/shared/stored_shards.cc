@@ -1,6 +1,7 @@
 #include "tools/shared/stored_shards.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "core/base/printable.h"
@@ -217,6 +218,18 @@ bool is_metadata_name(std::string_view name) {
 
 bool is_own_name(std::string_view name) {
   return name.starts_with(".zarrfs") || name.ends_with(kUnfinished);
+}
+
+bool is_given_name(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames = {
+      ".zarrfs", ".zarrfs-conversion", ".zarrfs-early", ".zarrfs-parts", ".zarrfs-finished"};
+  constexpr std::array<std::string_view, 6> kBegins = {".zarrfs-kept-",  ".zarrfs-new",
+                                                       ".zarrfs-next-",  ".zarrfs-part-",
+                                                       ".zarrfs-probe-", ".zarrfs-upload-"};
+  return name.ends_with(kUnfinished) ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kBegins.begin(), kBegins.end(),
+                     [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
 }  // namespace zarrfs::tools

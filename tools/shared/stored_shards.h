@@ -65,5 +65,8 @@ inline constexpr std::string_view kUnfinished = ".zarrfs-new";
 
 /// Whether `name` belongs to zarrfs itself: it begins with ".zarrfs", or ends with kUnfinished.
 bool is_own_name(std::string_view name);
+/// Whether it is a name that zarrfs gives; another is_own_name is somebody's, and no mount shows
+/// it.
+bool is_given_name(std::string_view name);
 
 }  // namespace zarrfs::tools

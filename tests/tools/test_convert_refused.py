@@ -1,0 +1,54 @@
+"""What conversions leave as it is, or refuse, before anything is lost."""
+import json
+
+from conftest import add_array, arrays_of, run
+from test_convert import files_of
+
+
+def test_an_integer_that_would_be_rounded_is_not_converted(tmp_path):
+    number = 123456789012345678901234567890
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {"big": 1e30}}
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/zarr.json").write_text(json.dumps(group))
+    add_array(tmp_path / "s/a", attributes={"id": number, "fits": 2**63})
+    add_array(tmp_path / "s/b", attributes={"fits": 2**64 - 1, "far": 1e300})
+    before = (tmp_path / "s/a/zarr.json").read_bytes()
+    told = run("shard", tmp_path / "s", tmp_path / "made", "--shard-chunks", "2", status=1).stdout_text
+    assert "/a: is left as it is" in told and str(number) in told and "/b: is left" not in told, told
+    assert (tmp_path / "made/a/zarr.json").read_bytes() == before
+    assert json.loads((tmp_path / "made/b/zarr.json").read_text())["attributes"] == {"fits": 2**64 - 1, "far": 1e300}
+    (tmp_path / "s/zarr.json").write_text(json.dumps({**group, "attributes": {"id": number}}))
+    told = run("shard", tmp_path / "s", "--in-place", "--shard-chunks", "2", status=2).stderr_text
+    assert "zarr.json" in told and str(number) in told, told
+
+
+def test_names_that_zarrfs_keeps_for_itself_are_nobodys(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    for name in ("ok", ".zarrfsx"):
+        add_array(tmp_path / "s" / name)
+    (tmp_path / "s/.zarrfs-notes.txt").write_text("mine")
+    (tmp_path / "s/.zarrfs-new-1").write_text("left by a killed process")
+    told = run("shard", tmp_path / "s", tmp_path / "made", "--shard-chunks", "2", status=1).stdout_text
+    assert told.count("is left out: zarrfs keeps names that begin with .zarrfs for itself") == 2, told
+    before = files_of(tmp_path / "s")
+    told = run("shard", tmp_path / "s", "--in-place", "--shard-chunks", "2", status=2).stderr_text
+    assert "/.zarrfs" in told and "give it another name" in told, told
+    assert files_of(tmp_path / "s") == before
+
+
+def test_an_array_in_a_group_of_v2_is_refused_before_anything_is_made(tmp_path):
+    (tmp_path / "g/a").mkdir(parents=True)
+    (tmp_path / "g/.zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "g/a/.zarray").write_text(json.dumps({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|u1", "fill_value": 0, "order": "C", "filters": None, "compressor": None}))
+    (tmp_path / "g/a/0").write_bytes(b"ab")
+    before = files_of(tmp_path)
+    told = run("shard", tmp_path / "g/a", "--in-place", "--shard-chunks", "2", status=2).stderr_text
+    assert "convert the whole store" in told and files_of(tmp_path) == before, told
+
+
+def test_tiny_chunks_get_shards_with_an_index_that_fits(tmp_path):
+    add_array(tmp_path / "a", shape=[5_000_000], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [1]}})
+    (tmp_path / "a/c/0").write_bytes(b"\1\0")
+    run("shard", tmp_path / "a", tmp_path / "made", "--check")
+    assert arrays_of(tmp_path / "made")[""]["shard_shape"] == [2**18]

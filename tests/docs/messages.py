@@ -30,6 +30,7 @@ def statement(text, start):
 def literals(piece):
     """The string literals of a piece of source, those that follow each other directly joined."""
     out, last = [], None
+    piece = piece.replace("'\"'", "' '")
     for match in re.finditer(LITERAL, piece):
         if last is not None and not piece[last:match.start()].strip():
             out[-1] += match.group()[1:-1]

@@ -48,6 +48,11 @@ class Convert final : public Command {
                    "_ARRAY_DIMENSIONS, but not of images), yes, no")
         ->check(CLI::IsMember({"auto", "yes", "no"}))
         ->capture_default_str();
+    app.add_option("--symlinks", symlinks_,
+                   "Links that leave SOURCE: inside refuses them by name, follow copies what they "
+                   "lead to")
+        ->check(CLI::IsMember({"inside", "follow"}))
+        ->capture_default_str();
     declare_parts(app, *target);
     app.add_flag("--check", check_, "Compare all bytes in the end (always so with --in-place)");
     app.add_flag("--discard", discard_,
@@ -88,6 +93,8 @@ class Convert final : public Command {
                               .threads = threads_.value_or(uploads ? kUploads : default_threads()),
                               .source_options = source_options_,
                               .target_remote = target_remote_.value_or(source_options_.remote)};
+    options.source_options.links =
+        symlinks_ == "follow" ? LinkPolicy::kFollow : LinkPolicy::kInside;
     if (discard_) {
       const auto discarded = discard_conversion(console, source_, target_, options);
       return discarded ? kGood : console.failed(discarded.error());
@@ -196,6 +203,7 @@ class Convert final : public Command {
   SourceOptions source_options_;
   std::string target_;
   std::optional<std::string> target_remote_;
+  std::string symlinks_ = "inside";
   std::string format_ = "v3";
   std::string profile_ = "generic";
   std::string fill_ = "auto";

@@ -350,7 +350,9 @@ class LocalStore final : public Store, public StoreUsers, public StoreLinks {
                                const std::string& action) const {
     const std::string name = full_name(path);
     switch (error_number) {
-      case EXDEV: return {Fault::kDenied, name + ": a link in this path leaves the store"};
+      case EXDEV:
+        return {Fault::kDenied,
+                name + ": a link in this path leaves the store (symlinks=follow follows it)"};
       case ELOOP:
         if (!guarded_) break;
         return {Fault::kDenied, name + ": " + action +

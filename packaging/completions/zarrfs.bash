@@ -48,9 +48,9 @@ _zarrfs() {
     verify) flags='-h --help --remote --virtual --part --result --sum --decode --json -j --threads' ;;
     refs) flags='-h --help --remote --virtual -o --output --base --view --profile --separator' ;;
     diff) flags='-h --help --remote --virtual --part --result --sum --limit --attributes --json -j --threads' ;;
-    shard) flags='-h --help --remote --virtual --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
-    unshard) flags='-h --help --remote --virtual --target-remote --in-place --format --profile --fill-value-is-missing --parts --json --check --discard -j --threads --begin --part --finish --status' ;;
-    reshard) flags='-h --help --remote --virtual --target-remote --in-place --fill-value-is-missing --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
+    shard) flags='-h --help --remote --virtual --target-remote --in-place --fill-value-is-missing --symlinks --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
+    unshard) flags='-h --help --remote --virtual --target-remote --in-place --format --profile --fill-value-is-missing --symlinks --parts --json --check --discard -j --threads --begin --part --finish --status' ;;
+    reshard) flags='-h --help --remote --virtual --target-remote --in-place --fill-value-is-missing --symlinks --parts --json --check --discard -j --threads --shard-shape --shard-chunks --shard-bytes --begin --part --finish --status' ;;
     compact) flags='-h --help --min-dead --foreign-bytes -n --dry-run -j --threads' ;;
     mark) flags='-h --help' ;;
     recover) flags='-h --help' ;;
@@ -65,6 +65,7 @@ _zarrfs() {
     --colours) values='auto none 256 24bit' ;;
     --separator) values='dot slash' ;;
     --fill-value-is-missing) values='auto yes no' ;;
+    --symlinks) values='inside follow' ;;
     --format) values='v2 v3' ;;
     --foreign-bytes) values='keep drop' ;;
     --show) values='presence size compression dead' ;;

@@ -1,7 +1,9 @@
 """What conversions leave as it is, or refuse, before anything is lost."""
 import json
+import subprocess
 
-from conftest import add_array, arrays_of, run
+import pytest
+from conftest import ZARRFS, add_array, arrays_of, run
 from test_convert import files_of
 
 
@@ -52,3 +54,21 @@ def test_tiny_chunks_get_shards_with_an_index_that_fits(tmp_path):
     (tmp_path / "a/c/0").write_bytes(b"\1\0")
     run("shard", tmp_path / "a", tmp_path / "made", "--check")
     assert arrays_of(tmp_path / "made")[""]["shard_shape"] == [2**18]
+
+
+@pytest.mark.parametrize("name", ["key", "a/c/1", "folder", "b"])
+def test_links_out_of_the_store_are_followed_only_if_asked_for(tmp_path, name):
+    store, outside = tmp_path / "s", tmp_path / "outside"
+    add_array(outside / "array")
+    secret = bytes(range(6))
+    (outside / "file").write_bytes(secret)
+    add_array(store / "a")
+    (store / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    (store / "inside").symlink_to("a/c/0")
+    (store / name).symlink_to({"key": outside / "file", "a/c/1": outside / "file", "folder": outside, "b": outside / "array"}[name])
+    done = subprocess.run([ZARRFS, "shard", store, tmp_path / "made", "--shard-chunks", "2"], capture_output=True, text=True)
+    assert done.returncode in (1, 2, 3) and "leaves the store" in done.stderr + done.stdout and name in done.stderr + done.stdout, done
+    assert not any(secret in path.read_bytes() for path in (tmp_path / "made").rglob("*") if path.is_file())
+    run("shard", store, tmp_path / "followed", "--shard-chunks", "2", "--symlinks", "follow")
+    assert (tmp_path / "followed" / {"a/c/1": "a/c/0", "b": "b/c/0", "folder": "folder/file"}.get(name, name)).exists()
+    assert (tmp_path / "followed/inside").read_bytes() == (store / "a/c/0").read_bytes()

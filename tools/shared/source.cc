@@ -239,7 +239,7 @@ static Result<void> check_known(const Source& source, const StoreOptions& how) {
 
 static Result<StoreOptions> opening_options(const SourceOptions& options) {
   StoreOptions how;
-  how.links = LinkPolicy::kFollow;
+  how.links = options.links;
   how.virtual_prefixes = options.virtual_prefixes;
   how.virtual_seen_once = true;
   ZARRFS_CHECK(apply_remote_options(how.remote, options.remote));

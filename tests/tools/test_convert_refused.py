@@ -72,3 +72,14 @@ def test_links_out_of_the_store_are_followed_only_if_asked_for(tmp_path, name):
     run("shard", store, tmp_path / "followed", "--shard-chunks", "2", "--symlinks", "follow")
     assert (tmp_path / "followed" / {"a/c/1": "a/c/0", "b": "b/c/0", "folder": "folder/file"}.get(name, name)).exists()
     assert (tmp_path / "followed/inside").read_bytes() == (store / "a/c/0").read_bytes()
+
+
+def test_names_of_dimensions_that_v2_does_not_get_are_told(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    for name, shape, names in (("a", 7, ["x"]), ("b", 9, ["x"]), ("c", 5, ["y"]), ("d", 5, None)):
+        add_array(tmp_path / "s" / name, shape=[shape], **({"dimension_names": names} if names else {}))
+    told = run("unshard", tmp_path / "s", tmp_path / "v2", "--format", "v2").stdout_text
+    assert sorted(line[:2] for line in told.splitlines() if "lose their names" in line) == ["/a", "/b"], told
+    told = run("unshard", tmp_path / "s", tmp_path / "xarray", "--format", "v2", "--profile", "xarray").stdout_text
+    assert "lose their names" not in told, told

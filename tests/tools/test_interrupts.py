@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end every command soon, wherever it is."""
+"""Ctrl-C, SIGTERM and the end of a terminal end every command soon, wherever it is."""
 import json
 import signal
 import subprocess
@@ -21,7 +21,7 @@ def wide(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("command", ["verify", "info", "refs", "diff"])
 def test_a_walk_ends_when_it_is_interrupted(wide, command, number):
     for attempt in range(60):  # as often as it was not begun, or has ended before

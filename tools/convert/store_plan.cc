@@ -11,6 +11,7 @@
 #include "core/base/request.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
+#include "core/present/dimension_names.h"
 #include "core/zarr/visit_limit.h"
 #include "core/zarr/zvf.h"
 #include "tools/shared/shown.h"
@@ -119,6 +120,22 @@ class StorePlanner {
     const ArrayMetadata& metadata = *array.node.node.array;
     tell(array.path, "its fill value " + dump_json(metadata.fill_value) +
                          " means missing data: it becomes _FillValue, too");
+  }
+
+  // Names of dimensions that v2 does not get: xarray opens no group in which one has two lengths.
+  void tell_unnamed(const SourceArray& array, const ArrayPlan& plan) const {
+    const auto& names = array.node.node.array->dimension_names;
+    const auto named = [](const auto& name) { return name.has_value(); };
+    const bool lost = plan.action == ArrayPlan::Action::kUnshard &&
+                      std::any_of(names.begin(), names.end(), named) &&
+                      !plan.attributes.contains(kDimensionsAttribute);
+    if (!lost) return;
+    const bool all = std::all_of(names.begin(), names.end(), named);
+    tell(array.path,
+         all ? "its dimensions lose their names, one of which has another length in its "
+               "group; --profile xarray gives such names their lengths"
+             : "its dimensions lose their names, since not all have one; --profile "
+               "xarray makes up the others");
   }
 
   void tell(const std::string& path, const std::string& what) const {
@@ -259,6 +276,7 @@ class StorePlanner {
     if (v2()) {
       ZARRFS_TRY(shown, presentation_of(source_, array, as_));
       plan = plan_v2(array, *shown);
+      tell_unnamed(array, plan);
     } else {
       ZARRFS_TRY(plan, plan_array(array, options_.form));
     }

@@ -76,6 +76,9 @@ InterruptWatch::InterruptWatch(Work work) {
   action.sa_handler = on_interrupt;
   (void)sigaction(SIGINT, &action, nullptr);
   (void)sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup = {};
+  const bool stays = sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  if (!stays) (void)sigaction(SIGHUP, &action, nullptr);  // nohup(1) ignores it
 }
 
 Error interruption() { return Error{Fault::kBusy, "interrupted"}; }

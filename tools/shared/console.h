@@ -34,7 +34,7 @@ struct Console {
   [[nodiscard]] int failed(const Error& error) const;
 };
 
-/// Whether Ctrl-C (or SIGTERM) was received since a command began to watch for it.
+/// Whether Ctrl-C (or SIGTERM, SIGHUP) was received since a command began to watch for it.
 bool interrupted();
 /// While it lives, what this thread does in the rooms below ends after an interruption, at the
 /// next check_wanted() (core/base/request.h).
@@ -45,9 +45,9 @@ class InterruptScope {
  private:
   RequestScope scope_;
 };
-/// Of a command: from now on the first SIGINT or SIGTERM only sets the flag, so that work ends at
-/// the next safe point. One that comes seconds later ends the process at once. What a command does
-/// that only reads is ended after a second, wherever it is.
+/// Of a command: from now on the first SIGINT, SIGTERM or SIGHUP (unless that is ignored) only sets
+/// the flag, so that work ends at the next safe point. One that comes seconds later ends the
+/// process at once. What a command does that only reads is ended after a second, wherever it is.
 class InterruptWatch {
  public:
   enum class Work { kReads, kWrites };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/printable.h"
 #include "core/chunks/zstd_frames.h"
@@ -31,6 +32,7 @@ Result<void> look_at_siblings(const Source& source, const SourceArray& around,
   const auto& entries = *listed;
   if (!entries) return {};
   std::map<std::string, std::uint64_t> sizes;
+  std::set<std::string> ambiguous;
   bool named = false;
   for (const Entry& entry : *entries) {
     if (entry.kind != EntryKind::kDirectory) continue;
@@ -43,9 +45,13 @@ Result<void> look_at_siblings(const Source& source, const SourceArray& around,
       const auto& name = array.dimension_names[axis];
       if (!name) continue;
       const auto known = sizes.emplace(*name, array.shape[axis]).first;
-      if (known->second != array.shape[axis]) circumstances.omit_dimension_names = true;
+      if (known->second != array.shape[axis]) ambiguous.insert(*name);
     }
   }
+  const auto& names = around.node.node.array->dimension_names;
+  circumstances.omit_dimension_names =
+      std::any_of(names.begin(), names.end(),
+                  [&](const auto& name) { return name && ambiguous.contains(*name); });
   // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
   if (named && around.node.node.array->shape.empty()) {
     circumstances.dimensions = std::make_shared<const DimensionNames>();

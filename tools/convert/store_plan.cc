@@ -123,19 +123,22 @@ class StorePlanner {
   }
 
   // Names of dimensions that v2 does not get: xarray opens no group in which one has two lengths.
-  void tell_unnamed(const SourceArray& array, const ArrayPlan& plan) const {
+  // Those of an image's levels are in its own metadata.
+  [[nodiscard]] Result<void> tell_unnamed(const SourceArray& array, const ArrayPlan& plan) const {
     const auto& names = array.node.node.array->dimension_names;
     const auto named = [](const auto& name) { return name.has_value(); };
     const bool lost = plan.action == ArrayPlan::Action::kUnshard &&
                       std::any_of(names.begin(), names.end(), named) &&
                       !plan.attributes.contains(kDimensionsAttribute);
-    if (!lost) return;
+    if (!lost) return {};
+    ZARRFS_TRY(const bool pixels, is_image_level(*source_.store, array.path));
+    if (pixels) return {};
     const bool all = std::all_of(names.begin(), names.end(), named);
-    tell(array.path,
-         all ? "its dimensions lose their names, one of which has another length in its "
-               "group; --profile xarray gives such names their lengths"
-             : "its dimensions lose their names, since not all have one; --profile "
-               "xarray makes up the others");
+    tell(array.path, std::string("its dimensions lose their names, ") +
+                         (all ? "one of which has another length in its group; --profile xarray "
+                                "gives such names their lengths"
+                              : "since not all have one; --profile xarray makes up the others"));
+    return {};
   }
 
   void tell(const std::string& path, const std::string& what) const {
@@ -276,7 +279,7 @@ class StorePlanner {
     if (v2()) {
       ZARRFS_TRY(shown, presentation_of(source_, array, as_));
       plan = plan_v2(array, *shown);
-      tell_unnamed(array, plan);
+      ZARRFS_CHECK(tell_unnamed(array, plan));
     } else {
       ZARRFS_TRY(plan, plan_array(array, options_.form));
     }

@@ -35,9 +35,9 @@ class Stores:
         (self.root / name / "zarr.json").write_text(GROUP)
         return self.root / name
 
-    def mount(self, source, mountpoint, options="", status=0):
+    def mount(self, source, mountpoint, options="", status=0, program=(DAEMON, "mount")):
         log = self.root / f"{mountpoint.parent.name}.log"
-        done = subprocess.run([DAEMON, "mount", str(source), str(mountpoint), "-o", f"log={log},{options}"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*program, str(source), str(mountpoint), "-o", f"log={log},{options}"], capture_output=True, text=True, timeout=120)
         assert done.returncode == status, done.stderr
         return log if status == 0 else done.stderr
 
@@ -83,10 +83,15 @@ def test_a_circle_of_three_is_refused(stores):
     assert "each would wait for the other" in stores.mount(c, a / "in", status=3)
 
 
-def test_a_circle_that_links_hide_is_ended_by_the_mounts(stores):
+@pytest.mark.parametrize("name", ["zarrfs", "mount.zarrfs"])
+def test_a_circle_that_links_hide_is_ended_by_the_mounts(stores, name):
+    """Also by the name that mount(8) calls it by."""
+    program = stores.root / name
+    program.symlink_to(DAEMON)
+    how = {"program": (program,) if name.startswith("mount.") else (program, "mount")}
     a, b = stores.store("a"), stores.store("b")
     (stores.root / "link").symlink_to("a")
-    logs = [stores.mount(stores.root / "link", b / "in", "threads=1,ro"), stores.mount(b, a / "in", "threads=1,ro")]
+    logs = [stores.mount(stores.root / "link", b / "in", "threads=1,ro", **how), stores.mount(b, a / "in", "threads=1,ro", **how)]
     problem = []
 
     def walk():

@@ -60,8 +60,9 @@ Holder holder_of(int descriptor) {
     if (kind != "FLOCK" || colon == std::string::npos) continue;
     if (file.substr(colon + 1) != std::to_string(status.st_ino)) continue;
     const std::string command = command_of(pid);
-    return {first_line("/proc/" + pid + "/comm") == "zarrfs",
-            "process " + pid + (command.empty() ? "" : " (" + command + ")")};
+    const bool is_zarrfs =  // by whatever name, as mount.zarrfs of mount(8)
+        first_line("/proc/" + pid + "/comm").find("zarrfs") != std::string::npos;
+    return {is_zarrfs, "process " + pid + (command.empty() ? "" : " (" + command + ")")};
   }
   return {};
 }

@@ -147,7 +147,7 @@ def test_a_clock_that_is_off(server, monkeypatch, seconds, words):
     wanted = arrays_of(info(server))
     server.ahead = seconds
     assert arrays_of(info(server)) == wanted
-    assert any(words.replace("7200", str(near)) in doctor(server) for near in (7199, 7200, 7201))
+    assert any(words.replace("7200", str(near)) in doctor(server) for near in range(7180, 7221))
     monkeypatch.setenv("AZURE_STORAGE_KEY", base64.b64encode(b"the key of another account").decode())
     assert "or this machine's clock is off (timedatectl set-ntp true)" in info(server, status=3), "also with a wrong key it ends"
 

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/base/own_process.h"
 #include "core/base/printable.h"
 #include "core/log/log.h"
 #include "core/log/whole_file.h"
@@ -40,13 +41,6 @@ struct Holder {
   std::string called = "another program";  ///< "process 4711 (zarrfs mount a b)".
 };
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 /// Who holds a lock on the file of `descriptor`, from /proc/locks.
 Holder holder_of(int descriptor) {
   struct stat status {};
@@ -60,9 +54,8 @@ Holder holder_of(int descriptor) {
     if (kind != "FLOCK" || colon == std::string::npos) continue;
     if (file.substr(colon + 1) != std::to_string(status.st_ino)) continue;
     const std::string command = command_of(pid);
-    const bool is_zarrfs =  // by whatever name, as mount.zarrfs of mount(8)
-        first_line("/proc/" + pid + "/comm").find("zarrfs") != std::string::npos;
-    return {is_zarrfs, "process " + pid + (command.empty() ? "" : " (" + command + ")")};
+    return {is_zarrfs_process(pid),
+            "process " + pid + (command.empty() ? "" : " (" + command + ")")};
   }
   return {};
 }

@@ -322,7 +322,8 @@ Result<Answer> Site::file(const Request& request, const Target& target, const He
   auto size = static_cast<std::uint64_t>(shown.status.st_size);
   std::string tag;
   std::optional<std::string> text;
-  if (is_document(target.names) || target.names.front() == kOwn) {
+  const bool own_file = target.names.front() == kOwn;
+  if (is_document(target.names) || own_file) {
     ZARRFS_TRY(text, whole_text(*file, printable(encoded_path(target.names, false))));
     size = text->size();
     tag = "\"" + hexadecimal(digest_of(*text)) + "\"";
@@ -332,7 +333,6 @@ Result<Answer> Site::file(const Request& request, const Target& target, const He
   }
 
   Answer answer;
-  const bool own_file = target.names.front() == kOwn;
   answer.set("Cache-Control", own_file ? "no-store" : caching());
   thread_local LastDate date;
   if (modified) answer.set("Last-Modified", date.of(*modified));

@@ -12,9 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
+#include "core/base/own_process.h"
 #include "fs/ring/wake_signal.h"
 
 namespace zarrfs {
@@ -157,9 +157,7 @@ void Session::watch_workers() {
 bool Session::waits_in_circle() const {
   std::size_t own = 0;
   for (const auto& worker : workers_) {
-    std::string program;
-    std::getline(std::ifstream("/proc/" + std::to_string(worker->asked_by) + "/comm"), program);
-    if (program.find("zarrfs") != std::string::npos) ++own;  // and mount.zarrfs, of mount(8)
+    if (is_zarrfs_process(std::to_string(worker->asked_by))) ++own;
   }
   return own > workers_.size() / 2;
 }

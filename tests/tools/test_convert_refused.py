@@ -1,10 +1,15 @@
 """What conversions leave as it is, or refuse, before anything is lost."""
 import json
+import os
+import pathlib
+import re
 import subprocess
 
 import pytest
 from conftest import ZARRFS, add_array, arrays_of, run
 from test_convert import files_of
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def test_an_integer_that_would_be_rounded_is_not_converted(tmp_path):
@@ -54,6 +59,20 @@ def test_tiny_chunks_get_shards_with_an_index_that_fits(tmp_path):
     (tmp_path / "a/c/0").write_bytes(b"\1\0")
     run("shard", tmp_path / "a", tmp_path / "made", "--check")
     assert arrays_of(tmp_path / "made")[""]["shard_shape"] == [2**18]
+
+
+def test_every_name_that_zarrfs_gives_is_its_own(tmp_path):
+    add_array(tmp_path / "s")
+    spelled = set()
+    for room in ("core", "fs", "tools"):
+        for path in [*pathlib.Path(ROOT, room).rglob("*.cc"), *pathlib.Path(ROOT, room).rglob("*.h")]:
+            spelled.update(re.findall(r'"[^"\n]*(\.zarrfs-[a-z]+-?)', re.sub(r"//.*", "", path.read_text())))
+    assert len(spelled) > 9, spelled
+    for name in spelled:
+        (tmp_path / "s" / (name + "1" if name.endswith("-") else name)).write_text("")
+    (tmp_path / "s/.zarrfs-conversion").unlink()  # with which it is no source
+    told = run("shard", tmp_path / "s", tmp_path / "made", "--shard-chunks", "2").stdout_text
+    assert "is left out" not in told, told
 
 
 @pytest.mark.parametrize("name", ["key", "a/c/1", "folder", "b"])

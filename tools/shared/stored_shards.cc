@@ -7,6 +7,7 @@
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/metadata/grid.h"
+#include "core/store/own_names.h"
 #include "core/zarr/tree.h"
 #include "core/zarr/visit_limit.h"
 
@@ -221,11 +222,11 @@ bool is_own_name(std::string_view name) {
 }
 
 bool is_given_name(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      ".zarrfs", ".zarrfs-conversion", ".zarrfs-early", ".zarrfs-parts", ".zarrfs-finished"};
-  constexpr std::array<std::string_view, 6> kBegins = {".zarrfs-kept-",  ".zarrfs-new",
-                                                       ".zarrfs-next-",  ".zarrfs-part-",
-                                                       ".zarrfs-probe-", ".zarrfs-upload-"};
+  constexpr std::array<std::string_view, 5> kNames = {".zarrfs", kConversionMarker, ".zarrfs-early",
+                                                      ".zarrfs-parts", ".zarrfs-finished"};
+  constexpr std::array<std::string_view, 7> kBegins = {
+      ".zarrfs-kept-",  ".zarrfs-new",    ".zarrfs-next-",  ".zarrfs-part-",
+      ".zarrfs-piece-", ".zarrfs-probe-", ".zarrfs-upload-"};
   return name.ends_with(kUnfinished) ||
          std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kBegins.begin(), kBegins.end(),

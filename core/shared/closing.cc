@@ -47,6 +47,20 @@ Result<std::vector<GenerationRecord>> records_of(Store& store, const std::string
   return records;
 }
 
+/// Each line of what a writer has announced, in its order.
+Result<std::vector<Announcement>> announcements_in(Store& store, const std::string& folder) {
+  ZARRFS_TRY(const auto file, store.read_document(join_path(folder, kAnnounced), kMostAnnounced));
+  std::vector<Announcement> lines;
+  std::string_view text = file ? std::string_view(file->text) : std::string_view();
+  for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {
+    auto one = announcement_in(text.substr(0, end));
+    text.remove_prefix(end + 1);
+    if (!one) break;  // it was cut off: nothing was linked
+    lines.push_back(std::move(*one));
+  }
+  return lines;
+}
+
 /// Directories in which the epoch's writers may have left files.
 Result<std::set<std::string>> directories_of(const std::shared_ptr<Store>& store,
                                              const std::string& epoch) {
@@ -56,8 +70,9 @@ Result<std::set<std::string>> directories_of(const std::shared_ptr<Store>& store
   ZARRFS_TRY(const auto writers, names_in(*store, join_path(epoch, kWriters)));
   for (const std::string& writer : writers) {
     const std::string folder = join_path(join_path(epoch, kWriters), writer);
-    ZARRFS_TRY(const auto announced, announced_by(*store, folder));
-    for (const Announcement& one : announced) directories.insert(parent_path(one.path));
+    // Also what was decided or only intended: a file may have come there before it was announced.
+    ZARRFS_TRY(const auto lines, announcements_in(*store, folder));
+    for (const Announcement& one : lines) directories.insert(parent_path(one.path));
     ZARRFS_TRY(const auto log, log_in(store, folder));
     for (const LogRecord& record : log ? log->records : std::vector<LogRecord>{}) {
       if (record.kind != LogRecord::Kind::kOpen) continue;
@@ -109,18 +124,14 @@ Result<std::optional<LogContents>> log_in(const std::shared_ptr<Store>& store,
 }
 
 Result<std::vector<Announcement>> announced_by(Store& store, const std::string& folder) {
-  ZARRFS_TRY(const auto file, store.read_document(join_path(folder, kAnnounced), kMostAnnounced));
+  ZARRFS_TRY(auto lines, announcements_in(store, folder));
   std::map<std::tuple<std::string, std::uint64_t, std::string>, Announcement> open;
-  std::string_view text = file ? std::string_view(file->text) : std::string_view();
-  for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {
-    const auto one = announcement_in(text.substr(0, end));
-    text.remove_prefix(end + 1);
-    if (!one) break;  // it was cut off: nothing was linked
-    const std::tuple key{one->path, one->generation, one->payload};
-    if (one->done) {
+  for (Announcement& one : lines) {
+    const std::tuple key{one.path, one.generation, one.payload};
+    if (one.done) {
       open.erase(key);
     } else {
-      open[key] = *one;
+      open[key] = std::move(one);
     }
   }
   std::vector<Announcement> announced;

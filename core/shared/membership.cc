@@ -336,6 +336,13 @@ Result<bool> Membership::announce(const Announcement& announcement) {
   return false;
 }
 
+Result<void> Membership::intend(const std::string& path) {
+  const HeldLock lock(mutex_);
+  if (closed_) return {};  // nothing comes there
+  ZARRFS_CHECK(append_announced(sealed_text(Announcement{path, 0, {}, true})));
+  return announced_->sync();
+}
+
 Result<void> Membership::decided(const Announcement& announcement) {
   const HeldLock lock(mutex_);
   pending_.erase(sealed_text(announcement));

@@ -71,6 +71,9 @@ class Membership {
   /// False where the log of coming `count` is not this writer's any more; it has come again then,
   /// and what is not in a generation has to be written into the new log.
   Result<bool> confirm(std::uint64_t count);
+  /// Says, durably, that a file comes beside `path` before it is announced: so whoever closes the
+  /// epoch looks there for what a kill has left.
+  Result<void> intend(const std::string& path);
   /// Announces, durably. False as in confirm.
   Result<bool> announce(const Announcement& announcement);
   /// It need not be decided any more.

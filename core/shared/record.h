@@ -49,7 +49,8 @@ struct Announcement {
   std::string path;
   std::uint64_t generation = 0;
   std::string payload;
-  bool done = false;  ///< It was linked, or has lost: nobody has to decide it any more.
+  /// It was linked, has lost, or is of no generation yet: nobody has to decide it.
+  bool done = false;
   bool operator==(const Announcement&) const = default;
 };
 

@@ -368,6 +368,7 @@ class SharedDirectory final : public SharedStore {
   Result<std::string> bring_beside(const std::string& from, const std::string& path) {
     if (parent_path(from) == parent_path(path)) return from;
     const std::string beside = join_path(parent_path(path), last_name(from));
+    ZARRFS_CHECK(members_.intend(path));
     ZARRFS_TRY(const NameStep step, below().links()->move_name(placed(from), beside));
     if (step == NameStep::kDone) return beside;
     return fail(Fault::kStale, path + ": what was written of it was lost with the log");

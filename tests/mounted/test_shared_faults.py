@@ -11,7 +11,7 @@ import threading
 import pytest
 from conftest import DAEMON, within
 from disks import Disk
-from shared_stores import CHUNKS, KILLS, LONG, SEED, Shared, Writer, at_once, die, left_in, process_of, shards, write, zarrfs
+from shared_stores import CHUNKS, KILLS, LONG, SEED, Shared, Writer, at_once, die, process_of, shards, write, zarrfs
 from stores import document, write_json
 
 
@@ -39,7 +39,7 @@ def test_what_a_dead_mount_had_acknowledged_is_taken_by_the_other(shared, option
         for writer in writers:
             writer.settle(shared.stored)
         shared.holds()
-        assert left_in(shared.path) == [], f"seed {SEED}"
+        assert shards.own_files(shared.path) == [], f"seed {SEED}"
     shared.is_left_whole()
 
 
@@ -57,7 +57,7 @@ def test_two_that_die_leave_all_to_recover(shared):
         for writer in writers:
             writer.settle(shared.stored)
         shared.holds()
-        assert left_in(shared.path) == [], f"seed {SEED}"
+        assert shards.own_files(shared.path) == [], f"seed {SEED}"
     shared.is_left_whole()
 
 

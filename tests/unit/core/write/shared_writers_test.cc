@@ -8,6 +8,7 @@
 
 #include "core/log/whole_file.h"
 #include "core/shared/shared_store.h"
+#include "core/store/layer_store.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/write_fixture.h"
 
@@ -17,9 +18,20 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+/// Nothing goes on here once a file has its second name and before it is announced.
+class EndsBetweenNames final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  Result<void> sync_directory(const std::string& path) override {
+    if (path.empty()) return fail(Fault::kIo, "killed");
+    return below().sync_directory(path);
+  }
+};
 
 class SharedWriters : public ::testing::TestWithParam<Sharding> {
  protected:
@@ -310,6 +322,30 @@ TEST_P(SharedWriters, change_documents_one_after_the_other) {
   const std::string text = directory_.read("b.json");
   EXPECT_EQ(std::count(text.begin(), text.end(), 'a'), 20);
   EXPECT_EQ(std::count(text.begin(), text.end(), 'b'), 20);
+}
+
+TEST_P(SharedWriters, leave_no_second_name_of_a_document_that_was_not_announced) {
+  const auto last = sharing();
+  ASSERT_TRUE(last->begin({}));
+  {
+    SharedOptions options;
+    options.say = [](bool, const std::string&) {};
+    const auto killed = make_shared_store(std::make_shared<EndsBetweenNames>(plain()), options);
+    ASSERT_TRUE(killed->begin({}));
+    const auto put = replace_known_file(*killed, "b.json", 0644, {},
+                                        [&](NewFile& file) { return write_text(file, "{}"); });
+    ASSERT_FALSE(put);
+    EXPECT_THAT(put.error().message, HasSubstr("killed"));
+  }
+  EXPECT_THAT(own_names(), Contains(HasSubstr(".zarrfs-kept-")));
+  EXPECT_THAT(own_names(), Contains(HasSubstr("/.zarrfs-next-")));
+  const auto taken = last->take(*last->others());
+  ASSERT_TRUE(taken);
+  ASSERT_THAT(*taken, SizeIs(1));
+  ASSERT_TRUE(last->finish(taken->front(), false));
+  ASSERT_TRUE(last->leave(false, [](const auto&) -> Result<void> { return {}; }));
+  EXPECT_THAT(own_names(), ElementsAre(directory_ / ".zarrfs"));
+  EXPECT_FALSE(fs::exists(directory_ / "b.json"));
 }
 
 TEST_P(SharedWriters, keep_the_shard_where_its_last_chunk_is_removed) {

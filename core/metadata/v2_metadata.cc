@@ -182,8 +182,10 @@ Result<void> V2Reader::read_codec(const Json& codec, const std::string& member_n
   return {};
 }
 
-Json zero_fill(const DataType& type, bool big_endian) {
+/// What stands for "no fill value" in Zarr v3, which has to have one: zarr-python 3 takes the same.
+Json default_fill(const DataType& type, bool big_endian) {
   if (type.variable_length()) return "";
+  if (type.kind == TypeKind::kDatetime || type.kind == TypeKind::kTimedelta) return "NaT";
   return render_fill_value(type, Bytes(type.size, 0), big_endian);
 }
 
@@ -197,7 +199,7 @@ Json padded(const Json& fill, std::size_t size) {
 
 Result<Json> V2Reader::read_fill() {
   const Json& fill = member("fill_value");
-  if (fill.is_null()) return zero_fill(type, big_endian);
+  if (fill.is_null()) return default_fill(type, big_endian);
   switch (type.kind) {
     case TypeKind::kBool:
       if (fill.is_number()) return Json(fill.get<double>() != 0);
@@ -224,7 +226,7 @@ Result<Json> V2Reader::read_fill() {
     case TypeKind::kRaw:
     case TypeKind::kFixedBytes:
       if (fill == 0 || (fill.is_string() && fill.get_ref<const std::string&>().empty())) {
-        return zero_fill(type, big_endian);
+        return default_fill(type, big_endian);
       }
       return type.kind == TypeKind::kFixedBytes ? padded(fill, type.size) : fill;
     default: return fill;

@@ -64,6 +64,10 @@ TEST(V2Metadata, GiveTextItsOwnCodec) {
 
 TEST(V2Metadata, HaveAFillValueWhereTheyHadNone) {
   EXPECT_EQ(translated(R"({"fill_value": null})")["fill_value"], 0);
+  for (const char* type : {R"({"dtype": "<M8[s]", "fill_value": null})",
+                           R"({"dtype": ">m8[10us]", "fill_value": null})"}) {
+    EXPECT_EQ(translated(type)["fill_value"], "NaT") << type;
+  }
 }
 
 TEST(V2Metadata, NameDimensionsAsXarrayDid) {

@@ -135,13 +135,15 @@ def test_consolidated_metadata_stay_true(tmp_path):
 
 
 def test_other_files_come_along(store, tmp_path):
-    (store / "readme.txt").write_text("hello")
+    long = 240 * "x" + ".txt"
+    for name in ("readme.txt", long):
+        (store / name).write_text("hello")
     (store / "a" / "notes").mkdir()
     (store / "a" / "notes" / "one").write_text("1")
     (store / "a" / "c" / "9").mkdir()
     (store / "a" / "c" / "9" / "0").write_text("beyond the array")
     told = run("unshard", store, tmp_path / "new").stdout_text
-    assert (tmp_path / "new" / "readme.txt").read_text() == "hello"
+    assert {(tmp_path / "new" / name).read_text() for name in ("readme.txt", long)} == {"hello"}
     assert (tmp_path / "new" / "a" / "notes" / "one").read_text() == "1"
     assert not (tmp_path / "new" / "a" / "c" / "9").exists() and "beyond the array's shape" in told
 
@@ -546,6 +548,9 @@ def test_a_target_that_is_something_else_is_left_alone(store, tmp_path):
     (tmp_path / "link").symlink_to(store)
     assert "within the source" in run("unshard", store, tmp_path / "link" / "new", status=2).stderr_text
     assert not (store / "new").exists()
+    for command in (["shard"], ["unshard", "--begin"]):
+        told = run(*command, store, tmp_path / "no" / "new", status=3).stderr_text
+        assert f"{tmp_path}/no/new: there is no directory {tmp_path}/no: make it first" in told
 
 
 def test_damage_stops_a_conversion(store, tmp_path):

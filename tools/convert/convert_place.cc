@@ -71,9 +71,7 @@ Result<void> check_empty(const std::string& path) {
 }
 
 Result<void> make_empty_directory(const std::string& path) {
-  std::error_code error;
-  fs::create_directory(path, error);
-  if (error) return fail(system_error(error.value(), path));
+  ZARRFS_CHECK(make_target_directory(path));
   return check_empty(path);
 }
 
@@ -165,6 +163,18 @@ bool only_marked(const std::string& directory) {
 }
 
 }  // namespace
+
+Result<void> make_target_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  if (!error) return {};
+  const std::string above = fs::absolute(path).parent_path().string();
+  if (error == std::errc::no_such_file_or_directory) {
+    return fail(Fault::kIo,
+                path + ": there is no directory " + above + ": make it first (mkdir -p)");
+  }
+  return fail(system_error(error.value(), path));
+}
 
 bool made_from(const std::string& marker, const std::string& source_path) {
   const auto description = parse_json(marker, kConversionMarker);

@@ -33,6 +33,9 @@ bool is_marker_of_0_2(const std::string& marker, const Json& description);
 /// --shard-chunks 2x2".
 std::string told_by_marker(const std::string& text);
 
+/// Makes the directory of a local TARGET, or lets the one be that is there; none above it.
+Result<void> make_target_directory(const std::string& path);
+
 class ConversionPlace {
  public:
   /// Finds nothing where the result is going to be, or what an earlier run of the conversion that

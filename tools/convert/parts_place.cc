@@ -181,9 +181,7 @@ class RemoteParts final : public PartsPlace {
 }  // namespace
 
 Result<std::unique_ptr<PartsPlace>> open_local_parts(const std::string& path, bool create) {
-  std::error_code error;
-  if (create) fs::create_directory(path, error);
-  if (error) return fail(system_error(error.value(), path));
+  if (create) ZARRFS_CHECK(make_target_directory(path));
   ZARRFS_TRY(std::shared_ptr<Store> store, open_store(path, LinkPolicy::kInside));
   return std::make_unique<LocalParts>(std::move(store), path);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/hash.h"
 #include "core/base/random_name.h"
 #include "core/zarr/tree.h"
 
@@ -133,7 +134,12 @@ Result<void> Target::sync() {
 }
 
 std::string temporary_beside(const std::string& path) {
-  return join_path(parent_path(path), ".zarrfs-new-" + last_name(path));
+  // With what is put before and behind it, a long name would be longer than file systems take.
+  constexpr std::size_t kLongest = 180;
+  const std::string name = last_name(path);
+  return join_path(
+      parent_path(path),
+      ".zarrfs-new-" + (name.size() <= kLongest ? name : std::to_string(digest_of(name))));
 }
 
 Result<bool> same_bytes(const File& a, ByteRange range_a, const File& b, ByteRange range_b) {

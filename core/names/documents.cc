@@ -68,8 +68,7 @@ bool Documents::is_synthesized(const NodeState& state, const std::string& name) 
          !node.array->document->contains("dimension_names");
 }
 
-Result<std::shared_ptr<const Bytes>> Documents::text(const NodeState& state,
-                                                     const std::string& name) {
+Result<DocumentText> Documents::text(const NodeState& state, const std::string& name) {
   if (state.kind == NodeState::Kind::kDamaged) return fail(state.error);
   const bool v3_consolidated = parts_.shared.options.format == ViewFormat::kV3 &&
                                state.node.group != nullptr && state.node.group->consolidated;
@@ -77,7 +76,8 @@ Result<std::shared_ptr<const Bytes>> Documents::text(const NodeState& state,
     return parts_.consolidation.text(state);
   }
   const ShownDocument* document = state.document(name);
-  return document == nullptr ? nullptr : document->text;
+  if (document == nullptr) return DocumentText{};
+  return DocumentText{document->text, state.node.status.st_mtim};
 }
 
 Result<void> Documents::remove(const NodeState& state, const std::string& name) {

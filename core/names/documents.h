@@ -20,8 +20,8 @@ class Documents {
   /// Names of the documents in the directory, in the order of listings.
   [[nodiscard]] std::vector<std::string> names(const NodeState& state) const;
   [[nodiscard]] bool shows(const NodeState& state, std::string_view name) const;
-  /// The text of a document; null where the directory has none of that name.
-  Result<std::shared_ptr<const Bytes>> text(const NodeState& state, const std::string& name);
+  /// The text of a document; none where the directory has none of that name.
+  Result<DocumentText> text(const NodeState& state, const std::string& name);
   /// Takes a document out of sight.
   Result<void> remove(const NodeState& state, const std::string& name);
 

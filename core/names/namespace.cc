@@ -104,10 +104,10 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
 
 Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& state,
                                                            const std::string& name) {
-  ZARRFS_TRY(const auto text, documents_.text(state, name));
-  if (text == nullptr) return std::nullopt;
+  ZARRFS_TRY(const DocumentText document, documents_.text(state, name));
+  if (document.text == nullptr) return std::nullopt;
   const std::string path = join_path(state.path, name);
-  const struct stat status = statuses_.of_document(state, path, text->size());
+  const struct stat status = statuses_.of_document(state, path, document);
   if (const StagedPointer file = parts_.staged.find(path)) {
     const auto node = file->written_by();
     if (node && parts_.table.look_up_again(*node)) {
@@ -118,7 +118,8 @@ Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& stat
     if (by_number) return entries_.of_staged(file, std::nullopt);  // who made it has it open
   }
   return entries_.of(
-      parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*text)}), status);
+      parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*document.text)}),
+      status);
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,

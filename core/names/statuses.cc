@@ -119,8 +119,10 @@ struct stat Statuses::of_prefix(const NodeState& array, std::uint64_t inode) con
 }
 
 struct stat Statuses::of_document(const NodeState& node, const std::string& path,
-                                  std::uint64_t size) const {
-  struct stat status = file_status(node.node.status, inode_of(path), size);
+                                  const DocumentText& document) const {
+  struct stat like = node.node.status;
+  like.st_mtim = document.modified;
+  struct stat status = file_status(like, inode_of(path), document.text->size());
   const std::string stored =
       node.has_document() ? join_path(node.path, kStoredDocument) : node.path;
   permit(status, stored, node.path);

@@ -22,7 +22,7 @@ class Statuses {
   /// Of a directory of chunks.
   [[nodiscard]] struct stat of_prefix(const NodeState& array, std::uint64_t inode) const;
   [[nodiscard]] struct stat of_document(const NodeState& node, const std::string& path,
-                                        std::uint64_t size) const;
+                                        const DocumentText& document) const;
   [[nodiscard]] struct stat of_chunk(const NodeState& array, const Coordinates& at,
                                      const ShownPlace& place, const ShownChunk& chunk) const;
   [[nodiscard]] struct stat of_link(struct stat status) const;

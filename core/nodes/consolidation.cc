@@ -17,6 +17,10 @@ constexpr const char* kStoredDocument = "zarr.json";
 constexpr mode_t kReadable = 0444;
 constexpr int kRestPerWork = 10;  // a text is kept this many times as long as it took to render
 
+bool is_before(const timespec& a, const timespec& b) {
+  return std::pair(a.tv_sec, a.tv_nsec) < std::pair(b.tv_sec, b.tv_nsec);
+}
+
 std::string_view characters_of(const ShownDocument& document) {
   return {reinterpret_cast<const char*>(document.text->data()), document.text->size()};
 }
@@ -42,7 +46,7 @@ std::string relative(const NodeState& node, const std::string& base) {
 }
 }  // namespace
 
-Result<std::shared_ptr<const Bytes>> Consolidation::text(const NodeState& group) {
+Result<DocumentText> Consolidation::text(const NodeState& group) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(group.path);
@@ -53,8 +57,10 @@ Result<std::shared_ptr<const Bytes>> Consolidation::text(const NodeState& group)
   }
   const std::uint64_t epoch = epoch_.load();
   const auto begun = Clock::now();
-  ZARRFS_TRY(const std::string rendered, render(group));
-  auto text = std::make_shared<const Bytes>(rendered.begin(), rendered.end());
+  timespec modified{};
+  ZARRFS_TRY(const std::string rendered, render(group, modified));
+  const DocumentText text{std::make_shared<const Bytes>(rendered.begin(), rendered.end()),
+                          modified};
   const auto done = Clock::now();
   const Clock::duration rest = std::max<Clock::duration>(kValidity, (done - begun) * kRestPerWork);
   const std::lock_guard lock(mutex_);
@@ -70,8 +76,9 @@ void Consolidation::forget() {
   kept_.clear();
 }
 
-Result<std::string> Consolidation::render(const NodeState& group) {
-  return shared_.options.format == ViewFormat::kV2 ? render_v2(group) : render_v3(group);
+Result<std::string> Consolidation::render(const NodeState& group, timespec& modified) {
+  return shared_.options.format == ViewFormat::kV2 ? render_v2(group, modified)
+                                                   : render_v3(group, modified);
 }
 
 /// Whether everybody who may read the group's document may read the node's: the text is one for
@@ -85,7 +92,7 @@ Result<bool> Consolidation::may_be_told(const NodeState& group, const NodeState&
   return (readers->bits & ~both(*readers, *of_node).bits & kReadable) == 0;
 }
 
-Result<void> Consolidation::visit_shown(const NodeState& group,
+Result<void> Consolidation::visit_shown(const NodeState& group, timespec& modified,
                                         const std::function<void(const NodeState&)>& visit) {
   Result<void> failed;
   const auto visit_node = [&](const std::string& path, const Node& node) {
@@ -105,16 +112,19 @@ Result<void> Consolidation::visit_shown(const NodeState& group,
       failed = fail(told.error());
       return false;
     }
-    if (*told) visit(**state);
+    if (!*told) return true;
+    const timespec& changed = (*state)->node.status.st_mtim;
+    if (is_before(modified, changed)) modified = changed;
+    visit(**state);
     return true;
   };
   ZARRFS_CHECK(walk_nodes(*shared_.store, group.path, visit_node));
   return failed;
 }
 
-Result<std::string> Consolidation::render_v2(const NodeState& group) {
+Result<std::string> Consolidation::render_v2(const NodeState& group, timespec& modified) {
   ConsolidatedText text(!group.as_netcdf_wrote && shared_.profile.ascii);
-  ZARRFS_CHECK(visit_shown(group, [&](const NodeState& node) {
+  ZARRFS_CHECK(visit_shown(group, modified, [&](const NodeState& node) {
     for (const ShownDocument& document : node.documents) {
       text.add(relative(node, group.path), document.name, characters_of(document));
     }
@@ -122,11 +132,11 @@ Result<std::string> Consolidation::render_v2(const NodeState& group) {
   return std::move(text).finish();
 }
 
-Result<std::string> Consolidation::render_v3(const NodeState& group) {
+Result<std::string> Consolidation::render_v3(const NodeState& group, timespec& modified) {
   std::vector<std::pair<std::string, Json>> nodes;
   TextStyle style{.ascii = shared_.profile.ascii, .bare = {}};
   add_bare(attributes_of(group), kAttributesPointer, style);
-  ZARRFS_CHECK(visit_shown(group, [&](const NodeState& node) {
+  ZARRFS_CHECK(visit_shown(group, modified, [&](const NodeState& node) {
     if (node.path == group.path || node.documents.empty()) return;
     std::string path = relative(node, group.path);
     add_bare(attributes_of(node), consolidated_attributes(path), style);

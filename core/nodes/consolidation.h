@@ -22,24 +22,26 @@ class Consolidation {
   Consolidation(ViewShared& shared, NodeCache& nodes, const StoredPermissions& permissions)
       : shared_(shared), nodes_(nodes), permissions_(permissions) {}
 
-  /// `.zmetadata` (v2) or the group's `zarr.json` with inline consolidated metadata (v3).
-  Result<std::shared_ptr<const Bytes>> text(const NodeState& group);
+  /// `.zmetadata` (v2) or the group's `zarr.json` with inline consolidated metadata (v3). It was
+  /// modified when the last one of its documents was.
+  Result<DocumentText> text(const NodeState& group);
   /// Forgets every text: documents were changed.
   void forget();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Kept {
-    std::shared_ptr<const Bytes> text;
+    DocumentText text;
     FileIdentity document;
     Clock::time_point until;
   };
-  Result<std::string> render(const NodeState& group);
-  Result<std::string> render_v2(const NodeState& group);
-  Result<std::string> render_v3(const NodeState& group);
+  /// `modified` becomes the time of the newest document.
+  Result<std::string> render(const NodeState& group, timespec& modified);
+  Result<std::string> render_v2(const NodeState& group, timespec& modified);
+  Result<std::string> render_v3(const NodeState& group, timespec& modified);
   Result<bool> may_be_told(const NodeState& group, const NodeState& node);
   /// Calls `visit` for each shown node from the group on, parents first.
-  Result<void> visit_shown(const NodeState& group,
+  Result<void> visit_shown(const NodeState& group, timespec& modified,
                            const std::function<void(const NodeState&)>& visit);
 
   ViewShared& shared_;

@@ -23,6 +23,12 @@ struct ShownDocument {
   std::shared_ptr<const Bytes> text;
 };
 
+/// What a document says now, and since when; no text where there is no such document.
+struct DocumentText {
+  std::shared_ptr<const Bytes> text;
+  timespec modified{};
+};
+
 struct NodeState {
   enum class Kind {
     kGroup,

@@ -60,11 +60,11 @@ Result<InodeEntry> Attributes::get_named(NodeId id, const NamedNode& node, const
   switch (node.kind) {
     case NamedNode::Kind::kDirectory: return entries_.of(id, statuses_.of_directory(*state));
     case NamedNode::Kind::kDocument: {
-      ZARRFS_TRY(const auto text, documents_.text(*state, last_name(node.path)));
-      if (text == nullptr) return stale(node.path);
+      ZARRFS_TRY(const DocumentText document, documents_.text(*state, last_name(node.path)));
+      if (document.text == nullptr) return stale(node.path);
       const bool written = inodes_.is_written_by(node.path, id);
-      if (!written && document_version(*text) != node.version) return stale(node.path);
-      const struct stat status = statuses_.of_document(*state, node.path, text->size());
+      if (!written && document_version(*document.text) != node.version) return stale(node.path);
+      const struct stat status = statuses_.of_document(*state, node.path, document);
       return entries_.of_document(id, status, written);
     }
     case NamedNode::Kind::kPassThrough: {

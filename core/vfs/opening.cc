@@ -124,12 +124,12 @@ Result<std::shared_ptr<OpenFile>> Opening::open_named(NodeId id, const NamedNode
 
 Result<std::shared_ptr<OpenFile>> Opening::open_document(NodeId id, const NamedNode& node,
                                                          const NodeState& state) {
-  ZARRFS_TRY(auto text, documents_.text(state, last_name(node.path)));
-  if (text == nullptr) return stale(node.path);
+  ZARRFS_TRY(const DocumentText document, documents_.text(state, last_name(node.path)));
+  if (document.text == nullptr) return stale(node.path);
   const bool written = inodes_.is_written_by(node.path, id);
-  if (!written && document_version(*text) != node.version) return stale(node.path);
-  const struct stat status = statuses_.of_document(state, node.path, text->size());
-  auto file = std::make_shared<BytesFile>(std::move(text), written);
+  if (!written && document_version(*document.text) != node.version) return stale(node.path);
+  const struct stat status = statuses_.of_document(state, node.path, document);
+  auto file = std::make_shared<BytesFile>(document.text, written);
   file->remember(entries_.of_document(id, status, written));
   return file;
 }

@@ -263,7 +263,8 @@ Result<void> StagedFiles::load(StagedFile& file, const Directory& directory, con
     }
   } else if (name.kind == NameKind::kDocument) {
     ZARRFS_TRY(const StatePtr now, parts_.nodes.get(state.path));  // `directory` may be older
-    ZARRFS_TRY(bytes, documents_.text(*now, last_name(name.path)));
+    ZARRFS_TRY(const DocumentText document, documents_.text(*now, last_name(name.path)));
+    bytes = document.text;
     if (bytes == nullptr && (flags & O_CREAT) == 0) return stale(name.path);
   }
   return bytes == nullptr ? Result<void>{} : file.bytes.write(0, *bytes);

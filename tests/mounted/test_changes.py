@@ -57,6 +57,18 @@ def test_replaced_metadata_is_seen_within_a_second(mount, store):
     assert "2.0" not in os.listdir(mounted / "a")
 
 
+@pytest.mark.parametrize("options, name", [("", ".zmetadata"), ("view=v3", "zarr.json")])
+def test_consolidated_metadata_are_as_new_as_the_newest_of_their_documents(mount, store, options, name):
+    write_json(store.file("zarr.json"), {"zarr_format": 3, "node_type": "group", "attributes": {}, "consolidated_metadata": {"kind": "inline", "metadata": {}, "must_understand": False}})
+    os.utime(store.file("zarr.json"), (1e9, 1e9))
+    os.utime(store.file("a/zarr.json"), (1.1e9, 1.1e9))
+    mounted = mount(store.path, options)
+    assert os.stat(mounted / name).st_mtime == 1.1e9
+    write_json(store.file("a/zarr.json"), document((4, 8), (4, 4), (2, 2), fill=7))
+    os.utime(store.file("a/zarr.json"), (1.2e9, 1.2e9))
+    within(60, lambda: os.stat(mounted / name).st_mtime == 1.2e9)
+
+
 def test_a_new_array_is_seen(mount, store):
     mounted = mount(store.path)
     assert error_of(os.stat, mounted / "b") == errno.ENOENT

@@ -494,8 +494,8 @@ Result<void> apply_mount_options(MountSettings& settings, std::string_view list)
 }
 
 bool is_for_serving(const MountOption& option) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "ro", "symlinks", "virtual", "umask", "threads", "log_level", "log", "immutable"};
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "ro", "symlinks", "virtual", "threads", "log_level", "log", "immutable"};
   if (std::find(kNames.begin(), kNames.end(), option.name) != kNames.end()) return true;
   const bool by_kernel = option.name == "timeout" || option.name == "watch";
   const bool of_profile = option.group == Group::kOld && !option.name.starts_with("shard_");

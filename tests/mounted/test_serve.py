@@ -529,7 +529,7 @@ def test_it_ends_while_clients_wait(serve, small):
 
 @pytest.mark.parametrize("words,wanted", [
     (["--listen", "nowhere.invalid:1"], "--listen"), (["--listen", "127.0.0.1:x"], "HOST:PORT"), (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
-    (["-o", "rw"], "option rw is none of zarrfs serve"), (["-o", "allow_other"], "allow_other"), (["-o", "flush=close"], "flush"),
+    (["-o", "rw"], "option rw is none of zarrfs serve"), (["-o", "allow_other"], "allow_other"), (["-o", "umask=077"], "umask"), (["-o", "flush=close"], "flush"),
     (["-o", "profile=nonsense"], "nonsense"), (["--allow-origin", "viewer.example"], "--allow-origin"), (["--token-file", "/dev/null"], "--token-file"),
 ])
 def test_what_makes_no_sense_is_refused(small, words, wanted):

@@ -247,14 +247,14 @@ std::vector<AxisRange> ChunkLister::cells_of(std::span<const std::uint64_t> pref
   return cells;
 }
 
-Result<bool> ChunkLister::any_below(std::span<const std::uint64_t> prefix) {
+Result<bool> ChunkLister::any_below(std::span<const std::uint64_t> prefix, const Counts& counts) {
   bool any = false;
   Coordinates at(prefix.begin(), prefix.end());
   const Coordinates start(array_.names.rank(), 0);
   ZARRFS_TRY(const bool searched_all,
-             walk(at, start, false, [&](const ChunkOrPrefix&, std::uint64_t) {
-               any = true;
-               return false;
+             walk(at, start, false, [&](const ChunkOrPrefix& part, std::uint64_t) {
+               any = counts(part.coordinates);
+               return !any;
              }));
   return any && !searched_all;
 }

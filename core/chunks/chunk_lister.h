@@ -32,8 +32,12 @@ class ChunkLister {
   /// Whether list_prefix names the prefix directory: a chunk is below it; where nothing is written,
   /// it may be that a shard only overlaps it.
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
-  /// Whether a chunk is listed below the prefix.
-  Result<bool> any_below(std::span<const std::uint64_t> prefix);
+  /// Whether a chunk is listed below the prefix that `counts`.
+  using Counts = std::function<bool(const Coordinates& chunk)>;
+  Result<bool> any_below(std::span<const std::uint64_t> prefix, const Counts& counts);
+  Result<bool> any_below(std::span<const std::uint64_t> prefix) {
+    return any_below(prefix, [](const Coordinates&) { return true; });
+  }
   /// Told each cell, and whether it had unpublished writes when the visit began.
   using ShardVisitor = std::function<bool(const Coordinates& cell, bool written)>;
   /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the

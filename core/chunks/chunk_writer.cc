@@ -5,6 +5,7 @@
 
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_lister.h"
+#include "core/present/presentation_fill.h"
 #include "core/store/store_users.h"
 #include "core/write/shard_builder.h"
 
@@ -22,6 +23,12 @@ bool lies_outside(const Layout& layout, const Coordinates& chunk,
     if (chunk[axis] >= divide_up(shape[axis], layout.chunk_shape()[axis])) return true;
   }
   return false;
+}
+
+struct timespec now() {
+  struct timespec time {};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
 }
 
 /// Whether bytes of the right number always are a chunk, whatever they are.
@@ -91,13 +98,30 @@ Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, 
 }
 
 Result<void> ChunkWriter::remove(const ArrayView& array, const Coordinates& chunk) {
+  if (!array.presentation.removed_element) return erase(array, chunk);
+  ZARRFS_CHECK(check_writable(array));
+  const ChunkPlace place = array.reader->layout().place_of(chunk);
+  ZARRFS_TRY(const Bytes left, removed_bytes(array, chunk));
+  ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, place.number, left, false));
+  note(array, chunk, place, now());
+  return {};
+}
+
+Result<void> ChunkWriter::erase(const ArrayView& array, const Coordinates& chunk) {
   ZARRFS_CHECK(check_writable(array));
   const ChunkPlace place = array.reader->layout().place_of(chunk);
   ZARRFS_CHECK(context_.writes->remove(array.reader, place.cell, place.number));
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  note(array, chunk, place, now);
+  note(array, chunk, place, now());
   return {};
+}
+
+Result<Bytes> ChunkWriter::removed_bytes(const ArrayView& array, const Coordinates& chunk) {
+  const Layout& layout = array.reader->layout();
+  ZARRFS_TRY(const CodecChain chain, layout.chain_of(layout.place_of(chunk).cell));
+  ZARRFS_TRY(const Bytes elements,
+             fill_elements(array.presentation.array->type, *array.presentation.removed_element,
+                           chain.decoded().shape));
+  return chain.encode(elements);
 }
 
 void ChunkWriter::note(const ArrayView& array, const Coordinates& chunk, const ChunkPlace& place,
@@ -121,12 +145,22 @@ Result<void> ChunkWriter::publish(const ArrayView& array, const Coordinates& chu
 
 Result<void> ChunkWriter::remove_outside(const ArrayView& array,
                                          const std::vector<std::uint64_t>& shape) {
+  const Layout& layout = array.reader->layout();
+  return remove_where(array,
+                      [&](const Coordinates& chunk) { return lies_outside(layout, chunk, shape); });
+}
+
+Result<void> ChunkWriter::remove_all(const ArrayView& array) {
+  return remove_where(array, [](const Coordinates&) { return true; });
+}
+
+Result<void> ChunkWriter::remove_where(const ArrayView& array, const Wanted& wanted) {
   ArrayReader& reader = *array.reader;
   const Layout& layout = reader.layout();
   Result<void> done;
   const auto remove_number = [&](const Coordinates& cell, std::uint64_t number,
                                  const Coordinates& chunk) {
-    if (!lies_outside(layout, chunk, shape)) return true;
+    if (!wanted(chunk)) return true;
     // Who may change the array's document may not therefore change all of its shards.
     done = check_caller_may_write(*context_.store, reader.shard_path(cell));
     if (done) done = context_.writes->remove(array.reader, cell, number);

@@ -3,6 +3,8 @@
 // -> validation -> WriteBuffer::put. Thread-safe.
 #pragma once
 
+#include <functional>
+
 #include "core/chunks/array_view.h"
 #include "core/chunks/chunk_context.h"
 
@@ -22,7 +24,13 @@ class ChunkWriter {
   /// before the commit and after.
   Result<void> put(const ArrayView& array, const Coordinates& chunk, ByteView shown,
                    const struct timespec& modified);
+  /// The chunk is absent from the store then; or, where programs of the view take absent chunks
+  /// for another element than the fill value, full of that element.
   Result<void> remove(const ArrayView& array, const Coordinates& chunk);
+  /// The chunk is absent from the store then.
+  Result<void> erase(const ArrayView& array, const Coordinates& chunk);
+  /// The bytes of such a chunk, as stored. Only where the presentation has a removed_element.
+  static Result<Bytes> removed_bytes(const ArrayView& array, const Coordinates& chunk);
   /// The path of the shard that holds the chunk, or would.
   static std::string shard_of(const ArrayView& array, const Coordinates& chunk);
   /// Survives a power cut; an error also for bytes that cannot be a chunk.
@@ -32,8 +40,12 @@ class ChunkWriter {
 
   /// Deletes every chunk that lies wholly outside `shape`, in the shards too.
   Result<void> remove_outside(const ArrayView& array, const std::vector<std::uint64_t>& shape);
+  /// Deletes every chunk, in the shards too.
+  Result<void> remove_all(const ArrayView& array);
 
  private:
+  using Wanted = std::function<bool(const Coordinates& chunk)>;
+  Result<void> remove_where(const ArrayView& array, const Wanted& wanted);
   static Result<ByteView> to_store(const ArrayView& array, ByteView shown, Bytes& memory);
   [[nodiscard]] static bool is_chunk(const ArrayView& array, const ChunkPlace& place,
                                      ByteView stored);

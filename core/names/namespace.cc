@@ -170,7 +170,8 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, C
   }
   ZARRFS_TRY(auto chunk, std::move(stored));
   if (!chunk) return std::nullopt;
-  if (chunk->is_fill && parts_.removed_chunks.has(request_task(), chunk_key(array, place.number))) {
+  const bool may_be_removed = chunk->is_fill || array.shown.presentation.removed_element;
+  if (may_be_removed && parts_.removed_chunks.has(request_task(), chunk_key(array, place.number))) {
     return std::nullopt;
   }
   const NodeId id = Entries::id_of(array, place.number, chunk->version);
@@ -345,7 +346,9 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
   switch (name.kind) {
     case NameKind::kChunk: {
       const std::uint64_t number = directory.state->shown.names.number_of(name.part);
-      if (parts_.staged.find(chunk_key(*directory.state, number)) != nullptr) return true;
+      const std::string key = chunk_key(*directory.state, number);
+      if (parts_.staged.find(key) != nullptr) return true;
+      if (parts_.removed_chunks.has(request_task(), key)) return false;
       return chunk_is_stored(*directory.state, name.part.coordinates);
     }
     case NameKind::kPrefix: {

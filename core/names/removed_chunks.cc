@@ -16,6 +16,11 @@ void RemovedChunks::add(pid_t task, const std::string& key) {
   if (removed_.size() > kMost) removed_.pop_front();
 }
 
+void RemovedChunks::forget(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(removed_, [&](const Removed& one) { return one.key == key; });
+}
+
 bool RemovedChunks::has(pid_t task, const std::string& key) const {
   const auto oldest = std::chrono::steady_clock::now() - kShort;
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
-// Chunks that a program has just removed, and that the view would make up (see `materialise=`): the
-// program finds them absent, as tar does, which removes what is in its way and makes it then.
-// Others find what such a chunk holds. Thread-safe.
+// Chunks that a program has just removed, and that the view shows nevertheless (made up, see
+// `materialise=`, or full of Presentation::removed_element): the program finds them absent, as tar
+// does, which removes what is in its way and makes it then. Others find what such a chunk holds.
+// Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +18,8 @@ class RemovedChunks {
  public:
   /// `key`: of the chunk, as chunk_key() has it. Task 0 is nobody.
   void add(pid_t task, const std::string& key);
+  /// The chunk was written: everybody finds it.
+  void forget(const std::string& key);
   /// Whether `task` removed it, a short while ago.
   [[nodiscard]] bool has(pid_t task, const std::string& key) const;
 

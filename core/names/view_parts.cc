@@ -19,6 +19,14 @@ bool ViewParts::all_is_stored() const {
   return !writable() || (staged.empty() && shared.writes->clean());
 }
 
+Result<void> ViewParts::put_chunk(const NodeState& array, const Coordinates& chunk, ByteView shown,
+                                  const struct timespec& modified) {
+  ZARRFS_CHECK(chunk_writer.put(array.shown, chunk, shown, modified));
+  if (!array.shown.presentation.removed_element) return {};
+  removed_chunks.forget(chunk_key(array, shown_place(array.shown, chunk).number));
+  return {};
+}
+
 std::optional<NameLoans::Offer> ViewParts::offer(const ShownPlace& place) {
   return all_is_stored() ? loans.offer(place) : std::nullopt;
 }

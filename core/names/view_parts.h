@@ -44,6 +44,9 @@ struct ViewParts {
   ChunkWriter chunk_writer;
   MetadataEditor editor;
 
+  /// ChunkWriter::put of what a program wrote, who finds it from here on.
+  Result<void> put_chunk(const NodeState& array, const Coordinates& chunk, ByteView shown,
+                         const struct timespec& modified);
   [[nodiscard]] bool writable() const { return shared.writes != nullptr; }
   /// Whether nothing that was written is still to be put into its shard.
   [[nodiscard]] bool all_is_stored() const;

@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/metadata/nczarr.h"
+#include "core/metadata/v2_metadata.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/attributes.h"
 #include "core/present/cf_mask.h"
@@ -167,6 +168,19 @@ Json choose_v2_fill(const Given& given, Presentation& p, const ShownType& shown,
   const bool done = wanted != Materialise::kOff && materialise(p, wanted);
   if (done && needed) add_reason(p, "missing chunks are made up: " + fill.materialise_because);
   return done || !made_up ? fill.value : stored;
+}
+
+/// What programs take an absent chunk for by the `.zarray` shown, if it is another element than the
+/// fill value. Only where a chunk that is absent from the store is made up.
+std::optional<Bytes> removed_element(const Given& given, const Presentation& p,
+                                     const ShownType& shown, bool big_endian) {
+  if (!given.options.writing || p.materialise == Materialise::kOff) return std::nullopt;
+  const auto document = v3_document_of_v2(p.document, Json(), "");
+  if (!document) return std::nullopt;
+  auto element = parse_fill_value(shown.type, (*document)["fill_value"], big_endian);
+  if (element && shown.widened) element = narrow(shown.stored, *element);
+  if (!element || *element == given.array.fill) return std::nullopt;
+  return std::move(*element);
 }
 
 // --- v2 -----------------------------------------------------------------------------------------
@@ -342,6 +356,7 @@ void present_v2(const Given& given, Presentation& p) {
   if (given.circumstances.netcdf_wrote) spell_text_as_netcdf(*shown, document);
   show_nczarr_members(given.array.attributes, document);
   p.document = std::move(document);
+  p.removed_element = removed_element(given, p, *shown, words->big_endian);
   p.attributes = v2_attributes(given, *shown);
   add_reason(p, renamed_dimensions(given));
   p.shown_name = given.circumstances.shown_name;

@@ -80,6 +80,9 @@ struct Presentation {
   Materialise materialise = Materialise::kOff;
   std::shared_ptr<const Bytes>
       fill_chunk;  ///< What a missing chunk is answered with, where materialised.
+  /// The element that programs of the view take absent chunks for, by its `fill_value`, where that
+  /// is not the fill value of the store: so that is what they leave where they remove a chunk.
+  std::optional<Bytes> removed_element;
 
   /// Size shown for `stored` bytes (by kDecode and kRechunk always fixed_size); kDamaged where they
   /// are too few.

@@ -57,7 +57,7 @@ Bytes crop(const Presentation& p, Bytes elements) {
 Result<Bytes> uncrop(const Presentation& p, Bytes elements) {
   const Shape& stored = p.layout->chunk_shape();
   if (stored == p.chunk_shape) return elements;
-  ZARRFS_TRY(Bytes whole, fill_elements(*p.array, stored));
+  ZARRFS_TRY(Bytes whole, fill_elements(p.array->type, p.array->fill, stored));
   copy_corner(elements, p.chunk_shape, whole, stored, p.chunk_shape, p.array->type.size);
   return whole;
 }

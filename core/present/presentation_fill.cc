@@ -13,8 +13,8 @@ namespace {
 /// Bytes of the count in front of elements of variable length, and of the length of each.
 constexpr std::size_t kCount = sizeof(std::uint32_t);
 
-std::size_t item_size(const ArrayMetadata& array) {
-  return array.fill.size() + (array.type.variable_length() ? kCount : 0);
+std::size_t item_size(const DataType& type, ByteView element) {
+  return element.size() + (type.variable_length() ? kCount : 0);
 }
 
 void put_count(std::uint8_t* at, std::uint64_t count) {
@@ -22,13 +22,12 @@ void put_count(std::uint8_t* at, std::uint64_t count) {
   std::memcpy(at, &value, kCount);
 }
 
-/// Size of a chunk full of the fill value, in memory order; kUnsupported above `limit`.
-Result<std::uint64_t> filled_size(const ArrayMetadata& array,
+/// Size of a chunk full of `element`, in memory order; kUnsupported above `limit`.
+Result<std::uint64_t> filled_size(const DataType& type, ByteView element,
                                   const std::vector<std::uint64_t>& shape, std::uint64_t limit) {
   const auto count = checked_product(shape);
-  const auto bytes = count ? checked_multiply(*count, item_size(array)) : std::nullopt;
-  const auto size =
-      bytes ? checked_add(*bytes, array.type.variable_length() ? kCount : 0) : std::nullopt;
+  const auto bytes = count ? checked_multiply(*count, item_size(type, element)) : std::nullopt;
+  const auto size = bytes ? checked_add(*bytes, type.variable_length() ? kCount : 0) : std::nullopt;
   if (size && *size <= limit) return *size;
   return fail(Fault::kUnsupported, "a chunk full of the fill value would have more than " +
                                        std::to_string(limit) + " bytes");
@@ -36,9 +35,10 @@ Result<std::uint64_t> filled_size(const ArrayMetadata& array,
 
 }  // namespace
 
-Result<Bytes> fill_elements(const ArrayMetadata& array, const std::vector<std::uint64_t>& shape) {
-  ZARRFS_TRY(const std::uint64_t size, filled_size(array, shape, kMaxDecodedChunk));
-  const bool counted = array.type.variable_length();
+Result<Bytes> fill_elements(const DataType& type, ByteView element,
+                            const std::vector<std::uint64_t>& shape) {
+  ZARRFS_TRY(const std::uint64_t size, filled_size(type, element, shape, kMaxDecodedChunk));
+  const bool counted = type.variable_length();
   Bytes elements(size);
   std::uint8_t* at = elements.data();
   if (counted) {
@@ -47,18 +47,19 @@ Result<Bytes> fill_elements(const ArrayMetadata& array, const std::vector<std::u
   }
   for (const std::uint8_t* end = elements.data() + size; at != end;) {
     if (counted) {
-      put_count(at, array.fill.size());
+      put_count(at, element.size());
       at += kCount;
     }
-    at = std::copy(array.fill.begin(), array.fill.end(), at);
+    at = std::copy(element.begin(), element.end(), at);
   }
   return elements;
 }
 
 Result<Bytes> make_fill_chunk(const Presentation& presentation) {
   const ArrayMetadata& array = *presentation.array;
-  ZARRFS_CHECK(filled_size(array, presentation.chunk_shape, kMaxFillChunk));
-  ZARRFS_TRY(const Bytes elements, fill_elements(array, presentation.chunk_shape));
+  const std::vector<std::uint64_t>& shape = presentation.chunk_shape;
+  ZARRFS_CHECK(filled_size(array.type, array.fill, shape, kMaxFillChunk));
+  ZARRFS_TRY(const Bytes elements, fill_elements(array.type, array.fill, shape));
   const bool decoded =
       presentation.rule == ByteRule::kDecode || presentation.rule == ByteRule::kRechunk;
   if (decoded) return presentation.present_elements(elements);

@@ -10,9 +10,10 @@
 
 namespace zarrfs {
 
-/// A chunk of `shape` full of the fill value, in memory order (see core/codecs/codec.h).
-/// kUnsupported where it would be larger than kMaxDecodedChunk.
-Result<Bytes> fill_elements(const ArrayMetadata& array, const std::vector<std::uint64_t>& shape);
+/// A chunk of `shape` full of `element`, in memory order (see core/codecs/codec.h). kUnsupported
+/// where it would be larger than kMaxDecodedChunk.
+Result<Bytes> fill_elements(const DataType& type, ByteView element,
+                            const std::vector<std::uint64_t>& shape);
 
 /// The bytes that `presentation` shows for a chunk full of the fill value. kUnsupported for chunks
 /// of more than kMaxFillChunk bytes, decoded: each array keeps its own.

@@ -12,7 +12,7 @@ Result<void> Moves::take_bytes(const Directory& directory, const Name& target, B
                                const struct timespec& modified, ExclusiveCreation alone) {
   const NodeState& state = *directory.state;
   if (target.kind == NameKind::kChunk) {
-    ZARRFS_CHECK(parts_.chunk_writer.put(state.shown, target.part.coordinates, bytes, modified));
+    ZARRFS_CHECK(parts_.put_chunk(state, target.part.coordinates, bytes, modified));
     if (!parts_.shared.options.writing->flush_at_close) return {};
     return parts_.chunk_writer.publish(state.shown, target.part.coordinates);
   }

@@ -34,7 +34,13 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   const bool synthesized = array.shown.presentation.materialise != Materialise::kOff;
   if (!stored && !written && !synthesized) return false;
   staged_.detach(key);
-  if (stored) ZARRFS_CHECK(parts_.chunk_writer.remove(array.shown, chunk));
+  const bool leaves_element = array.shown.presentation.removed_element.has_value();
+  if (leaves_element && parts_.overlay.is_pending_delete(array.path)) {
+    // The array goes, and with it what its `.zarray` said of absent chunks.
+    if (stored) ZARRFS_CHECK(parts_.chunk_writer.erase(array.shown, chunk));
+  } else if (stored || leaves_element) {
+    ZARRFS_CHECK(parts_.chunk_writer.remove(array.shown, chunk));
+  }
   if (synthesized) parts_.removed_chunks.add(request_task(), key);
   keep_directories(directory);
   return true;
@@ -75,12 +81,24 @@ void Removal::keep_directories(const Directory& directory) {
   }
 }
 
+bool Removal::is_left_by_removal(const NodeState& array, const Coordinates& chunk) {
+  if (!array.shown.presentation.removed_element) return false;
+  const auto found = parts_.chunks.find(array.shown, chunk);
+  if (!found || !*found || !(*found)->bytes) return false;
+  const auto stored = (*found)->bytes->read();
+  const auto left = ChunkWriter::removed_bytes(array.shown, chunk);
+  return stored && left && *stored == *left;
+}
+
 Result<bool> Removal::is_empty(const Directory& directory) {
   const NodeState& state = *directory.state;
   if (state.kind == NodeState::Kind::kArray) {
     constexpr bool kStoredOnly = true;
     ChunkLister lister(state.shown, parts_.chunks, kStoredOnly);
-    ZARRFS_TRY(const bool any, lister.any_below(directory.prefix.value_or(Coordinates())));
+    ZARRFS_TRY(const bool any, lister.any_below(directory.prefix.value_or(Coordinates()),
+                                                [&](const Coordinates& chunk) {
+                                                  return !is_left_by_removal(state, chunk);
+                                                }));
     if (any) return false;
   }
   bool empty = true;
@@ -135,6 +153,9 @@ Result<void> Removal::remove_node(const Directory& directory, const Name& target
   const auto moving = parts_.move_gate.moving();  // no chunk is put from here on
   ZARRFS_TRY(const bool empty, is_empty({state, std::nullopt}));
   if (!empty) return not_empty();
+  if (state->shown.presentation.removed_element) {
+    ZARRFS_CHECK(parts_.chunk_writer.remove_all(state->shown));
+  }
   return parts_.editor.remove_node(target.store_path);
 }
 

@@ -26,6 +26,8 @@ class Removal {
   Result<bool> remove_document(const Directory& directory, const Name& target);
   Result<bool> remove_stored(const Directory& directory, const Name& target);
   Result<void> remove_node(const Directory& directory, const Name& target);
+  /// Whether the chunk is one that a program left by removing it (Presentation::removed_element).
+  bool is_left_by_removal(const NodeState& array, const Coordinates& chunk);
   /// Whether nothing is left to be seen in a directory.
   Result<bool> is_empty(const Directory& directory);
   void keep_directories(const Directory& directory);

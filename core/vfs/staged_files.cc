@@ -322,7 +322,7 @@ Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
     return fail(Fault::kStale, ChunkFinder::describe(array->shown, file.chunk) +
                                    " lies outside the array since it was resized");
   }
-  return parts_.chunk_writer.put(array->shown, file.chunk, bytes, file.modified);
+  return parts_.put_chunk(*array, file.chunk, bytes, file.modified);
 }
 
 /// Puts what was submitted into its shard, if each close has to. The chunk is not put again for

@@ -1,9 +1,10 @@
 """What programs mean by missing cells, when they write: each reader sees through the same mount, the next one and in the store itself what it sees of a plain directory."""
 import json
+import os
 import subprocess
 
 import pytest
-from conftest import python_of
+from conftest import DAEMON, python_of
 
 # Packed integers, an unsigned type whose mark is 0, floats marked by NaN and by 1e20, integers without a mark, text's place.
 WRITE = """
@@ -172,3 +173,93 @@ def test_black_stays_black(mount, tmp_path, profile, order):
     for name in ("scale0/image", *([] if profile == "xarray" else ["plain"])):  # profile=xarray says that fill values mark cells
         assert "_FillValue" not in json.loads((store / "made" / name / "zarr.json").read_text()).get("attributes", {}), name
     assert read("zarr3", store / "made/scale0")["image"][2] == [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+
+
+# A store whose fill value is no missing cell, as xarray writes it with zarr-python 3; packed, compressed, nested names, 0 marked as missing.
+MARKED = """
+import sys, zarr, numpy as np
+g = zarr.open_group(sys.argv[1], mode="w", zarr_format=3)
+for name, dtype, fill, mark, more in (
+        ("nan", "f4", 0.0, "AAAAAAAA+H8=", {}), ("big", "f8", 0.0, "rkfhehSuR8A=", {"compressors": None}), ("packed", "i2", 0, -999, {}), ("black", "u1", 7, 0, {})):
+    a = g.create_array(name, shape=(8, 8), chunks=(2, 2), shards=(4, 4), dtype=dtype, fill_value=fill, dimension_names=["y", "x"], **more)
+    a.attrs["_FillValue"] = mark
+    a[:6] = np.arange(1, 49).reshape(6, 8)
+"""
+# Whole chunks of the fill value that the program sees, over values and where nothing is stored; it does not write such chunks.
+EMPTY = {
+    "zarr2.18": """
+import sys, zarr
+for name in sys.argv[2:]:
+    a = zarr.open_array(f"{sys.argv[1]}/{name}", mode="r+", write_empty_chunks=False)
+    a[0:2] = a.fill_value
+    a[6:8, 0:2] = a.fill_value
+    print(name, a.fill_value)
+""",
+    "zarr3": """
+import sys, zarr
+for name in sys.argv[2:]:
+    a = zarr.open_array(f"{sys.argv[1]}/{name}", mode="r+", zarr_format=2)
+    a[0:2] = a.fill_value
+    a[6:8, 0:2] = a.fill_value
+    print(name, a.fill_value)
+""",
+    "tensorstore": """
+import json, sys, numpy as np, tensorstore as ts
+for name in sys.argv[2:]:
+    with open(f"{sys.argv[1]}/{name}/.zarray") as file:
+        fill = json.load(file)["fill_value"]
+    a = ts.open({"driver": "zarr", "kvstore": {"driver": "file", "path": f"{sys.argv[1]}/{name}/"}, "store_data_equal_to_fill_value": False}, open=True).result()
+    a[0:2] = np.array(float(fill), a.dtype.numpy_dtype)
+    a[6:8, 0:2] = np.array(float(fill), a.dtype.numpy_dtype)
+    print(name, fill)
+"""}
+STORED = """
+import sys, json, zarr, numpy as np
+print(json.dumps([zarr.open_array(f"{sys.argv[1]}/{name}", mode="r")[:].astype("f8").tolist() for name in sys.argv[2:]]))
+"""
+MARKED_ARRAYS = ("nan", "big", "packed", "black")
+
+
+def filled(told):
+    return {name: float(fill) for name, fill in (line.rsplit(" ", 1) for line in told.splitlines() if line)}
+
+
+@pytest.mark.parametrize("writer", EMPTY)
+@pytest.mark.parametrize("profile", ["auto", "xarray", "gdal"])
+def test_a_chunk_of_the_fill_value_that_a_program_leaves_out_holds_it(mount, tmp_path, writer, profile):
+    store = tmp_path / "store"
+    program("zarr3", MARKED, store)
+    before = dict(zip(MARKED_ARRAYS, json.loads(program("zarr3", STORED, store, *MARKED_ARRAYS))))
+    mounted = mount(store, f"rw,profile={profile}")
+    fills = filled(program("zarr3" if writer == "tensorstore" else writer, EMPTY[writer], mounted.path, *MARKED_ARRAYS))
+    mounted.unmount()
+    after = dict(zip(MARKED_ARRAYS, json.loads(program("zarr3", STORED, store, *MARKED_ARRAYS))))
+    for name in MARKED_ARRAYS:
+        wanted = [[fills[name]] * 8] * 2 + before[name][2:6] + [[fills[name]] * 2 + row[2:] for row in before[name][6:]]
+        assert str(after[name]) == str(wanted), f"{name}, fill value {fills[name]}"
+
+
+@pytest.mark.parametrize("way", ["rm -r {0}/big", "find {0}/big -name '[0-9]*' -delete; rm {0}/big/.z*; rmdir {0}/big",
+                                 "rm {0}/big/0.1; '{1}' sync {0}; rm -rf {0}/big", "python3 -c 'import shutil; shutil.rmtree(\"{0}/big\")'"])
+def test_such_an_array_is_removed_whole(mount, tmp_path, way):
+    store = tmp_path / "store"
+    program("zarr3", MARKED, store)
+    mounted = mount(store, "rw,profile=xarray")
+    subprocess.run(["/bin/bash", "-ec", way.format(mounted.path, DAEMON)], check=True, timeout=60)
+    assert not (tmp_path / "store/big/zarr.json").exists() and "big" not in os.listdir(mounted.path)
+    mounted.unmount()
+    assert not (store / "big").exists()
+
+
+def test_tar_makes_such_chunks_anew(mount, tmp_path):
+    store = tmp_path / "store"
+    program("zarr3", MARKED, store)
+    mounted = mount(store, "rw,profile=xarray")
+    with open(f"{mounted.path}/big/0.1", "rb") as file:
+        old = file.read()
+    subprocess.run(["tar", "-C", f"{mounted.path}/big", "-cf", tmp_path / "t.tar", "0.1", "3.1"], check=True)
+    os.unlink(f"{mounted.path}/big/0.1")
+    subprocess.run(["tar", "-C", f"{mounted.path}/big", "-xf", tmp_path / "t.tar"], check=True)
+    subprocess.run(["tar", "-C", f"{mounted.path}/big", "-xf", tmp_path / "t.tar"], check=True)
+    with open(f"{mounted.path}/big/0.1", "rb") as file:
+        assert file.read() == old

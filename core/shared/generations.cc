@@ -167,10 +167,10 @@ Result<Tip> Generations::settled_tip(const std::string& path) {
       }
     }
     if (Clock::now() > until) {
-      return fail(Fault::kIo, path + ": generation " + std::to_string(tip.generation) +
-                                  " of it cannot be read: its file " +
-                                  kept_path(path, tip.record.payload) +
-                                  (file == nullptr ? " is gone" : " is another one"));
+      return fail(Fault::kDamaged, path + ": generation " + std::to_string(tip.generation) +
+                                       " of it cannot be read: its file " +
+                                       kept_path(path, tip.record.payload) +
+                                       (file == nullptr ? " is gone" : " is another one"));
     }
     // A later record, or the file, cannot be seen from here yet.
     std::this_thread::sleep_for(kUntilSeen);

@@ -63,6 +63,8 @@ tl::unexpected<Error> written_alone(const Store& store) {
 
 }  // namespace
 
+bool OtherWriter::has_kept() const { return token == kKept; }
+
 bool OtherWriter::has_ended() const {
   return token == kLeft || token == kFinished || token == kKept;
 }

@@ -36,6 +36,8 @@ struct OtherWriter {
 
   /// It writes nothing more, and nobody has to put anything of it.
   [[nodiscard]] bool has_ended() const;
+  /// Its log has chunks that could not be put when it ended.
+  [[nodiscard]] bool has_kept() const;
 };
 
 class Membership {

@@ -235,15 +235,18 @@ class SharedDirectory final : public SharedStore {
 
   Result<std::vector<OtherWriter>> take(const std::vector<OtherWriter>& suspects) override {
     std::vector<OtherWriter> taken;
+    bool outlasted = true;
     for (const OtherWriter& suspect : suspects) {
       ZARRFS_TRY(const bool done, members_.take(suspect));
       if (!done) continue;
       taken.push_back(suspect);
+      outlasted = outlasted && suspect.has_kept();  // it was read later than that once
+      if (suspect.has_kept()) continue;
       members_.options().say(false, "store " + name() + ": took the log of " +
                                         described(suspect.record) + ", which gave no sign of life" +
                                         told_wait());
     }
-    if (!taken.empty() && !members_.outlast_caches()) {
+    if (!outlasted && !members_.outlast_caches()) {
       return fail(Fault::kBusy, "this mount ends; whoever comes next takes the logs");
     }
     return taken;
@@ -267,7 +270,8 @@ class SharedDirectory final : public SharedStore {
           below().remove(join_path(parent_path(one.path), kSuccessorPrefix + one.payload)));
       ZARRFS_CHECK(below().remove(kept_path(one.path, one.payload)));
     }
-    return members_.finish(other, kept);
+    ZARRFS_CHECK(members_.finish(other, kept));
+    return remove_temporary_files(folder_of(other.record));
   }
 
   Result<void> leave(bool kept,
@@ -365,6 +369,15 @@ class SharedDirectory final : public SharedStore {
   }
 
   /// The file in the directory in which it is going to have its name.
+  /// What a writer had begun, and the room that it had reserved: nothing of it was acknowledged.
+  Result<void> remove_temporary_files(const std::string& folder) {
+    ZARRFS_TRY(const auto names, names_in(below(), folder));
+    for (const std::string& name : names) {
+      if (is_successor_name(name)) ZARRFS_CHECK(below().remove(join_path(folder, name)));
+    }
+    return {};
+  }
+
   Result<std::string> bring_beside(const std::string& from, const std::string& path) {
     if (parent_path(from) == parent_path(path)) return from;
     const std::string beside = join_path(parent_path(path), last_name(from));

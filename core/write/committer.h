@@ -15,6 +15,8 @@
 
 namespace zarrfs {
 
+/// Why a chunk is quarantined.
+inline constexpr const char* kNoChunkReason = "its bytes cannot be a chunk of the array";
 /// Why a chunk is held.
 inline constexpr const char* kHeldReason =
     "another writer has written it as well since, and conflicts=fail keeps that; this mount's "

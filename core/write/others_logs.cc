@@ -1,14 +1,31 @@
 #include "core/write/others_logs.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/log/draft_notes.h"
 #include "core/store/conditional_writer.h"
 #include "core/write/commit.h"
+#include "core/write/committer.h"
+#include "core/write/shard_builder.h"
 
 namespace zarrfs {
 namespace {
+
+/// Nothing that passes by itself: it is for the user, or the next writer.
+bool lasts(Fault fault) {
+  switch (fault) {
+    case Fault::kIo:
+    case Fault::kNoSpace:
+    case Fault::kQuota:
+    case Fault::kStale:
+    case Fault::kNoMemory:
+    case Fault::kNoFiles:
+    case Fault::kBusy: return false;
+    default: return true;
+  }
+}
 
 std::string shard_of(const LogRecord& open) {
   std::string name = open.array_path;
@@ -35,10 +52,18 @@ Draft draft_of(const LogRecord& record) {
 struct OthersLogs::Left {
   /// Of a shard and a chunk: the sequence of its latest whole write, in whichever successor.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> latest{};
-  std::uint64_t chunks = 0;     ///< That were put.
-  std::uint64_t lost = 0;       ///< Writes that had not been made durable before a power cut.
-  std::uint64_t overtaken = 0;  ///< Chunks that others have put since they were written.
-  bool kept = false;            ///< There are some that nobody may put.
+  std::uint64_t chunks = 0;        ///< That were put.
+  std::uint64_t lost = 0;          ///< Writes that had not been made durable before a power cut.
+  std::uint64_t overtaken = 0;     ///< Chunks that others have put since they were written.
+  std::vector<LeftDraft> kept{};   ///< Those that could not be put.
+  std::optional<Error> passing{};  ///< Why not, where that may pass.
+
+  void keep(const LogRecord& open, std::size_t writes, const Error& error) {
+    kept.push_back(
+        {open.array_path, open.cell,
+         std::to_string(writes) + " writes of another writer to its shard wait: " + error.message});
+    if (!lasts(error.fault)) passing = error;
+  }
 };
 
 /// One successor that can be taken up, with the latest whole write of each of its chunks.
@@ -62,7 +87,7 @@ Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const std::string&
     case Verdict::kFinished: return std::nullopt;
     case Verdict::kArrayGone: return tell("are dropped: the array is gone");
     case Verdict::kArrayReplaced: return tell("are dropped: the array is another one");
-    case Verdict::kUnreadable: left.kept = true; return tell("wait: " + classified.reason);
+    case Verdict::kUnreadable: return fail(Fault::kUnsupported, classified.reason);
     case Verdict::kLost:
     case Verdict::kTakeUp: break;
   }
@@ -99,19 +124,31 @@ Result<DraftNotes> OthersLogs::notes_of(const Successor& successor) {
 
 /// Puts those of its drafts that are the latest of their chunk.
 Result<void> OthersLogs::commit(const std::string& mount, const Successor& successor, Left& left) {
-  const DirtyPointer shard = make_dirty_shard(successor.array, successor.open.cell);
+  const LogRecord& open = successor.open;
+  const DirtyPointer shard = make_dirty_shard(successor.array, open.cell);
+  ZARRFS_TRY(const DraftNotes notes, notes_of(successor));
   const HeldLock lock(shard->commit_mutex);
   shard->writer_id = mount;
-  shard->based_on = successor.open.number;
+  shard->based_on = open.number;
   shard->stage = ShardStage::kLogged;  // the successor is its writer's, who may live
+  const Layout& layout = successor.array->layout();
   {
     const HeldLock state(shard->state_mutex);
     shard->reader = successor.bytes;
     for (const auto& [number, record] : successor.writes) {
-      if (left.latest[{shard_of(successor.open), number}] > record.sequence) continue;
-      left.kept = left.kept || record.held || record.quarantined;
-      if (record.held || record.quarantined) continue;
-      shard->set_draft(number, draft_of(record));
+      if (left.latest[{shard_of(open), number}] > record.sequence) continue;
+      const Draft draft = draft_of(record);
+      if (!record.held && !record.quarantined) {
+        shard->set_draft(number, draft);
+        continue;
+      }
+      if (!record.held && notes.overtake(number, mount, draft.seen, draft.moment())) {
+        ++left.overtaken;
+        continue;
+      }
+      const auto chunk = layout.chunk_at({open.cell, entries_of(layout, open.cell, number)});
+      left.kept.push_back(
+          {open.array_path, chunk.value_or(open.cell), record.held ? kHeldReason : kNoChunkReason});
     }
   }
   if (!shard->has_drafts()) return {};
@@ -119,29 +156,44 @@ Result<void> OthersLogs::commit(const std::string& mount, const Successor& succe
   hooks.changed = parts_.options.changed;
   hooks.overtaken = [&](const std::vector<std::uint64_t>& numbers) {
     left.overtaken += numbers.size();
-    left.kept = left.kept || parts_.options.hold_conflicts;
+    if (!parts_.options.hold_conflicts) return;
+    for (const std::uint64_t number : numbers) {
+      const auto chunk = layout.chunk_at({open.cell, entries_of(layout, open.cell, number)});
+      left.kept.push_back({open.array_path, chunk.value_or(open.cell), kHeldReason});
+    }
   };
   ZARRFS_TRY(const CommitOutcome outcome, commit_shard(*parts_.store, *shard, hooks));
   left.chunks += outcome.put;
   return {};
 }
 
-/// Whether something is left that nobody may put.
-Result<bool> OthersLogs::put(const SharedStore::TakenLog& taken) {
+OthersLogs::Left OthersLogs::put(const SharedStore::TakenLog& taken) {
   Left left;
-  std::vector<Successor> successors;
+  std::vector<std::pair<Successor, std::size_t>> successors;
   for (const auto& [id, logged] : sort_records(taken.contents.records)) {
     if (logged.open.successor_path.empty()) continue;
-    ZARRFS_TRY(auto found, read(taken.mount, logged, left));
-    if (found) successors.push_back(std::move(*found));
+    auto found = read(taken.mount, logged, left);
+    if (!found) {
+      left.keep(logged.open, logged.writes.size(), found.error());
+    } else if (*found) {
+      successors.emplace_back(std::move(**found), logged.writes.size());
+    }
   }
-  for (const Successor& successor : successors) {
-    ZARRFS_CHECK(commit(taken.mount, successor, left));
+  for (const auto& [successor, writes] : successors) {
+    // A shard that cannot be written keeps nothing from the others.
+    if (auto done = commit(taken.mount, successor, left); !done) {
+      left.keep(successor.open, writes, done.error());
+    }
   }
+  return left;
+}
+
+void OthersLogs::tell(const SharedStore::TakenLog& taken, const Left& left) {
+  const MemberRecord& writer = taken.other.record;
   if (left.chunks > 0) {
     parts_.options.log(false, "put " + std::to_string(left.chunks) + " chunks that process " +
-                                  std::to_string(taken.other.record.process) + " on " +
-                                  taken.other.record.host + " had written");
+                                  std::to_string(writer.process) + " on " + writer.host +
+                                  " had written");
   }
   if (left.overtaken > 0) {
     parts_.options.log(true, std::to_string(left.overtaken) +
@@ -153,26 +205,62 @@ Result<bool> OthersLogs::put(const SharedStore::TakenLog& taken) {
                                  " writes of another writer had not been made durable before a "
                                  "power cut and are lost");
   }
-  return left.kept;
+  const std::lock_guard lock(left_mutex_);
+  std::vector<LeftDraft>& known = left_[writer.writer];
+  if (known.empty() && !left.kept.empty()) {
+    const LeftDraft& first = left.kept.front();
+    parts_.options.log(true, std::to_string(left.kept.size()) + " chunks or shards that process " +
+                                 std::to_string(writer.process) + " on " + writer.host +
+                                 " wrote to are not put, such as of array " + first.array_path +
+                                 ": " + first.reason);
+  }
+  known = left.kept;
+}
+
+std::vector<LeftDraft> OthersLogs::left() const {
+  std::vector<LeftDraft> all;
+  const std::lock_guard lock(left_mutex_);
+  for (const auto& [writer, drafts] : left_) all.insert(all.end(), drafts.begin(), drafts.end());
+  return all;
+}
+
+/// An error: it is to be tried again.
+Result<void> OthersLogs::put_and_finish(SharedStore& shared, const OtherWriter& other) {
+  ZARRFS_TRY(const SharedStore::TakenLog log, shared.read(other));
+  const Left left = put(log);
+  tell(log, left);
+  if (left.passing) return fail(*left.passing);
+  return shared.finish(other, !left.kept.empty());
+}
+
+/// Takes the logs of the `wanted` writers, and puts what is in these and in those that were taken.
+Result<void> OthersLogs::take(SharedStore& shared,
+                              const std::function<bool(const OtherWriter&)>& wanted) {
+  ZARRFS_TRY(const auto others, shared.others());
+  std::vector<OtherWriter> chosen;
+  std::copy_if(others.begin(), others.end(), std::back_inserter(chosen), wanted);
+  ZARRFS_TRY(const auto taken, shared.take(chosen));
+  taken_.insert(taken_.end(), taken.begin(), taken.end());
+  std::vector<OtherWriter> waiting;
+  Result<void> first;
+  for (const OtherWriter& other : taken_) {
+    auto finished = put_and_finish(shared, other);
+    if (finished) continue;
+    waiting.push_back(other);
+    if (first) first = fail(std::move(finished.error()));
+  }
+  taken_ = std::move(waiting);
+  return first;
 }
 
 Result<void> OthersLogs::look() {
   SharedStore* const shared = shared_of(*parts_.store);
   if (shared == nullptr) return {};
   looked_ = std::chrono::steady_clock::now();
-  ZARRFS_TRY(const auto others, shared->others());
-  std::vector<OtherWriter> suspects;
-  std::copy_if(others.begin(), others.end(), std::back_inserter(suspects),
-               [](const OtherWriter& other) { return other.suspect; });
-  ZARRFS_TRY(const auto taken, shared->take(suspects));
-  taken_.insert(taken_.end(), taken.begin(), taken.end());
-  while (!taken_.empty()) {
-    ZARRFS_TRY(const SharedStore::TakenLog log, shared->read(taken_.back()));
-    ZARRFS_TRY(const bool kept, put(log));
-    ZARRFS_CHECK(shared->finish(log.other, kept));
-    taken_.pop_back();
-  }
-  return {};
+  const bool is_first = !std::exchange(has_looked_, true);
+  return take(*shared, [&](const OtherWriter& other) {
+    return other.suspect || (is_first && other.has_kept());
+  });
 }
 
 void OthersLogs::look_now_and_then() {
@@ -194,14 +282,19 @@ bool OthersLogs::may_be_put() const {
 Result<void> OthersLogs::leave() {
   SharedStore* const shared = shared_of(*parts_.store);
   if (shared == nullptr) return {};
+  // What kept them may have passed.
+  if (!may_be_put()) {
+    static_cast<void>(take(*shared, [](const OtherWriter& other) { return other.has_kept(); }));
+  }
   if (may_be_put() || !taken_.empty()) {
     shared->stop();  // others take the log
     return {};
   }
   const bool kept = !parts_.table.clean() || !parts_.parked.empty();
   return shared->leave(kept, [this](const SharedStore::TakenLog& taken) -> Result<void> {
-    ZARRFS_TRY(const bool held, put(taken));
-    if (!held) return {};
+    const Left left = put(taken);
+    tell(taken, left);
+    if (left.kept.empty()) return {};
     return fail(Fault::kBusy, "chunks that nobody may put are left");
   });
 }

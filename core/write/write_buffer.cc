@@ -324,7 +324,7 @@ std::vector<LeftDraft> WriteBuffer::left() const {
       std::string reason = shard->failure ? shard->failure->message : "";
       if (draft.sequence == 0)
         reason = "there was no room to note that it was removed: it will be there again";
-      if (draft.quarantined) reason = "its bytes cannot be a chunk of the array";
+      if (draft.quarantined) reason = kNoChunkReason;
       if (draft.held) reason = kHeldReason;
       if (reason.empty()) continue;  // its time has not come
       const Layout& layout = shard->array->layout();
@@ -338,6 +338,8 @@ std::vector<LeftDraft> WriteBuffer::left() const {
                     std::to_string(parked.logged.writes.size()) +
                         " writes to its shard wait: " + parked.reason});
   }
+  std::vector<LeftDraft> of_others = others_.left();
+  std::move(of_others.begin(), of_others.end(), std::back_inserter(left));
   return left;
 }
 

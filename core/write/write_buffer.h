@@ -34,13 +34,6 @@ struct FoundDraft {
   std::shared_ptr<const File> file;  ///< Holds draft.range; null where the chunk is removed.
 };
 
-/// A chunk that could not be published.
-struct LeftDraft {
-  std::string array_path;
-  std::vector<std::uint64_t> chunk;  ///< Coordinates in array axes.
-  std::string reason;
-};
-
 class WriteBuffer {
  public:
   /// Becomes the store's one writer, or one of those that share it (SharedStore): kBusy, naming the

@@ -54,6 +54,13 @@ struct WriteOptions {
   std::function<void(bool error, const std::string&)> log = [](bool, const std::string&) {};
 };
 
+/// A chunk that could not be published.
+struct LeftDraft {
+  std::string array_path;
+  std::vector<std::uint64_t> chunk;  ///< Coordinates in array axes.
+  std::string reason;
+};
+
 struct WriteStatistics {
   std::uint64_t puts = 0;
   std::uint64_t bytes_put = 0;

@@ -242,6 +242,83 @@ TEST_P(SharedWriters, keep_with_conflicts_fail_what_another_has_put_meanwhile) {
   EXPECT_FALSE(own_names().empty()) << "the chunk that was kept back is gone";
 }
 
+TEST_P(SharedWriters, put_what_waited_for_a_document_once_it_can_be_read) {
+  const std::string document = directory_.read("a/zarr.json");
+  for (const bool is_gone : {false, true}) {
+    auto dead = writer();
+    ASSERT_TRUE(dead->put(1, chunk_of(is_gone ? 2 : 1)));
+    ASSERT_TRUE(dead->sync(1));
+    dead.reset();
+    if (is_gone) {
+      fs::remove(directory_ / "a/zarr.json");
+    } else {
+      directory_.write("a/zarr.json", document.substr(0, document.size() / 2));
+    }
+    for (int round = 0; round < 2; ++round) {  // as often as somebody comes
+      auto comes = sharing();
+      Error error;
+      const auto buffer = WriteBuffer::open(comes, quiet_options());
+      ASSERT_TRUE(buffer) << buffer.error().message;
+      ASSERT_THAT((*buffer)->left(), SizeIs(1));
+      EXPECT_THAT((*buffer)->left()[0].reason, HasSubstr("writes of another writer to its shard"));
+      EXPECT_TRUE((*buffer)->close());
+      EXPECT_FALSE(own_names().empty());
+    }
+    directory_.write("a/zarr.json", document);
+    auto next = writer();
+    EXPECT_THAT(next->buffer().left(), IsEmpty());
+    ASSERT_TRUE(next->buffer().close());
+    next.reset();
+    EXPECT_EQ(stored().at(1), chunk_of(is_gone ? 2 : 1));
+    EXPECT_THAT(own_names(), IsEmpty());
+  }
+}
+
+TEST_P(SharedWriters, put_what_they_can_of_a_log_and_the_rest_when_its_shard_is_mended) {
+  const std::vector<std::uint64_t> chunks = {1, 7};
+  auto first = writer();
+  for (const std::uint64_t chunk : chunks) ASSERT_TRUE(first->put(chunk, chunk_of(chunk)));
+  ASSERT_TRUE(first->buffer().close());
+  first.reset();
+  auto dead = writer();
+  for (const std::uint64_t chunk : chunks) {
+    ASSERT_TRUE(dead->put(chunk, chunk_of(10 + chunk)));
+    ASSERT_TRUE(dead->sync(chunk));
+  }
+  dead.reset();
+  const bool has_index = GetParam() != Sharding::kNone;
+  const std::string shard = has_index ? "a/c/0" : "a/c/1";
+  const std::string whole = directory_.read(shard);
+  fs::resize_file(directory_ / shard, 3);
+  auto next = writer();
+  EXPECT_THAT(next->buffer().left(), SizeIs(has_index ? 1 : 0));
+  ASSERT_TRUE(next->buffer().close());
+  next.reset();
+  if (has_index) directory_.write(shard, whole);
+  EXPECT_EQ(stored().at(7), chunk_of(17)) << "the other shard";
+  next = writer();
+  EXPECT_THAT(next->buffer().left(), IsEmpty());
+  ASSERT_TRUE(next->buffer().close());
+  next.reset();
+  EXPECT_EQ(stored(), (Chunks{{1, chunk_of(11)}, {7, chunk_of(17)}}));
+  EXPECT_THAT(own_names(), IsEmpty());
+}
+
+TEST_P(SharedWriters, drop_bytes_that_are_no_chunk_once_it_was_written_again) {
+  auto dead = writer();
+  ASSERT_TRUE(dead->put(1, chunk_of(9), true));
+  dead.reset();
+  auto next = writer();
+  ASSERT_THAT(next->buffer().left(), SizeIs(1));
+  EXPECT_THAT(next->buffer().left()[0].reason, HasSubstr("cannot be a chunk"));
+  ASSERT_TRUE(next->put(1, chunk_of(1)));
+  ASSERT_TRUE(next->buffer().close());
+  EXPECT_THAT(next->buffer().left(), IsEmpty());
+  next.reset();
+  EXPECT_EQ(stored(), (Chunks{{1, chunk_of(1)}}));
+  EXPECT_THAT(own_names(), IsEmpty());
+}
+
 TEST_P(SharedWriters, and_one_that_writes_alone_exclude_each_other) {
   Error error;
   {

@@ -54,6 +54,9 @@ class File {
   virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const = 0;
   /// A descriptor for handing bytes on without copying; -1 where there is none.
   [[nodiscard]] virtual int descriptor() const { return -1; }
+  /// Reads all bytes and compares their checksum (kDamaged), where the store has one of the whole
+  /// file (StoreTraits::checksums).
+  [[nodiscard]] virtual Result<void> check_whole() const { return {}; }
   /// Advice: `range` is going to be read soon. Never waits for it.
   virtual void fetch(ByteRange /*range*/) const {}
   /// The path that the store has it under, where that tells which file it is.
@@ -129,6 +132,8 @@ struct StoreTraits {
   bool watchable = false;
   /// Manifests tell where its bytes are, and those used last are kept in memory.
   bool manifests = false;
+  /// There is a checksum of each whole file: see File::check_whole().
+  bool checksums = false;
 };
 
 /// How a file is going to be read: what the first request for it should bring.

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -254,3 +255,72 @@ def test_a_hundred_thousand_entries(tmp_path):
     assert len(names) == 100_001 and names[0] == "zarr.json"
     run("verify", made)
     run("diff", root, made)
+
+
+# What is read.
+
+def changed(archive, name, target):
+    """A copy of `archive` in which one byte in the middle of the stored entry `name` is another one; and the two checksums."""
+    with zipfile.ZipFile(archive) as opened:
+        whole = bytearray(opened.read(name))
+        stored = opened.getinfo(name).CRC
+    data = bytearray(archive.read_bytes())
+    assert data.count(whole) == 1
+    at = len(whole) // 2
+    data[data.find(whole) + at] ^= 1
+    whole[at] ^= 1
+    target.write_bytes(data)
+    return f"{zlib.crc32(whole):08x}", f"{stored:08x}"
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """An array whose chunks have no checksum, in an archive, plain and sharded."""
+    add_array(tmp_path / "raw", shape=[600], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [300]}})
+    (tmp_path / "raw/c/0").write_bytes(np.arange(300, dtype="<i2").tobytes())
+    (tmp_path / "raw/c/1").write_bytes(np.arange(300, 600, dtype="<i2").tobytes())
+    run("unshard", tmp_path / "raw", tmp_path / "plain.zip")
+    run("shard", tmp_path / "raw", tmp_path / "sharded.zip", "--shard-chunks", "2")
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["plain", "sharded"])
+def test_a_byte_that_changed_in_an_entry_is_damage(raw, kind):
+    """A stored entry has a checksum, and what is read as a whole is compared with it."""
+    bad = raw / "bad.zip"
+    got, stored = changed(raw / f"{kind}.zip", "c/0", bad)
+    run("verify", raw / f"{kind}.zip", "--decode")
+    told = run("verify", bad, "--decode", status=1).stdout_text
+    assert "c/0" in told and got in told and stored in told and told.count("CRC-32") == 1, told
+    run("verify", bad)  # reads indexes only
+    for command in (["reshard", bad, raw / "out", "--shard-chunks", "1", "--check"], ["unshard", bad, raw / "out", "--check"],
+                    ["unshard", bad, raw / "out.zip", "--check"], ["unshard", bad, raw / "v2", "--format", "v2", "--check"]):
+        if kind == "sharded" or command[0] != "reshard":
+            assert f"{stored} is stored" in run(*command, status=1).stderr_text
+            run(*command, "--discard")
+
+
+def test_what_is_copied_from_an_archive_is_compared(raw):
+    """Without --check, too: it is read from its start to its end."""
+    bad = raw / "bad.zip"
+    _, stored = changed(raw / "plain.zip", "c/1", bad)
+    for command in (["shard", bad, raw / "out", "--shard-chunks", "2"], ["unshard", bad, raw / "out"]):
+        assert "c/1: these are not the bytes that were packed" in run(*command, status=1).stderr_text
+        run(*command, "--discard")
+    assert stored in run("cat", bad, "1", status=1).stderr_text
+    assert stored in run("cat", bad, "1", "--decoded", status=1).stderr_text
+
+
+def test_a_file_beside_the_arrays_is_compared(image, tmp_path):
+    run("unshard", image, tmp_path / "image.zip")
+    _, stored = changed(tmp_path / "image.zip", "OME/METADATA.ome.xml", tmp_path / "bad.zip")
+    assert stored in run("unshard", tmp_path / "bad.zip", tmp_path / "out", status=1).stderr_text
+
+
+def test_a_document_that_changed_in_an_archive_is_damage(raw):
+    """A fill value that is another one would be shown for every chunk that is missing."""
+    _, stored = changed(raw / "plain.zip", "zarr.json", raw / "bad.zip")
+    for command in (["info"], ["verify"], ["cat"]):
+        words = [*command, raw / "bad.zip", *(["1"] if command == ["cat"] else [])]
+        done = run(*words, status=1)
+        assert stored in done.stdout_text + done.stderr_text

@@ -11,6 +11,7 @@
 #include "tools/shared/console.h"
 #include "tools/shared/parallel.h"
 #include "tools/shared/stored_shards.h"
+#include "tools/shared/whole_files.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -32,7 +33,7 @@ Result<bool> same_chunk(const ChunkBytes& a, const ChunkBytes& b) {
 }
 
 // What differs of one chunk; empty where nothing does.
-Result<std::string> check_chunk(ArrayReader& source, ArrayReader& target,
+Result<std::string> check_chunk(ArrayReader& source, ArrayReader& target, WholeFiles& whole,
                                 const std::vector<std::uint64_t>& chunk, bool bytes) {
   ZARRFS_TRY(const auto wanted, source.find_chunk(chunk));
   const auto got = target.find_chunk(chunk);
@@ -47,6 +48,7 @@ Result<std::string> check_chunk(ArrayReader& source, ArrayReader& target,
            std::to_string(wanted->range.length);
   }
   if (!bytes) return std::string();
+  if (wanted->file) ZARRFS_CHECK(whole.check(*wanted->file));
   ZARRFS_TRY(const bool same, same_chunk(*wanted, **got));
   return same ? std::string() : name() + " has other bytes than in the source";
 }
@@ -93,6 +95,7 @@ class ShardConversion final : public Conversion {
                   Target& target)
       : layout_(work.plan.layout),
         from_(source.reader(work.array.path, work.array.node)),
+        whole_(*source.store),
         to_(target_reader(work.array.path, work.plan, target)),
         target_(target),
         cells_(std::move(cells)) {}
@@ -141,7 +144,7 @@ class ShardConversion final : public Conversion {
         *layout_, cell_of(piece), [&](const auto& chunk, std::uint64_t) -> Result<void> {
           if (!difference.empty()) return {};
           if (interrupted()) return fail(interruption());
-          ZARRFS_TRY(difference, check_chunk(*from_, *to_, chunk, bytes));
+          ZARRFS_TRY(difference, check_chunk(*from_, *to_, whole_, chunk, bytes));
           return {};
         }));
     return difference;
@@ -168,6 +171,7 @@ class ShardConversion final : public Conversion {
 
   std::shared_ptr<const Layout> layout_;
   std::unique_ptr<ArrayReader> from_;
+  WholeFiles whole_;
   std::unique_ptr<ArrayReader> to_;
   Target& target_;
   std::vector<std::uint64_t> cells_;
@@ -196,6 +200,7 @@ class UnshardConversion final : public Conversion {
   UnshardConversion(const Source& source, const ArrayWork& work, std::vector<std::uint64_t> cells,
                     Target& target)
       : from_(source.reader(work.array.path, work.array.node)),
+        whole_(*source.store),
         to_(target_reader(work.array.path, work.plan, target)),
         target_(target),
         cells_(std::move(cells)),
@@ -244,7 +249,7 @@ class UnshardConversion final : public Conversion {
     ZARRFS_TRY(const auto chunks, chunks_in(*from_, coordinates_of(cells_[piece], counts_)));
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
-      ZARRFS_TRY(std::string difference, check_chunk(*from_, *to_, chunk, bytes));
+      ZARRFS_TRY(std::string difference, check_chunk(*from_, *to_, whole_, chunk, bytes));
       if (!difference.empty()) return difference;
     }
     return std::string();
@@ -264,6 +269,7 @@ class UnshardConversion final : public Conversion {
   }
 
   std::unique_ptr<ArrayReader> from_;
+  WholeFiles whole_;
   std::unique_ptr<ArrayReader> to_;
   Target& target_;
   std::vector<std::uint64_t> cells_;
@@ -275,6 +281,7 @@ class ShownConversion final : public Conversion {
   ShownConversion(const Source& source, const ArrayWork& work, std::vector<std::uint64_t> cells,
                   Target& target)
       : from_(source.reader(work.array.path, work.array.node)),
+        whole_(*source.store),
         shown_(*work.shown),
         target_(target),
         cells_(std::move(cells)),
@@ -329,7 +336,7 @@ class ShownConversion final : public Conversion {
     ZARRFS_TRY(const auto chunks, chunks_of(piece));
     for (const auto& chunk : chunks) {
       if (interrupted()) return fail(interruption());
-      ZARRFS_TRY(const auto wanted, wanted_bytes(chunk));
+      ZARRFS_TRY(const auto wanted, wanted_bytes(chunk, bytes));
       if (!wanted) continue;
       ZARRFS_TRY(const auto file, target_.store().open(path_of(chunk)));
       const bool right_size = file && file->size() == wanted->size();
@@ -355,12 +362,13 @@ class ShownConversion final : public Conversion {
     return chunks_in(*from_, coordinates_of(cells_[piece], counts_));
   }
 
-  Result<std::optional<Bytes>> wanted_bytes(const std::vector<std::uint64_t>& chunk) {
+  Result<std::optional<Bytes>> wanted_bytes(const std::vector<std::uint64_t>& chunk, bool checked) {
     ZARRFS_TRY(const auto found, from_->find_chunk(chunk));
     if (!found) {
       if (!materialises(shown_)) return std::nullopt;
       return *shown_.fill_chunk;
     }
+    if (checked && found->file) ZARRFS_CHECK(whole_.check(*found->file));
     ZARRFS_TRY(Bytes bytes, shown_bytes(*found));
     return bytes;
   }
@@ -377,6 +385,7 @@ class ShownConversion final : public Conversion {
   }
 
   std::unique_ptr<ArrayReader> from_;
+  WholeFiles whole_;
   Presentation shown_;
   Target& target_;
   std::vector<std::uint64_t> cells_;

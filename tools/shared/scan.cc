@@ -7,6 +7,7 @@
 #include "tools/shared/console.h"
 #include "tools/shared/parallel.h"
 #include "tools/shared/stored_place.h"
+#include "tools/shared/whole_files.h"
 
 namespace zarrfs::tools {
 namespace {
@@ -25,8 +26,12 @@ bool ends_all(Fault fault) {
 class ShardScanner {
  public:
   ShardScanner(ArrayReader& reader, const ScanOptions& options, CommandMutex& reporting,
-               std::vector<std::uint64_t> cell)
-      : reader_(reader), options_(options), reporting_(reporting), cell_(std::move(cell)) {}
+               WholeFiles& whole, std::vector<std::uint64_t> cell)
+      : reader_(reader),
+        options_(options),
+        reporting_(reporting),
+        whole_(whole),
+        cell_(std::move(cell)) {}
 
   Result<Totals> run() {
     path_ = reader_.shard_path(cell_);
@@ -54,6 +59,7 @@ class ShardScanner {
     } else {
       ZARRFS_CHECK(scan_plain(size));
     }
+    if (options_.decode && reader_.store().traits().checksums) ZARRFS_CHECK(check_file());
     tell_cell();
     return totals_;
   }
@@ -183,6 +189,24 @@ class ShardScanner {
     return {};
   }
 
+  // The bytes between the chunks, and those of chunks that have no checksum of their own. A chunk
+  // that is a file of its own was read as a whole, and so compared.
+  Result<void> check_file() {
+    ZARRFS_CHECK(open_file());
+    if (!reader_.layout().sharded() && !file_->place()) return {};
+    const auto checked = whole_.check(*file_);
+    if (checked || checked.error().fault != Fault::kDamaged) return checked;
+    report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = checked.error().message});
+    return {};
+  }
+
+  Result<void> open_file() {
+    if (file_) return {};
+    ZARRFS_TRY(file_, reader_.store().open(path_));
+    if (!file_) return fail(Fault::kDamaged, "the file vanished while it was read");
+    return {};
+  }
+
   // What is wrong with the bytes of a chunk; empty where they decode.
   Result<std::string> decode(const Place& place) {
     auto bytes = read(place);
@@ -200,10 +224,7 @@ class ShardScanner {
       if (!found) return fail(Fault::kDamaged, "the chunk vanished while it was read");
       return found->read();
     }
-    if (!file_) {
-      ZARRFS_TRY(file_, reader_.store().open(path_));
-      if (!file_) return fail(Fault::kDamaged, "the file vanished while it was read");
-    }
+    ZARRFS_CHECK(open_file());
     return file_->read_range(place.range);
   }
 
@@ -224,6 +245,7 @@ class ShardScanner {
   ArrayReader& reader_;
   const ScanOptions& options_;
   CommandMutex& reporting_;
+  WholeFiles& whole_;
   std::vector<std::uint64_t> cell_;
   std::string path_;
   std::shared_ptr<File> file_;
@@ -249,9 +271,10 @@ Result<Totals> scan_array(ArrayReader& reader, const std::vector<std::uint64_t>&
   const std::vector<std::uint64_t> counts = reader.layout().grid().counts();
   CommandMutex reporting;
   TableMutex adding;
+  WholeFiles whole(reader.store());
   Totals totals;
   ZARRFS_CHECK(parallel_for(cells.size(), options.threads, [&](std::uint64_t i) -> Result<void> {
-    ShardScanner scanner(reader, options, reporting, coordinates_of(cells[i], counts));
+    ShardScanner scanner(reader, options, reporting, whole, coordinates_of(cells[i], counts));
     ZARRFS_TRY(const Totals one, scanner.run());
     const HeldLock lock(adding);
     totals += one;

@@ -8,6 +8,7 @@
 
 #include "core/base/path.h"
 #include "core/store/object_status.h"
+#include "core/store/zip/entry_files.h"
 #include "core/store/zip/zip_directory.h"
 
 namespace zarrfs {
@@ -24,59 +25,6 @@ struct stat status_of(const ZipEntry& entry, const FileIdentity& archive) {
       std::to_string(entry.header_offset) + " " + std::to_string(entry.checksum);
   return object_status(entry.name, version, entry.size, entry.modified_ns);
 }
-
-/// A stored entry: a range of the archive.
-class StoredEntry final : public File {
- public:
-  StoredEntry(std::shared_ptr<const File> archive, std::string name, ByteRange range,
-              const struct stat& status)
-      : archive_(std::move(archive)), name_(std::move(name)), range_(range), status_(status) {}
-
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] const struct stat& status() const override { return status_; }
-  [[nodiscard]] Result<struct stat> current_status() const override {
-    ZARRFS_TRY(const struct stat now, archive_->current_status());
-    struct stat status = status_;
-    if (identity_of(now) != archive_->identity()) ++status.st_mtim.tv_sec;  // not what it was
-    return status;
-  }
-  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
-    const std::uint64_t begin = std::min(offset, range_.length);
-    const std::uint64_t length = std::min<std::uint64_t>(out.size(), range_.length - begin);
-    return archive_->read_at(range_.offset + begin, out.first(static_cast<std::size_t>(length)));
-  }
-  void fetch(ByteRange range) const override {
-    if (!lies_within(range, range_.length)) return;
-    archive_->fetch({range_.offset + range.offset, range.length});
-  }
-
- private:
-  const std::shared_ptr<const File> archive_;
-  const std::string name_;
-  const ByteRange range_;
-  const struct stat status_;
-};
-
-/// A deflated entry, in memory.
-class InflatedEntry final : public File {
- public:
-  InflatedEntry(std::string name, Bytes bytes, const struct stat& status)
-      : name_(std::move(name)), bytes_(std::move(bytes)), status_(status) {}
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] const struct stat& status() const override { return status_; }
-  [[nodiscard]] Result<struct stat> current_status() const override { return status_; }
-  Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
-    const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes_.size());
-    const std::uint64_t length = std::min<std::uint64_t>(out.size(), bytes_.size() - begin);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(begin), length, out.begin());
-    return static_cast<std::size_t>(length);
-  }
-
- private:
-  const std::string name_;
-  const Bytes bytes_;
-  const struct stat status_;
-};
 
 Result<Bytes> inflate_entry(const ZipEntry& entry, const Bytes& stored, const std::string& name) {
   Bytes bytes(static_cast<std::size_t>(entry.size) + 1);
@@ -131,7 +79,7 @@ class ZipStore final : public Store {
   }
 
   [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] StoreTraits traits() const override { return {.near = near_}; }
+  [[nodiscard]] StoreTraits traits() const override { return {.near = near_, .checksums = true}; }
 
   Result<std::optional<struct stat>> status(const std::string& path) override {
     if (const auto file = files_.find(path); file != files_.end()) {
@@ -173,11 +121,11 @@ class ZipStore final : public Store {
     const ByteRange range{*offset, entry.stored_size};
     const struct stat status = status_of(entry, archive_->identity());
     if (entry.method == kStored) {
-      return std::make_shared<StoredEntry>(archive_, name, range, status);
+      return stored_entry(archive_, name, range, status, entry.checksum);
     }
     ZARRFS_TRY(const Bytes stored, archive_->read_range(range));
     ZARRFS_TRY(Bytes bytes, inflate_entry(entry, stored, name));
-    return std::make_shared<InflatedEntry>(name, std::move(bytes), status);
+    return inflated_entry(name, std::move(bytes), status);
   }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {

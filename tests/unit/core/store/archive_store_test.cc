@@ -83,6 +83,38 @@ TEST_F(ArchiveStoreTest, HoldsWhatWasPutInThatOrder) {
   EXPECT_THAT(place_.read("a.zip"), HasSubstr("PK\x06\x06")) << "zip64 whatever the size";
 }
 
+/// The kernel asks for parts of a file in any order, and for more than one at once.
+TEST_F(ArchiveStoreTest, WhatWasReadInAnyOrderIsCompared) {
+  const std::string text = "0123456789abcdef";
+  ASSERT_TRUE(put("a", text));
+  ASSERT_TRUE(put("empty", ""));
+  ASSERT_TRUE(archive_->finish(""));
+  std::string bytes = place_.read("a.zip");
+  const std::size_t at = bytes.find(text);
+  for (const bool damaged : {false, true}) {
+    if (damaged) bytes[at + 5] = '!';
+    place_.write("a.zip", bytes);
+    const auto store = open_zip_store(whole(), "a.zip", nullptr, "");
+    ASSERT_TRUE(store);
+    EXPECT_TRUE((*store)->traits().checksums);
+    Bytes part(4);
+    using Order = std::vector<std::uint64_t>;
+    for (const Order& order :
+         {Order{0, 4, 8, 12}, Order{12, 8, 4, 0}, Order{4, 12, 0, 8}, Order{8, 8, 0, 6, 12, 4}}) {
+      const auto file = *(*store)->open("a");
+      bool failed = false;
+      for (const std::uint64_t offset : order) failed = !file->read_at(offset, part);
+      EXPECT_EQ(failed, damaged) << order[0] << order[1];
+      EXPECT_EQ(file->read_range({0, 16}).has_value(), !damaged);
+    }
+    const auto file = *(*store)->open("a");
+    EXPECT_TRUE(file->read_at(8, part)) << "a part alone";
+    EXPECT_EQ(file->check_whole().has_value(), !damaged);
+    EXPECT_TRUE((*(*store)->open("empty"))->check_whole());
+    EXPECT_EQ(text_in(**store, "empty"), "");
+  }
+}
+
 TEST_F(ArchiveStoreTest, IsReadWhileItIsMade) {
   ASSERT_TRUE(put("a/b", "one"));
   const auto file = archive_->open("a/b");

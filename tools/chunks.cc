@@ -46,10 +46,10 @@ std::string with_dots(std::string name) {
   return name;
 }
 
-Result<NamedChunk> find_named(const std::string& source_name, const SourceOptions& options,
-                              const std::string& typed) {
+Result<NamedChunk> find_named(const Console& console, const std::string& source_name,
+                              const SourceOptions& options, const std::string& typed) {
   NamedChunk found;
-  ZARRFS_TRY(found.source, Source::open(source_name, options));
+  ZARRFS_TRY(found.source, Source::open_to_read(console, source_name, options));
   const std::string path = clean_path(typed);
   ZARRFS_TRY(found.array, array_around(found.source, path));
   const Node& node = found.array.node.node;
@@ -90,7 +90,7 @@ class Ls final : public Command {
 
  private:
   Result<void> list(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     ZARRFS_TRY(const SourceArray array, find_array(source, clean_path(array_)));
     const auto reader = source.reader(array.path, array.node);
     ZARRFS_TRY(const StoredShards stored,
@@ -175,7 +175,7 @@ class Cat final : public Command {
 
   int run(const Streams& streams) override {
     const Console console(streams);
-    const auto bytes = read();
+    const auto bytes = read(console);
     if (!bytes) return console.failed(bytes.error());
     console.out.write(reinterpret_cast<const char*>(bytes->data()),
                       static_cast<std::streamsize>(bytes->size()));
@@ -186,8 +186,8 @@ class Cat final : public Command {
   }
 
  private:
-  Result<Bytes> read() {
-    ZARRFS_TRY(const NamedChunk named, find_named(source_, source_options_, chunk_));
+  Result<Bytes> read(const Console& console) {
+    ZARRFS_TRY(const NamedChunk named, find_named(console, source_, source_options_, chunk_));
     if (decoded_) return named.reader->read_elements(named.chunk);
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     if (!found) {
@@ -236,7 +236,7 @@ class Locate final : public Command {
 
  private:
   Result<void> locate(const Console& console) {
-    ZARRFS_TRY(const NamedChunk named, find_named(source_, source_options_, chunk_));
+    ZARRFS_TRY(const NamedChunk named, find_named(console, source_, source_options_, chunk_));
     ZARRFS_TRY(const auto found, named.reader->find_chunk(named.chunk));
     std::string shard = cell_path_of(named);
     ByteRange range = found ? found->range : ByteRange{};

@@ -56,7 +56,7 @@ class Compact final : public Command {
 
  private:
   Result<void> compact(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_));
     StoreLock lock;
     if (!dry_run_) {
       if (const auto reason = source.store->why_read_only()) {

@@ -149,8 +149,8 @@ class Diff final : public Command {
   }
 
   Result<void> compare(const Console& console) {
-    ZARRFS_TRY(const Source a, Source::open(a_, source_options_));
-    ZARRFS_TRY(const Source b, Source::open(b_, source_options_));
+    ZARRFS_TRY(const Source a, Source::open_to_read(console, a_, source_options_));
+    ZARRFS_TRY(const Source b, Source::open_to_read(console, b_, source_options_));
     ZARRFS_TRY(const Nodes in_a, nodes_of(a));
     ZARRFS_TRY(const Nodes in_b, nodes_of(b));
     const bool tells = parts_.tells_of_nodes();

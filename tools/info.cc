@@ -141,7 +141,7 @@ class Info final : public Command {
  private:
   Result<void> look(const Console& console) {
     ZARRFS_TRY(as_, ShownAs::choose(view_, profile_));
-    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     std::vector<std::pair<std::string, SourceNode>> nodes;
     const std::string top = clean_path(path_);
     std::optional<SourceHistory> history;

@@ -71,7 +71,7 @@ class Map final : public Command {
 
  private:
   Result<std::uint64_t> draw(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     const std::string path = clean_path(array_);
     ZARRFS_TRY(const SourceArray array, find_array(source, path));
     const auto reader = source.reader(path, array.node);

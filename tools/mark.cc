@@ -41,7 +41,7 @@ class Mark final : public Command {
 
  private:
   Result<void> mark(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_));
     if (const auto reason = source.store->why_read_only()) {
       return fail(Fault::kReadOnly, source_ + ": " + *reason);
     }

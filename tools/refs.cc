@@ -144,7 +144,7 @@ class Refs final : public Command {
   }
 
   Result<void> write(const Console& console, std::ostream& out) {
-    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     ZARRFS_TRY(ShownAs as, ShownAs::choose(view_, profile_for(*source.store)));
     know_what_zarr_python_knows(as.profile);
     as.options.separator = separator_ == "dot" ? '.' : '/';

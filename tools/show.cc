@@ -100,7 +100,7 @@ class Show final : public Command {
  private:
   // How many chunks of the picture are damaged.
   Result<std::uint64_t> show(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     const PictureSize most = largest_picture();
     ZARRFS_TRY(const SourceArray array, choose_array(console, source, most));
     const auto reader = source.reader(array.path, array.node);

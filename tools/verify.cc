@@ -28,8 +28,8 @@ class Verify final : public Command {
     app.add_flag("--json", json_, "One JSON document, for programs");
     app.add_option("-j,--threads", threads_, "Threads")->check(whole_number_between(1, 1024));
     app.footer(
-        "Exits with 0 where nothing is damaged, 1 where something is, 3 where something may not "
-        "be\n"
+        "Exits with 0 where nothing is damaged, 1 where something is, or where the store is the\n"
+        "unfinished result of a conversion, 3 where something may not be\n"
         "read. Nodes that are not understood are named, and not checked. Arrays whose fill value\n"
         "may mark missing cells although they have no _FillValue, as stores have that were made "
         "of\n"
@@ -117,7 +117,7 @@ class Verify final : public Command {
   };
 
   Result<void> check(const Console& console) {
-    ZARRFS_TRY(const Source source, Source::open(source_, source_options_));
+    ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     const auto complain = [&](const std::string& path, const Error& error) {
       if (!parts_.tells_of_nodes()) return;
       if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
@@ -125,6 +125,14 @@ class Verify final : public Command {
       tell(console,
            Damage{.array = path, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
     };
+    if (source.unfinished && parts_.tells_of_nodes()) {
+      tell(console,
+           Damage{.array = "",
+                  .shard = {},
+                  .chunk = {},
+                  .range = {},
+                  .reason = "the unfinished result of a conversion: not all of it is there"});
+    }
     ZARRFS_TRY(auto arrays, arrays_below(source, clean_path(path_), complain));
     ZARRFS_TRY(std::vector<Piece> pieces, pieces_of(console, source, arrays));
     std::uint64_t cells = 0;

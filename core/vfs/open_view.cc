@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/nodes/survey.h"
-#include "core/store/own_names.h"
+#include "core/store/unfinished.h"
 #include "core/vfs/store_view.h"
 
 namespace zarrfs {
@@ -11,11 +11,8 @@ namespace zarrfs {
 namespace {
 /// The result of a conversion is written by that alone, until it is finished.
 Result<void> check_finished(Store& store) {
-  ZARRFS_TRY(const auto marker, store.status(kConversionMarker));
-  if (!marker) return {};
-  return fail(Fault::kBusy, "store " + store.name() +
-                                " is the unfinished result of a conversion: run that again, or "
-                                "give its command --finish or --discard");
+  ZARRFS_TRY(auto unfinished, unfinished_conversion(store));
+  return unfinished ? fail(Fault::kBusy, std::move(*unfinished)) : Result<void>{};
 }
 }  // namespace
 

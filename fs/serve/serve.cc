@@ -9,6 +9,7 @@
 #include "core/base/request.h"
 #include "core/cli/exit_code.h"
 #include "core/formats/open_source.h"
+#include "core/store/unfinished.h"
 #include "core/vfs/open_view.h"
 #include "fs/options/opened.h"
 #include "fs/serve/front_page.h"
@@ -56,6 +57,9 @@ class Service {
     ViewOptions options = view_options(settings, memory_, log_);
     const StoreOptions of_store = store_options(settings, memory_, log_);
     ZARRFS_TRY(store_, open_source(request_.source, of_store));
+    if (const auto unfinished = unfinished_source(*store_)) {
+      log_->write(LogLevel::kWarning, *unfinished);
+    }
     leave_room_for_manifests(*store_, memory_, options);
     auto view = open_view(store_, options);
     if (!view &&

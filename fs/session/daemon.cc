@@ -29,6 +29,7 @@
 #include "core/store/store.h"
 #include "core/store/store_users.h"
 #include "core/store/store_watch.h"
+#include "core/store/unfinished.h"
 #include "core/vfs/open_view.h"
 #include "core/view/view.h"
 #include "fs/mounts/mount_table.h"
@@ -314,6 +315,7 @@ class Daemon {
           "shown");
     }
     if (!unpublished) say(unpublished.error().message);
+    if (const auto unfinished = unfinished_source(*store)) say(*unfinished);
     ZARRFS_TRY(view_, zarrfs::open_view(store, options));
     if (unpublished && *unpublished) {
       say(printable(request_.source) +

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -80,6 +81,14 @@ def test_the_unfinished_result_of_a_conversion_is_not_mounted_to_write(store, tm
     again = subprocess.run([*parts, "--finish"], capture_output=True, text=True)
     assert again.returncode != 0 and "finished has no more to do" in again.stderr
     mount(tmp_path / "made", "rw")
+
+
+def test_the_unfinished_result_of_a_conversion_is_read_with_a_word(store, tmp_path, mountpoint):
+    shutil.copytree(store.path, tmp_path / "made")
+    (tmp_path / "made" / ".zarrfs-conversion").write_text("{}")
+    done = subprocess.run([DAEMON, "mount", tmp_path / "made", mountpoint, "-o", "ro"], capture_output=True, text=True)
+    subprocess.run([DAEMON, "umount", mountpoint], check=True, capture_output=True)
+    assert done.returncode == 0 and "unfinished result of a conversion: run that again" in done.stderr
 
 
 def test_an_absent_mountpoint_is_named(store, tmp_path):

@@ -128,6 +128,25 @@ def test_what_was_interrupted_goes_on_and_puts_nothing_twice(bucket, store):
     assert ".zarrfs-conversion" not in bucket.files("new.zarr")
 
 
+def test_who_reads_what_is_unfinished_is_told(bucket, store, mount, tmp_path):
+    """Without the document of its root it would pass for a store that has none."""
+    bucket.server.fault = lambda seen: {"status": 403, "code": "AccessDenied"} if seen["method"] == "PUT" and seen["path"].endswith("new.zarr/zarr.json") else None
+    bucket.convert("unshard", store, "new.zarr", status=3)
+    bucket.server.fault = None
+    words = "store s3://bucket/new.zarr is the unfinished result of a conversion: run that again"
+    for command, status in (("info", 0), ("verify", 1)):
+        assert words in run(command, "s3://bucket/new.zarr", "--remote", bucket.options, status=status).stderr
+    assert words in run("unshard", "s3://bucket/new.zarr", tmp_path / "copy", "--remote", bucket.options, status=3).stderr
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    assert words in run("mount", "s3://bucket/new.zarr", mounted, "-o", f"ro,{bucket.options}").stderr
+    run("umount", mounted)
+    bucket.convert("unshard", store, "new.zarr")
+    bucket.server.forget()
+    assert "unfinished" not in run("verify", "s3://bucket/new.zarr", "--remote", bucket.options).stderr
+    assert not [seen for seen in bucket.server.seen if "zarrfs-conversion" in seen["path"]]
+
+
 def test_what_was_interrupted_is_discarded(bucket, store, tmp_path):
     bucket.server.fault = lambda seen: {"status": 403, "code": "AccessDenied"} if seen["method"] == "PUT" and seen["path"].endswith("/zarr.json") else None
     bucket.convert("unshard", store, "new.zarr", status=3)

@@ -492,6 +492,20 @@ def test_what_an_unfinished_conversion_made_is_no_source(store, tmp_path):
     run("diff", store, new)
 
 
+def test_who_reads_what_is_unfinished_is_told(store, tmp_path):
+    new = tmp_path / "new"
+    shutil.copytree(store, new)
+    (new / ".zarrfs-conversion").write_text("{}")
+    words = f"store {new} is the unfinished result of a conversion: run that again"
+    done = run("verify", new, status=1)
+    assert words in done.stderr_text and "the unfinished result of a conversion: not all of it is there" in done.stdout_text
+    for command in (["info", new], ["diff", new, new]):
+        assert words in run(*command).stderr_text
+    (new / ".zarrfs-conversion").unlink()
+    done = run("verify", new)
+    assert "unfinished" not in done.stdout_text + done.stderr_text
+
+
 @pytest.mark.parametrize("name", ["store", b"n\xff\n"])
 def test_another_conversion_in_place_follows_one_whose_old_store_is_still_there(store, tmp_path, name):
     tmp_path = tmp_path / "folder"

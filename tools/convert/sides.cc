@@ -63,7 +63,10 @@ Result<ConversionSides> open_sides(const std::string& source_name, const std::st
 }
 
 Result<void> check_source(const ConversionSides& sides, bool in_place) {
-  if (!sides.source_is_directory) return {};
+  if (!sides.source_is_directory) {
+    const auto& unfinished = sides.source.unfinished;
+    return unfinished ? fail(Fault::kExists, *unfinished) : Result<void>{};
+  }
   if (!in_place) ZARRFS_CHECK(check_published(sides.source_path));
   return ConversionPlace::finish_earlier(sides.source_path, in_place);
 }

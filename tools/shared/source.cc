@@ -14,6 +14,7 @@
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/store/http/schemes.h"
+#include "core/store/unfinished.h"
 #include "core/zarr/visit_limit.h"
 #include "tools/shared/stored_shards.h"
 
@@ -260,6 +261,14 @@ Result<Source> Source::open(const std::string& name, const SourceOptions& option
   ZARRFS_CHECK(check_known(source, how));
   source.cache = std::make_shared<IndexCache>(kIndexCacheBytes);
   source.counters = std::make_shared<ReadCounters>();
+  source.unfinished = unfinished_source(*source.store);
+  return source;
+}
+
+Result<Source> Source::open_to_read(const Console& console, const std::string& name,
+                                    const SourceOptions& options) {
+  ZARRFS_TRY(Source source, open(name, options));
+  if (source.unfinished) console.say(*source.unfinished);
   return source;
 }
 

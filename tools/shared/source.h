@@ -13,6 +13,7 @@
 #include "core/store/store.h"
 #include "core/zarr/array_reader.h"
 #include "core/zarr/tree.h"
+#include "tools/shared/console.h"
 #include "tools/shared/source_options.h"
 
 namespace CLI {
@@ -64,10 +65,15 @@ struct Source {
   std::shared_ptr<Store> store;
   std::shared_ptr<IndexCache> cache;
   std::shared_ptr<ReadCounters> counters;
+  /// That it is the unfinished result of a conversion; nothing where it is none.
+  std::optional<std::string> unfinished;
 
   /// kInvalid, saying what it is and what reads it, where it holds no Zarr and is known as another
   /// format.
   static Result<Source> open(const std::string& name, const SourceOptions& options = {});
+  /// The same, and says on `console` where it is unfinished.
+  static Result<Source> open_to_read(const Console& console, const std::string& name,
+                                     const SourceOptions& options = {});
   /// Of a repository of versions, with the same `options`; nothing of other stores.
   [[nodiscard]] Result<std::optional<SourceHistory>> history(const SourceOptions& options) const;
   /// Null where the node has no layout.

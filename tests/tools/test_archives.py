@@ -324,3 +324,48 @@ def test_a_document_that_changed_in_an_archive_is_damage(raw):
         words = [*command, raw / "bad.zip", *(["1"] if command == ["cat"] else [])]
         done = run(*words, status=1)
         assert stored in done.stdout_text + done.stderr_text
+
+
+def renamed(store, target, system, name_of):
+    with zipfile.ZipFile(target, "w") as archive:
+        for folder, _, names in os.walk(store):
+            for name in names:
+                info = zipfile.ZipInfo()
+                info.filename, info.create_system = name_of(os.path.relpath(os.path.join(folder, name), store)), system
+                with open(os.path.join(folder, name), "rb") as file:
+                    archive.writestr(info, file.read())
+    return target
+
+
+@pytest.mark.parametrize("system", [0, 10, 3])
+def test_names_with_backslashes_for_slashes_are_refused(image, tmp_path, system):
+    """Else no chunk of theirs would be there, and all would be fill values."""
+    archive = renamed(image, tmp_path / "dos.zip", system, lambda name: name.replace("/", "\\"))
+    for command in ("info", "verify"):
+        told = run(command, archive, status=3).stderr_text
+        assert "where '/' belongs" in told and "zip -0 -r" in told, told
+
+
+def test_a_backslash_in_a_name_is_a_letter_elsewhere(image, tmp_path):
+    (image / "a\\b.txt").write_text("mine")
+    archive = renamed(image, tmp_path / "unix.zip", 3, lambda name: name)
+    run("verify", archive, "--decode")
+    run("unshard", archive, tmp_path / "out", "--check")
+    assert (tmp_path / "out" / "a\\b.txt").read_text() == "mine"
+
+
+def test_a_directory_with_more_entries_than_it_tells_is_damaged(raw):
+    """Else the last ones would be missing chunks."""
+    data = bytearray(renamed(raw / "raw", raw / "few.zip", 3, lambda name: name).read_bytes())
+    data[-14:-10] = bytes([2, 0, 2, 0])
+    (raw / "few.zip").write_bytes(data)
+    assert "more entries than the 2 that its end record tells" in run("info", raw / "few.zip", status=1).stderr_text
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_archive_behind_other_bytes_says_so(raw, large):
+    """Archives that unpack themselves; ours have the records of zip64."""
+    archive = raw / "plain.zip" if large else renamed(raw / "raw", raw / "small.zip", 3, lambda name: name)
+    (raw / "self.zip").write_bytes(b"#!/bin/sh\n" * 100 + archive.read_bytes())
+    told = run("info", raw / "self.zip", status=3).stderr_text
+    assert "begins behind 1000 other bytes" in told and "zip -A" in told, told

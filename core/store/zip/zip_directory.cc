@@ -35,7 +35,22 @@ tl::unexpected<Error> damaged(const std::string& what) {
 struct Place {
   ByteRange range;
   std::uint64_t entries = 0;
+  std::uint64_t end = 0;  ///< Of the directory, where nothing stands between it and its end record.
 };
+
+/// Whether `signature` stands at `at`.
+Result<bool> stands_at(std::uint64_t at, std::uint32_t signature, const ReadRange& read) {
+  ZARRFS_TRY(const Bytes bytes, read({at, sizeof signature}));
+  return u32(bytes, 0) == signature;
+}
+
+/// All places of the archive are wrong by as many bytes.
+tl::unexpected<Error> bytes_before(std::uint64_t count) {
+  return fail(Fault::kUnsupported,
+              "the zip archive begins behind " + std::to_string(count) +
+                  " other bytes, as one that unpacks itself does: `zip -A FILE` corrects its "
+                  "offsets");
+}
 
 /// The end record in the last bytes of the archive, with nothing but its comment behind it.
 std::optional<std::size_t> find_end(ByteView tail) {
@@ -57,11 +72,15 @@ Result<Place> place_64(std::uint64_t end_offset, const ReadRange& read) {
   const std::uint64_t at = u64(locator, 8);
   if (!lies_within({at, kEnd64Size}, end_offset)) return damaged("zip64 end lies outside of it");
   ZARRFS_TRY(const Bytes end, read({at, kEnd64Size}));
-  if (u32(end, 0) != kEnd64Signature) return damaged("zip64 end is missing");
+  if (u32(end, 0) != kEnd64Signature) {
+    const std::uint64_t usual = end_offset - std::min(end_offset, kLocatorSize + kEnd64Size);
+    ZARRFS_TRY(const bool moved, stands_at(usual, kEnd64Signature, read));
+    return moved ? bytes_before(usual - at) : damaged("zip64 end is missing");
+  }
   if (u32(end, 16) != 0 || u32(end, 20) != 0 || u64(end, 24) != u64(end, 32)) {
     return fail(Fault::kUnsupported, "the zip archive is in several parts");
   }
-  const Place place{{u64(end, 48), u64(end, 40)}, u64(end, 32)};
+  const Place place{{u64(end, 48), u64(end, 40)}, u64(end, 32), at};
   if (!lies_within(place.range, at)) return damaged("directory lies outside of it");
   return place;
 }
@@ -84,7 +103,7 @@ Result<Place> find_directory(std::uint64_t size, const ReadRange& read) {
   if (u16(end, 4) != 0 || u16(end, 6) != 0 || u16(end, 8) != u16(end, 10)) {
     return fail(Fault::kUnsupported, "the zip archive is in several parts");
   }
-  const Place place{{u32(end, 16), u32(end, 12)}, u16(end, 10)};
+  const Place place{{u32(end, 16), u32(end, 12)}, u16(end, 10), end_offset};
   if (!lies_within(place.range, end_offset)) return damaged("directory lies outside of it");
   return place;
 }
@@ -147,6 +166,18 @@ Result<void> check_name(ZipEntry& entry) {
   }
 }
 
+/// Programs for DOS and Windows (0 and 10: FAT and NTFS, in the upper byte of "version made by")
+/// have written backslashes for slashes, against the format. Elsewhere they are characters as any
+/// others.
+bool is_of_dos(std::uint16_t made_by) { return (made_by >> 8U) == 0 || (made_by >> 8U) == 10; }
+
+tl::unexpected<Error> backslashes(const std::string& name) {
+  return fail(Fault::kUnsupported,
+              "the zip archive's entry \"" + name +
+                  "\" has '\\' in its name, where '/' belongs: unpack it, and pack it again with "
+                  "names that have '/' (zip -0 -r)");
+}
+
 /// Takes the entry at the front of `directory` off it.
 Result<ZipEntry> take_entry(ByteView& directory, std::uint64_t number) {
   const std::string which = "entry " + std::to_string(number);
@@ -162,6 +193,9 @@ Result<ZipEntry> take_entry(ByteView& directory, std::uint64_t number) {
   ZipEntry entry;
   const auto* const text = reinterpret_cast<const char*>(directory.data()) + kEntrySize;
   entry.name.assign(text, name);
+  if (is_of_dos(u16(directory, 4)) && entry.name.find('\\') != std::string::npos) {
+    return backslashes(entry.name);
+  }
   const std::uint16_t flags = u16(directory, 8);
   if ((flags & 0x2041U) != 0) {
     return fail(Fault::kUnsupported, "the zip archive's entry \"" + entry.name + "\" is encrypted");
@@ -206,6 +240,29 @@ Result<void> check_places(const std::vector<ZipEntry>& entries, std::uint64_t di
   return {};
 }
 
+/// The entries of the directory begin where the end record says.
+Result<void> check_begin(const Place& place, ByteView directory, const ReadRange& read) {
+  if (place.entries == 0 || u32(directory, 0) == kEntrySignature) return {};
+  // Where there are records of zip64 that nothing needs, they stand behind it, too.
+  for (const std::uint64_t behind : {std::uint64_t{0}, kEnd64Size + kLocatorSize}) {
+    const std::uint64_t usual = place.end - std::min(place.end, place.range.length + behind);
+    if (usual <= place.range.offset) continue;
+    ZARRFS_TRY(const bool moved, stands_at(usual, kEntrySignature, read));
+    if (moved) return bytes_before(usual - place.range.offset);
+  }
+  return {};
+}
+
+/// Names whose only separators are backslashes lead nowhere, whoever wrote them.
+Result<void> check_separators(const std::vector<ZipEntry>& entries) {
+  const ZipEntry* odd = nullptr;
+  for (const ZipEntry& entry : entries) {
+    if (entry.directory || entry.name.find('/') != std::string::npos) return {};
+    if (entry.name.find('\\') != std::string::npos) odd = &entry;
+  }
+  return odd == nullptr ? Result<void>{} : backslashes(odd->name);
+}
+
 }  // namespace
 
 Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadRange& read) {
@@ -216,12 +273,18 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadR
                    std::to_string(place.entries) + " entries");
   }
   ZARRFS_TRY(const Bytes bytes, read(place.range));
+  ZARRFS_CHECK(check_begin(place, bytes, read));
   ByteView rest = bytes;
   std::vector<ZipEntry> entries;
   for (std::uint64_t number = 0; number < place.entries; ++number) {
     ZARRFS_TRY(ZipEntry entry, take_entry(rest, number));
     entries.push_back(std::move(entry));
   }
+  if (rest.size() >= kEntrySize && u32(rest, 0) == kEntrySignature) {
+    return damaged("directory has more entries than the " + std::to_string(place.entries) +
+                   " that its end record tells");
+  }
+  ZARRFS_CHECK(check_separators(entries));
   ZARRFS_CHECK(check_places(entries, place.range.offset));
   std::unordered_map<std::string_view, std::size_t> last;
   for (std::size_t i = 0; i < entries.size(); ++i) last[entries[i].name] = i;

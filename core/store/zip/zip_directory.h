@@ -36,7 +36,8 @@ using ReadRange = std::function<Result<Bytes>(ByteRange range)>;
 
 /// The entries of an archive of `size` bytes; where a name comes twice, the last one. kDamaged
 /// where it is no archive, is cut off, or its entries lie outside or over each other; kUnsupported
-/// for archives in parts, encrypted entries, and names with ".." or a first slash.
+/// for archives in parts, encrypted entries, names with "..", a first slash or backslashes for
+/// slashes, and archives with other bytes before them.
 Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadRange& read);
 
 /// Where the bytes of `entry` begin, from its local header (kZipHeader bytes). kDamaged where it is

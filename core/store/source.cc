@@ -291,6 +291,8 @@ std::optional<std::string> foreign_source(const std::string& versioned,
   const auto place = open_place(source, reading);
   if (place) {
     if (auto foreign = foreign_store(*place->store)) return foreign;
+    const auto server = server_place(source);
+    if (server && has_zip_name(server->file)) return std::nullopt;  // an archive, which is read
   }
   return is_local(source) ? std::nullopt : foreign_object(source, reading.remote);
 }

@@ -1,10 +1,22 @@
-"""Archives as sources of mounts, and damage in them."""
+"""Archives as sources of mounts, and at servers."""
 import errno
 import json
 import zipfile
 
 import pytest
 from places import pack
+from test_remote import run, serve  # noqa: F401 (fixture)
+
+
+def test_an_archive_without_a_node_at_its_root_is_one(serve, golden, tmp_path):
+    """As a directory of stores is one. It is no file of another format, which its own first bytes would say."""
+    (tmp_path / "data").mkdir()
+    golden("sharding.zarr").rename(tmp_path / "data/inner.zarr")
+    pack(tmp_path / "data", tmp_path / "many.zip")
+    server = serve(tmp_path)
+    for command in (["info"], ["verify", "--decode"]):
+        run(*command, f"{server.url}/many.zip")
+    run("diff", tmp_path / "data", f"{server.url}/many.zip")
 
 
 def test_a_byte_that_changed_in_an_archive_is_no_value(mount, golden, tmp_path):

@@ -1,6 +1,7 @@
 #include "core/store/remote/remote_store.h"
 
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/path.h"
@@ -17,6 +18,19 @@ constexpr OpenHint kWholeDocument{OpenHint::Part::kWhole, 0};
 bool is_document(std::string_view path) {
   const std::string name = last_name(path);
   return name.starts_with(".z") || name.ends_with(".json");
+}
+
+/// A key may be that of an object and a prefix of others. As a directory what is below it is found;
+/// whoever opens the name gets the object.
+void name_each_once(std::vector<Entry>& entries) {
+  std::unordered_set<std::string> prefixes;
+  for (const Entry& entry : entries) {
+    if (entry.kind == EntryKind::kDirectory) prefixes.insert(entry.name);
+  }
+  if (prefixes.empty()) return;
+  std::erase_if(entries, [&](const Entry& entry) {
+    return entry.kind != EntryKind::kDirectory && prefixes.contains(entry.name);
+  });
 }
 
 class RemoteStore final : public Store {
@@ -55,6 +69,9 @@ class RemoteStore final : public Store {
     if (path.empty()) return fail(Fault::kInvalid, name_ + ": a directory");
     const bool whole = hint.part == OpenHint::Part::kUnknown && is_document(path);
     ZARRFS_TRY(auto seen, objects_->open_object(path, whole ? kWholeDocument : hint));
+    if (!seen && objects_->listings().listed_as_prefix(path)) {
+      return fail(Fault::kInvalid, path + ": a directory");
+    }
     if (!seen) return nullptr;
     return std::make_shared<RemoteFile>(objects_, path, std::move(*seen));
   }
@@ -85,7 +102,9 @@ class RemoteStore final : public Store {
                   objects_->url_of(path) + ": this server does not tell which names there are");
     }
     ZARRFS_TRY(const auto listing, objects_->listings().list(path));
-    return *listing;
+    auto entries = *listing;
+    if (entries) name_each_once(*entries);
+    return entries;
   }
 
   std::optional<std::string> why_read_only() override {

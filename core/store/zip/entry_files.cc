@@ -149,9 +149,9 @@ class StoredEntry final : public File {
     if (identity_of(now) != archive_->identity()) {
       return fail(Fault::kStale, name_ + ": its archive was changed in place; open it again");
     }
-    return fail(Fault::kDamaged, name_ + ": these are not the bytes that were packed: their " +
-                                     "checksum (CRC-32) is " + spell_checksum(checksum) + ", but " +
-                                     spell_checksum(checksum_) + " is stored");
+    return fail(Fault::kDamaged,
+                name_ + ": these are not the bytes that were packed: their checksum (CRC-32) is " +
+                    spell_checksum(checksum) + ", but " + spell_checksum(checksum_) + " is stored");
   }
 
   const std::shared_ptr<const File> archive_;

@@ -172,10 +172,11 @@ Result<void> check_name(ZipEntry& entry) {
 bool is_of_dos(std::uint16_t made_by) { return (made_by >> 8U) == 0 || (made_by >> 8U) == 10; }
 
 tl::unexpected<Error> backslashes(const std::string& name) {
-  return fail(Fault::kUnsupported,
-              "the zip archive's entry \"" + name +
-                  "\" has '\\' in its name, where '/' belongs: unpack it, and pack it again with "
-                  "names that have '/' (zip -0 -r)");
+  return fail(
+      Fault::kUnsupported,
+      "the zip archive's entry \"" + name +
+          "\" has backslashes in its name, where '/' belongs: unpack it, and pack it again with "
+          "names that have '/' (zip -0 -r)");
 }
 
 /// Takes the entry at the front of `directory` off it.

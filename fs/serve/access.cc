@@ -66,6 +66,8 @@ std::vector<std::string> AccessRules::known_viewers() {
           "https://avivator.gehlenborglab.org",
           "https://ome.github.io",
           "https://biongff.github.io",
+          "https://kitware.github.io",
+          "https://volumeviewer.allencell.org",
           "https://webknossos.org"};
 }
 

@@ -70,6 +70,18 @@ std::string waits_for(const std::string& device) {
                          : "another mount namespace (a container) keeps it: " + keepers;
 }
 
+/// The places where a mount with this device is seen, quoted; empty where there are none.
+std::string places_of(const std::string& device) {
+  const auto table = mount_table();
+  std::string places;
+  for (const MountEntry& entry : table ? *table : std::vector<MountEntry>{}) {
+    if (entry.device == device && entry.type == kOwnType) {
+      places += (places.empty() ? "" : ", ") + printable(entry.mountpoint);
+    }
+  }
+  return places;
+}
+
 /// "0:53" -> "/sys/fs/fuse/connections/53/abort".
 std::string abort_file(const std::string& device) {
   return "/sys/fs/fuse/connections/" + device.substr(device.find(':') + 1) + "/abort";
@@ -106,6 +118,12 @@ class Unmounting {
     if (wishes_.lazily && !holders.empty()) {
       say("detached " + printable(place_) + ", which goes on for " + holders +
           ": its daemon ends when they let go");
+      return left;
+    }
+    const std::string others = entry_ ? places_of(entry_->device) : "";
+    if (!others.empty()) {
+      say("unmounted " + printable(place_) + "; its daemon goes on for " + others +
+          ", where it is mounted, too: unmount that as well");
       return left;
     }
     left.ended = !daemon.valid() || wait_for_end(daemon);

@@ -34,10 +34,8 @@ class ChunkLister {
   Result<bool> prefix_exists(std::span<const std::uint64_t> prefix);
   /// Whether a chunk is listed below the prefix that `counts`.
   using Counts = std::function<bool(const Coordinates& chunk)>;
-  Result<bool> any_below(std::span<const std::uint64_t> prefix, const Counts& counts);
-  Result<bool> any_below(std::span<const std::uint64_t> prefix) {
-    return any_below(prefix, [](const Coordinates&) { return true; });
-  }
+  static bool counts_each(const Coordinates& /*chunk*/) { return true; }
+  Result<bool> any_below(std::span<const std::uint64_t> prefix, const Counts& counts = counts_each);
   /// Told each cell, and whether it had unpublished writes when the visit began.
   using ShardVisitor = std::function<bool(const Coordinates& cell, bool written)>;
   /// Calls `visit` for each cell that is stored or has unpublished writes, in C order, from the

@@ -379,6 +379,17 @@ def test_umount_waits_as_long_as_it_is_told(mount, golden):
     within(60, lambda: not os.path.exists(f"/proc/{process}"))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="binding a mount needs root")
+def test_a_mount_that_is_bound_elsewhere_is_not_waited_for(mount, tmp_path):
+    mounted = mount(SmallStore(tmp_path).path)
+    (tmp_path / "bound").mkdir()
+    script = f"""mount --bind '{mounted.path}' '{tmp_path}/bound'; '{DAEMON}' umount '{mounted.path}'; echo $?
+        cat '{tmp_path}/bound/a/.zarray' > /dev/null && '{DAEMON}' umount '{tmp_path}/bound'; echo $?"""
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "0\n0\n", done.stderr
+    assert f"its daemon goes on for {tmp_path}/bound, where it is mounted, too" in done.stderr
+
+
 def test_a_lazy_umount_says_what_it_leaves(mount, store):
     mounted = mount(store.path)
     process, mounted.ends_open = mounted.statistics_process(), True

@@ -58,17 +58,21 @@ int MountsCommand::run(const Streams& streams) {
   Json list = Json::array();
   for (const MountEntry& mount : *all) {
     if (mount.type != kOwnType) continue;
-    const std::string refused = mount.read_only ? "" : refused_of_mount(mount.mountpoint);
-    const Json others = mount.read_only ? Json() : others_of(mount.mountpoint);
+    const std::string trouble = trouble_of_mount(mount.mountpoint);
+    const bool answers = trouble.empty() && !mount.read_only;
+    const std::string refused = answers ? refused_of_mount(mount.mountpoint) : "";
+    const Json others = answers ? others_of(mount.mountpoint) : Json();
     Json told = {{"source", mount.source},
                  {"mountpoint", mount.mountpoint},
                  {"read_only", mount.read_only},
                  {"refused", lines_of(refused)}};
     if (others.is_array()) told["others"] = others;
+    if (!trouble.empty()) told["trouble"] = trouble;
     list.push_back(std::move(told));
     if (json_) continue;
     streams.out << printable(mount.source) << " on " << printable(mount.mountpoint)
                 << (mount.read_only ? " (read-only)\n" : "\n");
+    if (!trouble.empty()) streams.out << "  " << trouble << "\n";
     for (const std::string& line : lines_of(refused)) streams.out << "  refused: " << line << "\n";
     for (const Json& other : others) streams.out << "  shared with " << line_of(other) << "\n";
   }

@@ -87,7 +87,13 @@ class Stats final : public Command {
     std::filesystem::path directory = std::filesystem::canonical(mount_, error);
     if (error) return fail(Fault::kInvalid, mount_ + ": " + error.message());
     while (true) {
-      if (std::filesystem::exists(directory / kStatistics, error)) {
+      const bool found = std::filesystem::exists(directory / kStatistics, error);
+      if (error == std::errc::not_connected) {
+        return fail(Fault::kIo, mount_ +
+                                    ": its daemon has ended: zarrfs umount it, and mount it "
+                                    "again");
+      }
+      if (found) {
         // Not as a document of a store: this one changes with each request.
         errno = 0;
         std::ifstream file(directory / kStatistics);

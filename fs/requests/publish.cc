@@ -1,5 +1,6 @@
 #include "fs/requests/publish.h"
 
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "core/base/printable.h"
@@ -27,19 +29,24 @@ std::string attribute_of(const std::string& mountpoint, const std::string& name)
   return text;
 }
 
-/// Empty where the daemon does not answer: one that was stopped never does.
-std::string asked_patiently(const std::function<std::string()>& ask) {
+constexpr const char* kDaemonGone =
+    "its daemon has ended, and programs get errors there: zarrfs umount it, and mount it again";
+
+/// Nothing where the daemon does not answer: one that was stopped never does.
+std::optional<std::string> asked_patiently(const std::function<std::string()>& ask) {
   constexpr std::chrono::seconds kPatience{2};
   auto told = std::make_shared<std::promise<std::string>>();
   auto answer = told->get_future();
   std::thread([told, ask] { told->set_value(ask()); }).detach();
-  return answer.wait_for(kPatience) == std::future_status::ready ? answer.get() : std::string();
+  if (answer.wait_for(kPatience) != std::future_status::ready) return std::nullopt;
+  return answer.get();
 }
 }  // namespace
 
 Result<void> publish_mount(const std::string& mountpoint) {
   const std::string name(kPublishAttribute);
   if (::setxattr(mountpoint.c_str(), name.c_str(), "", 0, 0) == 0) return {};
+  if (errno == ENOTCONN) return fail(Fault::kIo, printable(mountpoint) + ": " + kDaemonGone);
   return fail(system_error(errno, printable(mountpoint) + ": publishing what was written"));
 }
 
@@ -48,14 +55,25 @@ std::string unpublished_of_mount(const std::string& mountpoint) {
 }
 
 std::string refused_of_mount(const std::string& mountpoint) {
-  return asked_patiently([mountpoint] { return attribute_of(mountpoint, kRefusedAttribute); });
+  return asked_patiently([mountpoint] { return attribute_of(mountpoint, kRefusedAttribute); })
+      .value_or("");
+}
+
+std::string trouble_of_mount(const std::string& mountpoint) {
+  const auto told = asked_patiently([mountpoint]() -> std::string {
+    struct statfs facts {};
+    const bool gone = ::statfs(mountpoint.c_str(), &facts) != 0 && errno == ENOTCONN;
+    return gone ? kDaemonGone : "";
+  });
+  return told.value_or("its daemon gives no answer");
 }
 
 std::string statistics_of_mount(const std::string& mountpoint) {
   return asked_patiently([mountpoint] {
-    std::ifstream file(mountpoint + "/.zarrfs/stats.json");
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  });
+           std::ifstream file(mountpoint + "/.zarrfs/stats.json");
+           return std::string(std::istreambuf_iterator<char>(file), {});
+         })
+      .value_or("");
 }
 
 }  // namespace zarrfs

@@ -379,6 +379,24 @@ def test_umount_waits_as_long_as_it_is_told(mount, golden):
     within(60, lambda: not os.path.exists(f"/proc/{process}"))
 
 
+def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
+    def zarrfs(*arguments):
+        done = subprocess.run([DAEMON, *arguments], capture_output=True, text=True, timeout=60)
+        return done.stdout + done.stderr
+
+    mounted = mount(SmallStore(tmp_path).path, "rw")
+    process = mounted.statistics_process()
+    os.kill(process, signal.SIGSTOP)
+    within(60, lambda: f"on {mounted.path}\n  its daemon gives no answer\n" in zarrfs("mounts"))
+    os.kill(process, signal.SIGCONT)
+    kill(process)
+    assert f"on {mounted.path}\n  its daemon has ended" in zarrfs("mounts")
+    listed = [one for one in json.loads(zarrfs("mounts", "--json"))["mounts"] if one["mountpoint"] == str(mounted.path)]
+    assert listed[0]["trouble"].startswith("its daemon has ended")
+    for command in ("stats", "sync"):
+        assert f"{mounted.path}: its daemon has ended" in zarrfs(command, mounted.path)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="binding a mount needs root")
 def test_a_mount_that_is_bound_elsewhere_is_not_waited_for(mount, tmp_path):
     mounted = mount(SmallStore(tmp_path).path)

@@ -1,5 +1,6 @@
 #include "fs/mount_command.h"
 
+#include "core/cli/complaint.h"
 #include "core/cli/exit_code.h"
 #include "core/store/http/schemes.h"
 #include "fs/commands.h"
@@ -73,6 +74,7 @@ int run_mount_helper(const std::vector<std::string>& words, const Streams& strea
   bool read_only = false;
   bool read_write = false;
   bool ignored = false;
+  app.failure_message(cli_complaint);
   app.add_option("source", source, "A directory, a .zip or .b2nd file, or a URL")->required();
   app.add_option("mountpoint", mountpoint, "An existing directory")->required();
   add_options_argument(app, options);

@@ -5,6 +5,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/version.h"
+#include "core/cli/complaint.h"
 #include "core/cli/exit_code.h"
 #include "fs/commands.h"
 
@@ -44,6 +45,7 @@ int run_program(const std::vector<std::string>& words, const Commands& commands,
   }
   CLI::App program(kSummary, "zarrfs");
   program.footer("`zarrfs SOURCE [MOUNTPOINT]` is short for `zarrfs mount SOURCE [MOUNTPOINT]`.");
+  program.failure_message(cli_complaint);
   program.set_version_flag("--version", std::string("zarrfs ") + kProgramVersion);
   bool as_json = false;
   program.add_flag("--help-json", as_json, "Describe all commands and options as JSON");

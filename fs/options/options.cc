@@ -526,6 +526,10 @@ Result<void> check_settings(const MountSettings& settings) {
   if (settings.view.immutable && settings.access == MountSettings::Access::kReadWrite) {
     return fail(Fault::kInvalid, "options immutable and rw exclude each other");
   }
+  const SharedWriting& shared = settings.shared;
+  if (!shared.on && (shared.lease || shared.caches)) {
+    return fail(Fault::kInvalid, "options shared_lease and shared_caches are for shared only");
+  }
   const ShardForm& shards = settings.writing.shards;
   const int shard_options = static_cast<int>(!shards.shape.empty()) +
                             static_cast<int>(!shards.chunks.empty()) +

@@ -26,14 +26,14 @@ inline ViewOptions by_what_the_store_is() {
   return options;
 }
 
-/// What `-o` chose.
 /// How it writes where other mounts write to the same directory.
 struct SharedWriting {
   bool on = false;
-  double lease = 30;             ///< Seconds.
+  std::optional<double> lease;   ///< Seconds; 30 if not given.
   std::optional<double> caches;  ///< Seconds; what suits the file system if not given.
 };
 
+/// What `-o` chose.
 struct MountSettings {
   enum class Access { kUnsaid, kReadOnly, kReadWrite };
 

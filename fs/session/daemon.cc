@@ -293,7 +293,7 @@ class Daemon {
     SharedOptions options;
     ZARRFS_TRY(options.caches, usual_caches(*store));
     if (chosen.caches) options.caches = milliseconds(*chosen.caches);
-    options.lease = milliseconds(chosen.lease);
+    if (chosen.lease) options.lease = milliseconds(*chosen.lease);
     options.say = [log = log_](bool error, const std::string& line) {
       log->write(error ? LogLevel::kError : LogLevel::kInfo, line);
     };

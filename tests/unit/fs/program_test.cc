@@ -14,6 +14,7 @@ namespace zarrfs {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// Writes its argument, and returns what it is told.
 class Echo : public Command {
@@ -62,6 +63,9 @@ TEST_F(Program, WrongWordsAreAUsageErrorAndNamed) {
   EXPECT_THAT(err_.str(), HasSubstr("frobnicate"));
   EXPECT_EQ(run({"zarrfs", "echo"}), 2);
   EXPECT_EQ(run({"zarrfs", "--colour"}), 2);
+  EXPECT_EQ(run({"zarrfs", "echo", "a word", "\x1b[2J more"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("\\x1b[2J more"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("\x1b")));
 }
 
 TEST_F(Program, WordsThatNameNoCommandAreThoseOfMount) {

@@ -101,6 +101,18 @@ TEST(MountOptions, ShardsAreGivenInElementsChunksOrBytes) {
   }
 }
 
+TEST(MountOptions, WhatIsForSharedOnlyIsRefusedWithoutIt) {
+  for (const char* option : {"rw,shared_lease=5", "rw,shared_caches=0"}) {
+    MountSettings settings;
+    ASSERT_TRUE(apply_mount_options(settings, option));
+    const auto checked = check_settings(settings);
+    ASSERT_FALSE(checked) << option;
+    EXPECT_THAT(checked.error().message, HasSubstr("are for shared only"));
+    ASSERT_TRUE(apply_mount_options(settings, "shared"));
+    EXPECT_TRUE(check_settings(settings)) << option;
+  }
+}
+
 TEST(MountOptions, OldSpellingsAreTakenAndToldOf) {
   MountSettings settings;
   const auto done = apply_mount_options(

@@ -27,10 +27,10 @@ class ChunkWriter {
   /// The chunk is absent from the store then; or, where programs of the view take absent chunks
   /// for another element than the fill value, full of that element.
   Result<void> remove(const ArrayView& array, const Coordinates& chunk);
-  /// The chunk is absent from the store then.
-  Result<void> erase(const ArrayView& array, const Coordinates& chunk);
   /// The bytes of such a chunk, as stored. Only where the presentation has a removed_element.
   static Result<Bytes> removed_bytes(const ArrayView& array, const Coordinates& chunk);
+  /// The chunk is absent from the store then, whatever the view shows.
+  Result<void> erase(const ArrayView& array, const Coordinates& chunk);
   /// The path of the shard that holds the chunk, or would.
   static std::string shard_of(const ArrayView& array, const Coordinates& chunk);
   /// Survives a power cut; an error also for bytes that cannot be a chunk.

@@ -235,18 +235,18 @@ class SharedDirectory final : public SharedStore {
 
   Result<std::vector<OtherWriter>> take(const std::vector<OtherWriter>& suspects) override {
     std::vector<OtherWriter> taken;
-    bool outlasted = true;
+    bool looked_anew = false;
     for (const OtherWriter& suspect : suspects) {
       ZARRFS_TRY(const bool done, members_.take(suspect));
       if (!done) continue;
       taken.push_back(suspect);
-      outlasted = outlasted && suspect.has_kept();  // it was read later than that once
-      if (suspect.has_kept()) continue;
+      if (suspect.has_kept()) continue;  // it was read once, after the caches
+      looked_anew = true;
       members_.options().say(false, "store " + name() + ": took the log of " +
                                         described(suspect.record) + ", which gave no sign of life" +
                                         told_wait());
     }
-    if (!outlasted && !members_.outlast_caches()) {
+    if (looked_anew && !members_.outlast_caches()) {
       return fail(Fault::kBusy, "this mount ends; whoever comes next takes the logs");
     }
     return taken;
@@ -368,7 +368,6 @@ class SharedDirectory final : public SharedStore {
     return join_path(join_path(members_.epoch(), kWriters), record.writer);
   }
 
-  /// The file in the directory in which it is going to have its name.
   /// What a writer had begun, and the room that it had reserved: nothing of it was acknowledged.
   Result<void> remove_temporary_files(const std::string& folder) {
     ZARRFS_TRY(const auto names, names_in(below(), folder));
@@ -378,6 +377,7 @@ class SharedDirectory final : public SharedStore {
     return {};
   }
 
+  /// The file in the directory in which it is going to have its name.
   Result<std::string> bring_beside(const std::string& from, const std::string& path) {
     if (parent_path(from) == parent_path(path)) return from;
     const std::string beside = join_path(parent_path(path), last_name(from));

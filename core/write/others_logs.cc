@@ -72,6 +72,7 @@ struct OthersLogs::Successor {
   ArrayPointer array;
   std::shared_ptr<const File> bytes;  ///< Null where there is no file: only removals.
   std::map<std::uint64_t, LogRecord> writes{};
+  DraftNotes notes{};  ///< Of the shard's tip, when the log was read.
 };
 
 Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const std::string& mount,
@@ -99,11 +100,11 @@ Result<std::optional<OthersLogs::Successor>> OthersLogs::read(const std::string&
           parts_.store, logged.open.array_path, classified.node.array, classified.node.layout,
           std::make_shared<IndexCache>(std::size_t{16} << 20U), std::make_shared<ReadCounters>()),
       successor ? successor->bytes : nullptr};
-  ZARRFS_TRY(const DraftNotes notes, notes_of(found));
+  ZARRFS_TRY(found.notes, notes_of(found));
   for (const auto& [number, records] : logged.writes) {
     const LogRecord* const record = latest_whole(successor, records);
     if (record == nullptr) {
-      const bool put = notes.speak_for(mount, number, records.back().sequence);
+      const bool put = found.notes.speak_for(mount, number, records.back().sequence);
       left.lost += put ? 0 : records.size();  // its file went with the commit
       continue;
     }
@@ -126,7 +127,6 @@ Result<DraftNotes> OthersLogs::notes_of(const Successor& successor) {
 Result<void> OthersLogs::commit(const std::string& mount, const Successor& successor, Left& left) {
   const LogRecord& open = successor.open;
   const DirtyPointer shard = make_dirty_shard(successor.array, open.cell);
-  ZARRFS_TRY(const DraftNotes notes, notes_of(successor));
   const HeldLock lock(shard->commit_mutex);
   shard->writer_id = mount;
   shard->based_on = open.number;
@@ -142,7 +142,8 @@ Result<void> OthersLogs::commit(const std::string& mount, const Successor& succe
         shard->set_draft(number, draft);
         continue;
       }
-      if (!record.held && notes.overtake(number, mount, draft.seen, draft.moment())) {
+      const bool replaced = successor.notes.overtake(number, mount, draft.seen, draft.moment());
+      if (!record.held && replaced) {
         ++left.overtaken;
         continue;
       }

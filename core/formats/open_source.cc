@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/formats/format_store.h"
 #include "core/formats/references/references_store.h"
 #include "core/store/http/revision.h"
@@ -44,10 +45,38 @@ Result<std::shared_ptr<Store>> references_at(const std::string& source,
   return open_references(std::move(*file), source.substr(0, source.find('?')), options);
 }
 
+/// The directory that the one named `source` lies in, an absolute path or a URL; empty in archives.
+Result<std::string> directory_around(const std::string& source) {
+  if (!is_local(source)) {
+    std::string url = source.substr(0, source.find('?'));
+    while (url.ends_with('/')) url.pop_back();
+    return parent_path(url);
+  }
+  ZARRFS_TRY(const auto place, local_place(source));
+  return place ? parent_path(place->path) : std::string();
+}
+
+/// The references in Parquet that the directory `place` of `source` holds; null where it holds
+/// none.
+Result<std::shared_ptr<Store>> parquet_references_at(const std::string& source,
+                                                     const StorePlace& place,
+                                                     const StoreOptions& options) {
+  ZARRFS_TRY(std::string base, directory_around(source));
+  return open_parquet_references(place.store, std::move(base), source.substr(0, source.find('?')),
+                                 options);
+}
+
 /// Whether the name says that it is a file of references: at a server no other one is asked for
 /// before what is below it.
 bool has_name_of_references(const std::string& source) {
   return source.substr(0, source.find('?')).ends_with(".json");
+}
+
+/// Whether it says that it is a directory of them in Parquet, which is asked for first, too.
+bool has_name_of_parquet(const std::string& source) {
+  std::string path = source.substr(0, source.find('?'));
+  while (path.ends_with('/')) path.pop_back();
+  return path.ends_with(".parq") || path.ends_with(".parquet");
 }
 
 Result<Opened> open_layers(const std::string& source, const StoreOptions& options) {
@@ -59,11 +88,19 @@ Result<Opened> open_layers(const std::string& source, const StoreOptions& option
   }
   ZARRFS_TRY(opened.place, open_place(source, options));
   if (opened.revision) return opened;
+  if (has_name_of_parquet(source)) {
+    ZARRFS_TRY(auto parquet, parquet_references_at(source, opened.place, options));
+    if (parquet != nullptr) return Opened{{}, std::move(parquet), {}};
+  }
   opened.shown = with_names(with_formats(opened.place.store));
   if (is_told(*opened.shown)) return opened;
   if (icechunk_specification(*opened.place.store)) {
     opened.revision = Revision{};
-  } else if (!is_local(source)) {
+    return opened;
+  }
+  ZARRFS_TRY(auto parquet, parquet_references_at(source, opened.place, options));
+  if (parquet != nullptr) return Opened{{}, std::move(parquet), {}};
+  if (!is_local(source)) {
     ZARRFS_TRY(auto references, references_at(source, options));
     if (references != nullptr) return Opened{{}, std::move(references), {}};
   }

@@ -9,8 +9,6 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::size_t kMostDocument = std::size_t{16} << 20U;
-
 constexpr const char* kHdf = "an HDF5 file, as those of netCDF-4; h5py, netCDF4 and xarray read it";
 constexpr std::string_view kHdfMagic = "\x89HDF\r\n\x1a\n"sv;
 constexpr std::string_view kIcechunkMagic =
@@ -76,12 +74,6 @@ std::optional<std::string> foreign_file(ByteView start) {
 
 std::optional<std::string> foreign_store(Store& store) {
   if (is_there(store, "manifest.ocdbt")) return "an OCDBT database; TensorStore reads it";
-  const auto consolidated = store.read_document(".zmetadata", kMostDocument);
-  if (consolidated && *consolidated && holds((*consolidated)->text, "\"record_size\"")) {
-    return "a directory of references in Parquet (kerchunk), of which zarrfs reads the JSON that "
-           "examples/parquet_references.py makes; fsspec, and xarray with engine=\"kerchunk\", "
-           "read it as it is";
-  }
   return std::nullopt;
 }
 

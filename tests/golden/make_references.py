@@ -4,7 +4,8 @@
 
 Without FOLDER it is tests/golden. Run it there only to add something: they are committed, so that the tests do not depend on what today's writers do.
 kerchunk.json: as kerchunk writes them; inlined.json: with small chunks in it; virtualizarr.json: VirtualiZarr's; templates.json: with templates and gen;
-v3.json: with a zarr.json, of a sharded array.
+v3.json: with a zarr.json, of a sharded array; fastparquet.parq and pyarrow.parq: inlined.json in Parquet, as kerchunk writes it by either library;
+ways: one file of pyarrow.parq in other ways that Parquet has.
 """
 import json
 import os
@@ -15,6 +16,7 @@ import h5py
 import numpy as np
 import zarr
 
+PARQUET = ("fastparquet", "pyarrow")
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "readers"))
 from read_store import describe  # noqa: E402
@@ -78,6 +80,23 @@ def with_templates(refs):
     return {"version": 1, "templates": {"f": "data", "name": "{{letters}}a"}, "gen": [gen], "refs": kept}
 
 
+def write_parquet(refs, folder, engine):
+    """Several files for an array, and texts of both kinds: plain and by a dictionary."""
+    from fsspec.implementations.reference import LazyReferenceMapper
+    mapper = LazyReferenceMapper.create(folder, record_size=6, engine=engine, categorical_threshold=3)
+    for key in sorted(refs):
+        mapper[key] = refs[key]
+    mapper.flush()
+
+
+def write_other_ways(file, folder):
+    import pyarrow.parquet as parquet
+    table = parquet.read_table(file)
+    os.makedirs(folder, exist_ok=True)
+    for name, way in {"plain": {"use_dictionary": False}, "second": {"data_page_version": "2.0", "write_page_checksum": True}}.items():
+        parquet.write_table(table, os.path.join(folder, f"{name}.parquet"), compression="none", write_statistics=False, store_schema=False, **way)
+
+
 def sharded(folder):
     """References to the shards of a Zarr v3 array, in one file behind each other."""
     memory = {}
@@ -108,9 +127,12 @@ def main(folder):
     for name, told in files.items():
         with open(os.path.join(place, f"{name}.json"), "w") as file:
             json.dump(told, file, indent=1)
+    for engine in PARQUET:
+        write_parquet(files["inlined"]["refs"], os.path.join(place, f"{engine}.parq"), engine)
+    write_other_ways(os.path.join(place, "pyarrow.parq/packed/refs.0.parq"), os.path.join(place, "ways"))
     everything = contents(data)
     top = {path: entry for path, entry in everything.items() if "/" not in path}
-    expected = {name: {"v3": of_v3, "virtualizarr": top}.get(name, everything) for name in files}
+    expected = {name: {"v3": of_v3, "virtualizarr": top}.get(name, everything) for name in (*files, *PARQUET)}
     with open(os.path.join(folder, "references.json"), "w") as file:
         json.dump(expected, file, indent=1, sort_keys=True)
         file.write("\n")

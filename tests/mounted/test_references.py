@@ -16,12 +16,16 @@ from test_icechunk import differences
 from test_remote import serve  # noqa: F401 (fixture)
 
 PLACE = os.path.join(GOLDEN, "references")
-NAMES = ("kerchunk", "inlined", "version0", "virtualizarr", "templates", "v3")
+NAMES = ("kerchunk", "inlined", "version0", "virtualizarr", "templates", "v3", "fastparquet", "pyarrow")
 
 
 def expected_of(folder, name):
     with open(os.path.join(folder, "references.json")) as text:
         return json.load(text)[name]
+
+
+def references_called(name, folder=PLACE):
+    return os.path.join(folder, name + (".parq" if "parquet" in name or name == "pyarrow" else ".json"))
 
 
 def python_with():
@@ -40,28 +44,16 @@ def run(*words, status=0):
 @pytest.mark.parametrize("reader, options", [("zarr2", "view=v2"), ("zarr3", "view=v3")])
 @pytest.mark.parametrize("name", NAMES)
 def test_each_file_reads_as_what_it_leads_to(mount, name, reader, options):
-    mounted = mount(os.path.join(PLACE, f"{name}.json"), f"virtual={PLACE},{options}")
+    mounted = mount(references_called(name), f"virtual={PLACE},{options}")
     assert not differences(read_all(reader, mounted.path), expected_of(GOLDEN, name))
 
 
 def test_what_the_libraries_write_today(mount, tmp_path):
     subprocess.run([python_with(), os.path.join(ROOT, "tests/golden/make_references.py"), tmp_path], check=True, capture_output=True)
     for name in NAMES:
-        mounted = mount(tmp_path / f"references/{name}.json", f"virtual={tmp_path}/references,view=v2")
+        mounted = mount(references_called(name, tmp_path / "references"), f"virtual={tmp_path}/references,view=v2")
         assert not differences(read_all("zarr2", mounted.path), expected_of(tmp_path, name)), name
         mounted.unmount()
-
-
-def test_parquet_is_made_json_by_the_example(mount, tmp_path):
-    write = ("import json, sys, os; from kerchunk.df import refs_to_dataframe; os.mkdir(sys.argv[2]); "
-             "refs_to_dataframe(json.load(open(sys.argv[1])), sys.argv[2])")
-    subprocess.run([python_with(), "-c", write, os.path.join(PLACE, "kerchunk.json"), tmp_path / "refs.parq"], check=True, capture_output=True)
-    assert "examples/parquet_references.py" in run("info", tmp_path / "refs.parq", status=2).stderr
-    with open(tmp_path / "refs.json", "w") as file:
-        subprocess.run([python_with(), os.path.join(ROOT, "examples/parquet_references.py"), tmp_path / "refs.parq"], check=True, stdout=file)
-    shutil.copy(os.path.join(PLACE, "data.h5"), tmp_path)
-    mounted = mount(tmp_path / "refs.json", f"virtual={tmp_path},view=v2")
-    assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
 
 
 def test_commands_read_them(tmp_path):
@@ -77,20 +69,23 @@ def test_commands_read_them(tmp_path):
     assert not differences(read_all("zarr3", tmp_path / "plain.zarr"), expected_of(GOLDEN, "v3"))
 
 
-def test_they_are_only_read(tmp_path):
-    refused = run("mount", os.path.join(PLACE, "kerchunk.json"), tmp_path, "-o", "rw", status=3)
-    assert "is a file of references, which is only read" in refused.stderr
+@pytest.mark.parametrize("name", ["kerchunk", "pyarrow"])
+def test_they_are_only_read(tmp_path, name):
+    refused = run("mount", references_called(name), tmp_path, "-o", "rw", status=3)
+    assert "holds references, which are only read" in refused.stderr
 
 
 @pytest.mark.parametrize("kind", ["s3", "http"])
-def test_at_a_server(mount, serve, tmp_path, kind):  # noqa: F811
+@pytest.mark.parametrize("name", ["kerchunk", "fastparquet"])
+def test_at_a_server(mount, serve, tmp_path, name, kind):  # noqa: F811
     shutil.copytree(PLACE, tmp_path / "disk/data")
     server = serve(tmp_path / "disk", "bucket" if kind == "s3" else "")
     top = "s3://bucket/data" if kind == "s3" else f"{server.url}/data"
     options = bucket_options(server) + ",view=v2" if kind == "s3" else "view=v2"
-    mounted = mount(f"{top}/kerchunk.json", f"virtual={top},{options}")
+    stored = references_called(name, tmp_path / "disk/data")
+    mounted = mount(references_called(name, top), f"virtual={top},{options}")
     assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
-    shutil.copy(os.path.join(PLACE, "kerchunk.json"), tmp_path / "disk/data/refs")  # the name does not tell
+    os.rename(stored, tmp_path / "disk/data/refs")  # the name does not tell
     mounted = mount(f"{top}/refs", f"virtual={top},{options}")
     assert not differences(read_all("zarr2", mounted.path), expected_of(GOLDEN, "kerchunk"))
 

@@ -38,7 +38,7 @@ ROWS = [
     Row("cp -a, zarr-python 2.13", DEBIAN, "zarr2", "view=v2,profile=generic,materialise=list", ["cp", "-a", "VIEW/.", "COPY"]),
 ]
 
-LIBRARIES = ("icechunk", "kerchunk", "virtualizarr", "h5py", "netCDF4", "tifffile", "imagecodecs", "scipy", "xarray", "zarr")
+LIBRARIES = ("icechunk", "kerchunk", "fastparquet", "pyarrow", "virtualizarr", "h5py", "netCDF4", "tifffile", "imagecodecs", "scipy", "xarray", "zarr")
 
 run.KNOWN_REFUSALS["cdo"] = ["not read by this test"]
 run.KNOWN_REFUSALS["tensorstore3"] = ["codecs"]  # it has none of numcodecs

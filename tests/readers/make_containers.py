@@ -18,6 +18,7 @@ import numpy as np
 import tifffile
 import xarray
 import zarr
+from fsspec.implementations.reference import LazyReferenceMapper
 from kerchunk.combine import MultiZarrToZarr
 from kerchunk.hdf import Hdf5FeatureNotSupported, SingleHdf5ToZarr
 from kerchunk.netCDF3 import NetCDF3ToZarr
@@ -58,6 +59,17 @@ class Maker:
         with open(self.path(f"{name}.json"), "w") as file:
             json.dump(refs["refs"] if whole and not refs.get("templates") and not refs.get("gen") else refs, file)
         self.add(name, self.path(f"{name}.json"), arrays, masked)
+        told = refs.get("refs", refs)
+        if not refs.get("templates") and not refs.get("gen"):
+            self.write_parquet(f"parquet-of-{name}", told)
+            self.add(f"parquet-of-{name}", self.path(f"parquet-of-{name}.parq"), arrays, masked)
+
+    def write_parquet(self, name, refs):
+        mapper = LazyReferenceMapper.create(self.path(f"{name}.parq"), record_size=self.choose.choice([1, 7, 10000]),
+                                            engine=self.choose.choice(["fastparquet", "pyarrow"]), categorical_threshold=self.choose.choice([0, 10]))
+        for key in sorted(refs):
+            mapper[key] = refs[key]
+        mapper.flush()
 
     def lengths(self):
         return [self.choose.randint(1, 40) for _ in range(self.choose.randint(1, 3))]

@@ -1,5 +1,4 @@
 """What is no Zarr and is taken for it is named as what it is, with what reads it."""
-import json
 import os
 
 import pytest
@@ -16,8 +15,6 @@ FILES = {
 }
 DIRECTORIES = {
     "ocdbt": ({"manifest.ocdbt": b"\x0c\xdb", "d/1": b""}, "an OCDBT database", "TensorStore"),
-    "parquet": ({".zmetadata": json.dumps({"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10000}).encode(), "a/refs.0.parq": b"PAR1"},
-                "a directory of references in Parquet", "examples/parquet_references.py"),
 }
 
 

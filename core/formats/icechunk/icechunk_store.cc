@@ -14,7 +14,7 @@
 #include "core/formats/chunks_elsewhere.h"
 #include "core/formats/icechunk/icechunk_files.h"
 #include "core/formats/icechunk/icechunk_refs.h"
-#include "core/formats/icechunk/manifest_cache.h"
+#include "core/formats/part_cache.h"
 #include "core/formats/text_file.h"
 #include "core/store/object_status.h"
 #include "core/store/part_file.h"
@@ -29,7 +29,7 @@ constexpr std::int64_t kPerMicrosecond = 1000;
 
 using Coordinates = std::vector<std::uint32_t>;
 using SnapshotPointer = std::shared_ptr<const IcechunkSnapshot>;
-using ManifestPointer = ManifestCache::Pointer;
+using ManifestPointer = PartCache<IcechunkManifest>::Pointer;
 
 /// Numbers between slashes, as keys of chunks have them.
 std::optional<Coordinates> parse_coordinates(std::string_view text) {
@@ -162,7 +162,7 @@ class IcechunkStore final : public Store, public ChunksElsewhere {
   const std::shared_ptr<const VirtualTargets> targets_;
   const Revision revision_;
   const int specification_;
-  ManifestCache manifests_;
+  PartCache<IcechunkManifest> manifests_;
   TableMutex mutex_;
   Seen seen_ ZARRFS_GUARDED_BY(mutex_);
   FileIdentity seen_in_ ZARRFS_GUARDED_BY(mutex_);

@@ -9,8 +9,8 @@
 #include "core/base/json.h"
 #include "core/formats/icechunk/icechunk_files.h"
 #include "core/formats/icechunk/icechunk_store.h"
-#include "core/formats/icechunk/manifest_cache.h"
 #include "core/formats/open_source.h"
+#include "core/formats/part_cache.h"
 #include "core/formats/virtual_places.h"
 #include "core/store/http/revision.h"
 #include "tests/support/flat_builder.h"
@@ -440,9 +440,9 @@ TEST(Revisions, AreSpelledBehindTheSource) {
   EXPECT_FALSE(revision_of("icechunk:r?tag="));
 }
 
-TEST(ManifestCache, KeepsAsManyAsFit) {
+TEST(PartCache, KeepsAsManyAsFit) {
   int reads = 0;
-  ManifestCache cache(1, [&](const std::string&) {
+  PartCache<IcechunkManifest> cache(1, [&](const std::string&) {
     ++reads;
     return IcechunkManifest::parse(manifest({inlined({0, 1}, "inline")}));
   });
@@ -454,9 +454,10 @@ TEST(ManifestCache, KeepsAsManyAsFit) {
   EXPECT_NE(cache.find("b"), nullptr);
   ASSERT_TRUE(cache.get("a"));
   EXPECT_EQ(reads, 3);
-  ManifestCache failing(1, [&](const std::string&) -> Result<ManifestCache::Pointer> {
-    return fail(Fault::kIo, "no");
-  });
+  PartCache<IcechunkManifest> failing(
+      1, [&](const std::string&) -> Result<PartCache<IcechunkManifest>::Pointer> {
+        return fail(Fault::kIo, "no");
+      });
   EXPECT_FALSE(failing.get("a"));
   EXPECT_FALSE(failing.get("a"));
 }

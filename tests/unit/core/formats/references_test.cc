@@ -515,7 +515,7 @@ TEST_F(VirtualTargetsTest, AFileOfReferencesIsASource) {
   std::vector<std::string> names;
   for (const Entry& entry : **listed) names.push_back(entry.name);
   EXPECT_THAT(names, ElementsAre("0", "1", "zarr.json"));
-  EXPECT_THAT(*(*store)->why_read_only(), HasSubstr("is a file of references"));
+  EXPECT_THAT(*(*store)->why_read_only(), HasSubstr("holds references"));
 }
 
 }  // namespace

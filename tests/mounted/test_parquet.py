@@ -1,0 +1,212 @@
+"""References in Parquet: each key as fsspec has it; files are read when they are needed; damage is named, and never a missing chunk."""
+import errno
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import read_all
+from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
+from test_references import PLACE, python_with, run
+from test_remote import serve  # noqa: F401 (fixture)
+
+ZARRAY = {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "|u1", "order": "C", "fill_value": 7, "filters": None, "compressor": None}
+
+# Random references of all kinds, and what fsspec reads of each key that is there.
+WRITE = """
+import json, random, sys, fsspec, numpy
+from fsspec.implementations.reference import LazyReferenceMapper
+folder, engine, threshold, record = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+choose = random.Random(f"{engine} {threshold} {record}")
+written = LazyReferenceMapper.create(folder, record_size=record, engine=engine, categorical_threshold=threshold)
+written[".zgroup"] = '{"zarr_format": 2}'
+arrays = {"urls": [9, 5], "texts": [3, 4], "mixed": [100], "scalar": [], "whole": [30], "deep/er/a": [2, 3, 4], "sparse": [60], "absent": [8]}
+for name, shape in arrays.items():
+    written[name + "/.zarray"] = json.dumps({"zarr_format": 2, "shape": shape, "chunks": [1] * len(shape), "dtype": "<i4", "order": "C", "fill_value": 0,
+                                             "filters": None, "compressor": None})
+    for place in numpy.ndindex(*shape):
+        key = f"{name}/" + (".".join(map(str, place)) or "0")
+        kind = {"urls": 0, "texts": 1, "scalar": 1, "whole": 2}.get(name, choose.randrange(4))
+        if name == "absent" or (name == "sparse" and not 20 <= place[0] < 22):
+            continue
+        if kind == 0:
+            written[key] = [f"file://{folder[:-10]}/{choose.randrange(3)}.bin", choose.randrange(1, 90), choose.randrange(1, 9)]
+        elif kind == 1:
+            written[key] = choose.choice(["abcd", "base64:AAECAw==", "base64:////", "x" * 300])
+        elif kind == 2:
+            written[key] = [f"file://{folder[:-10]}/{choose.randrange(3)}.bin"]
+written.flush()
+read = LazyReferenceMapper(folder, engine="pyarrow")
+found = {}
+for key in read:
+    one = read[key]
+    if not key.startswith(".z") and "/.z" not in key and (isinstance(one, bytes) or isinstance(one[0], str)):  # else a category without a value
+        found[key] = one.hex() if isinstance(one, bytes) else [str(one[0]).split("/")[-1], *map(int, one[1:])]
+print(json.dumps(found))
+"""
+
+
+def files_below(folder):
+    def stop(error):
+        raise error
+    return {os.path.relpath(os.path.join(top, name), folder) for top, _, names in os.walk(folder, onerror=stop) for name in names}
+
+
+@pytest.mark.parametrize("engine", ["fastparquet", "pyarrow"])
+@pytest.mark.parametrize("threshold, record", [(0, 7), (1000, 25), (10, 10000)])
+def test_each_key_is_what_fsspec_reads(mount, tmp_path, engine, threshold, record):
+    for number in range(3):
+        (tmp_path / f"{number}.bin").write_bytes(bytes((number * 100 + i) % 256 for i in range(100 + number)))
+    done = subprocess.run([python_with(), "-c", WRITE, tmp_path / "refs.parq", engine, str(threshold), str(record)], check=True, capture_output=True, text=True)
+    wanted = {}
+    for key, told in json.loads(done.stdout).items():
+        if isinstance(told, str):
+            wanted[key] = bytes.fromhex(told)
+        else:
+            whole = (tmp_path / told[0]).read_bytes()
+            wanted[key] = whole[told[1]:told[1] + told[2]] if len(told) == 3 else whole
+    assert len(wanted) > 150
+    mounted = mount(tmp_path / "refs.parq", f"virtual={tmp_path},view=v2")
+    assert {key for key in files_below(mounted.path) if "/." not in key and not key.startswith(".")} == wanted.keys()
+    for key, told in wanted.items():
+        assert content(mounted, key) == told, key
+    assert not os.path.exists(mounted / "absent/3") and not os.path.exists(mounted / "sparse/40")
+
+
+@pytest.mark.parametrize("name", ["refs.parq", "refs.parquet", "refs"])
+def test_a_chunk_takes_its_file_of_references_once(mount, serve, tmp_path, name):  # noqa: F811
+    """100,000 references in 10 files: one of these for the chunks that it has, and a request for each chunk."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk/data.bin").write_bytes(bytes(range(256)) * 4096)
+    write = ("import json, sys; from kerchunk.df import refs_to_dataframe; refs = {f'a/{i}': ['s3://bucket/data.bin', i, 1] for i in range(100000)}; "
+             "refs.update({'.zgroup': json.dumps({'zarr_format': 2}), 'a/.zarray': json.dumps(dict(json.loads(sys.argv[2]), shape=[100000]))}); "
+             "refs_to_dataframe(refs, sys.argv[1], record_size=10000)")
+    os.mkdir(tmp_path / "disk" / name)
+    subprocess.run([python_with(), "-c", write, tmp_path / "disk" / name, json.dumps(ZARRAY)], check=True, capture_output=True)
+    server = serve(tmp_path / "disk", "bucket")
+    mounted = mount(f"s3://bucket/{name}", f"virtual=s3://bucket,immutable,view=v2,{bucket_options(server)}")
+    assert not [one for one in server.seen if "/a/refs." in str(one)], server.seen
+    print(f"{name}: {len(server.seen)} requests until it is mounted")
+    before = len(server.seen)
+    for number, most in ((54321, 2), (54322, 1), (50007, 1)):
+        with open(mounted / f"a/{number}", "rb") as file:
+            assert file.read() == bytes([number % 256])
+        assert len(server.seen) - before <= most, server.seen[before:]
+        before = len(server.seen)
+
+
+def content(mounted, name):
+    with open(mounted / name, "rb") as file:
+        return file.read()
+
+
+def copied(tmp_path):
+    shutil.copytree(os.path.join(PLACE, "pyarrow.parq"), tmp_path / "refs.parq")
+    shutil.copy(os.path.join(PLACE, "data.h5"), tmp_path)
+    return tmp_path / "refs.parq"
+
+
+def rewritten(file, words):
+    """The file as pyarrow writes it again."""
+    words = f"dict(dict(compression='zstd'), **dict({words}))"
+    write = f"import sys, pyarrow.parquet as pq; table = pq.read_table(sys.argv[1]); pq.write_table(table, sys.argv[1], **{words})"
+    subprocess.run([python_with(), "-c", write, file], check=True, capture_output=True)
+
+
+DAMAGES = {
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-1]),
+    "empty": lambda file: file.write_bytes(b""),
+    "page": lambda file: file.write_bytes(file.read_bytes()[:5] + bytes(40) + file.read_bytes()[45:]),
+    "folder": lambda file: (file.unlink(), file.mkdir()),
+    "another": lambda file: shutil.copy(file.parent.parent / "n10/refs.0.parq", file),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_named_and_no_chunk_is_missing(mount, tmp_path, damage):
+    source = copied(tmp_path)
+    if damage == "another":
+        rewritten_rows = "import sys, pyarrow.parquet as pq; table = pq.read_table(sys.argv[1]); pq.write_table(table.slice(0, 2), sys.argv[1], compression='zstd')"
+        subprocess.run([python_with(), "-c", rewritten_rows, source / "n10/refs.0.parq"], check=True, capture_output=True)
+    DAMAGES[damage](source / "packed/refs.0.parq")
+    mounted = mount(source, f"virtual={tmp_path},view=v2", damaged=True)
+    with pytest.raises(OSError) as refused:
+        with open(mounted / "packed/0.0", "rb") as file:
+            file.read()
+    assert refused.value.errno in (errno.EUCLEAN, errno.EIO), refused.value
+    assert "packed/refs.0.parq" in mounted.log_text(), mounted.log_text()
+    verified = run("verify", source, "--virtual", tmp_path, status=1)
+    assert "packed/refs.0.parq" in verified.stdout + verified.stderr
+    with open(mounted / "packed/2.0", "rb") as file:  # has another file
+        assert file.read()
+    assert "chunked" in read_all("zarr2", mounted.path)
+
+
+@pytest.mark.parametrize("words, said", [
+    ("compression='snappy'", "column path: the compression 1 of Parquet is not read"), ("compression='brotli'", "the compression 4 of Parquet is not read"),
+    ("use_dictionary=False, column_encoding={'offset': 'DELTA_BINARY_PACKED'}", "column offset: the encoding 5 of Parquet is not read"),
+], ids=["snappy", "brotli", "delta"])
+def test_what_is_not_read_is_named(mount, tmp_path, words, said):
+    source = copied(tmp_path)
+    rewritten(source / "packed/refs.0.parq", words)
+    mounted = mount(source, f"virtual={tmp_path},view=v2", damaged=True)
+    with pytest.raises(OSError) as refused:
+        content(mounted, "packed/0.0")
+    assert refused.value.errno == errno.EOPNOTSUPP
+    assert "packed/refs.0.parq: column " in mounted.log_text() and said in mounted.log_text(), mounted.log_text()
+
+
+@pytest.mark.parametrize("words", ["compression='none'", "compression='gzip'", "data_page_version='2.0'", "data_page_version='2.0', compression='zstd'",
+                                   "use_dictionary=False", "write_page_checksum=True", "row_group_size=2", "data_page_size=1, write_batch_size=1",
+                                   "version='1.0'"])
+def test_other_ways_to_write_the_same_are_read(mount, tmp_path, words):
+    source = copied(tmp_path)
+    for top, _, names in os.walk(source):
+        for name in names:
+            if name.endswith(".parq"):
+                rewritten(os.path.join(top, name), words)
+    mounted = mount(source, f"virtual={tmp_path},view=v2")
+    other = mount(os.path.join(PLACE, "pyarrow.parq"), f"virtual={PLACE},view=v2")
+    assert files_below(mounted.path) == files_below(other.path)
+    for name in files_below(mounted.path):
+        if not name.startswith(".zarrfs"):
+            assert content(mounted, name) == content(other, name), name
+
+
+def made_by_hand(tmp_path, metadata, record_size):
+    folder = tmp_path / "refs.parq"
+    folder.mkdir()
+    (folder / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": record_size}))
+    return folder
+
+
+@pytest.mark.parametrize("record_size", [0, -1, 1 << 40, "10", None])
+def test_a_bad_record_size_is_refused_by_name(tmp_path, record_size):
+    refused = run("info", made_by_hand(tmp_path, {".zgroup": {"zarr_format": 2}}, record_size), status=1)
+    assert f".zmetadata: record_size is {json.dumps(record_size)}" in refused.stderr, refused.stderr
+
+
+def test_arrays_whose_chunks_cannot_be_found_are_damage_by_name(mount, tmp_path):
+    square = dict(ZARRAY, shape=[4, 4], chunks=[1, 1])
+    source = made_by_hand(tmp_path, {".zgroup": {"zarr_format": 2}, "slash/.zarray": dict(square, dimension_separator="/"),
+                                     "huge/.zarray": dict(square, shape=[1 << 40, 1 << 40]), "good/.zarray": ZARRAY}, 10)
+    mounted = mount(source, "view=v2", damaged=True)
+    for name in ("slash", "huge"):
+        for path in (f"{name}/.zarray", f"{name}/0.0", f"{name}/0/0"):
+            with pytest.raises(OSError) as refused:
+                content(mounted, path)
+            assert refused.value.errno != errno.ENOENT, path
+    reasons = {node["path"]: node["reason"] for node in mounted.report()["nodes"] if node["shown"] == "damaged"}
+    assert reasons.keys() == {"/slash", "/huge"}, reasons
+    assert "dimension_separator" in reasons["/slash"] and "2^64" in reasons["/huge"], reasons
+    assert content(mounted, "good/.zarray")
+
+
+def test_bare_numbers_stay_as_they_are(mount, tmp_path):
+    source = made_by_hand(tmp_path, {".zgroup": {"zarr_format": 2}, "a/.zarray": dict(ZARRAY, dtype="<f4", fill_value="NaN"),
+                                     "a/.zattrs": {"valid_max": float("inf"), "missing": float("nan"), "text": "NaN"}}, 10)
+    mounted = mount(source, "view=v2,profile=generic")
+    with open(mounted / "a/.zattrs") as file:
+        attributes = json.load(file)
+    assert attributes["valid_max"] == float("inf") and attributes["missing"] != attributes["missing"] and attributes["text"] == "NaN"

@@ -2,6 +2,7 @@
 // something else by now: the kernel then looks the name up again. Thread-safe.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "core/names/name.h"
@@ -20,10 +21,19 @@ struct InodeTarget {
   StatePtr state;
 };
 
-/// A chunk that was found, and all that opening it needs.
-struct FoundChunk {
-  InodeTarget target;
-  ShownChunk chunk;
+/// What opening needs of what was found, so that it opens just that: a chunk, or a document's text.
+/// Of other files it has none.
+struct FoundContent {
+  struct Chunk {
+    InodeTarget target;
+    ShownChunk chunk;
+  };
+  struct Document {
+    std::shared_ptr<const Bytes> text;
+    bool written = false;  ///< By the node that was found.
+  };
+  std::optional<Chunk> chunk;
+  std::optional<Document> document;
 };
 
 class Inodes {

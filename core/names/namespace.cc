@@ -53,23 +53,24 @@ bool Namespace::shows_stored(const Directory& directory, const std::string& name
 }
 
 Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_view name,
-                                                  std::optional<FoundChunk>* chunk) {
+                                                  FoundContent* content) {
   const auto creation = parts_.shared_creation();
-  return find_now(parent, name, chunk);
+  return find_now(parent, name, content);
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name,
-                                                      std::optional<FoundChunk>* chunk) {
+                                                      FoundContent* content) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
     return std::nullopt;
   }
   ZARRFS_TRY(InodeTarget target, inodes_.resolve(parent));
   if (!target.named) {
     if (!target.part.directory) return std::nullopt;
-    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name), chunk);
+    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name), content);
   }
   switch (target.named->kind) {
-    case NamedNode::Kind::kDirectory: return find_in({target.state, {}}, std::string(name), chunk);
+    case NamedNode::Kind::kDirectory:
+      return find_in({target.state, {}}, std::string(name), content);
     case NamedNode::Kind::kOwnFolder: return control_.find(name);
     default: return std::nullopt;
   }
@@ -77,19 +78,19 @@ Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string
 
 Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
                                                      const std::string& name,
-                                                     std::optional<FoundChunk>* chunk) {
+                                                     FoundContent* content) {
   const NodeState& state = *directory.state;
   ResolvedName resolved = resolve(directory, name);
   switch (resolved.kind) {
     case NameKind::kControl: return control_.folder();
-    case NameKind::kChunk: return find_chunk(directory.state, std::move(resolved.part), chunk);
+    case NameKind::kChunk: return find_chunk(directory.state, std::move(resolved.part), content);
     case NameKind::kPrefix: return find_prefix(state, resolved.part);
     case NameKind::kUnreadable: return fail(state.error);
     case NameKind::kOutside:
     case NameKind::kConcealed:
     case NameKind::kLevel: return std::nullopt;
     case NameKind::kDocument:
-      if (documents_.shows(state, name)) return find_document(state, name);
+      if (documents_.shows(state, name)) return find_document(state, name, content);
       if (const StagedPointer file = parts_.staged.find(join_path(directory.path(), name))) {
         return entries_.of_staged(file, std::nullopt);  // it is being made
       }
@@ -103,20 +104,26 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& state,
-                                                           const std::string& name) {
+                                                           const std::string& name,
+                                                           FoundContent* content) {
   ZARRFS_TRY(const DocumentText document, documents_.text(state, name));
   if (document.text == nullptr) return std::nullopt;
   const std::string path = join_path(state.path, name);
   const struct stat status = statuses_.of_document(state, path, document);
+  const auto tell = [&](bool written) {
+    if (content != nullptr) content->document = {document.text, written};
+  };
   if (const StagedPointer file = parts_.staged.find(path)) {
     const auto node = file->written_by();
     if (node && parts_.table.look_up_again(*node)) {
       constexpr bool kWritten = true;
+      tell(kWritten);
       return entries_.of_document(*node, status, kWritten);
     }
     const bool by_number = !node && file->made_as == StagedFile::Kind::kDocument;
     if (by_number) return entries_.of_staged(file, std::nullopt);  // who made it has it open
   }
+  tell(false);
   return entries_.of(
       parts_.table.look_up({NamedNode::Kind::kDocument, path, document_version(*document.text)}),
       status);
@@ -152,7 +159,7 @@ std::optional<NodeId> Namespace::node_of_written(StagedFile& file, const NodeSta
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, ChunkOrPrefix part,
-                                                        std::optional<FoundChunk>* found) {
+                                                        FoundContent* content) {
   const NodeState& array = *state;
   ShownPlace place = shown_place(array.shown, part.coordinates);
   const auto offer = parts_.offer(place);
@@ -176,13 +183,13 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, C
   }
   const NodeId id = Entries::id_of(array, place.number, chunk->version);
   const InodeEntry entry = entries_.of_chunk(id, array, part.coordinates, place, *chunk, offer);
-  if (found != nullptr) {
+  if (content != nullptr) {
     InodeTarget target;
     target.id = id;
     target.part = std::move(part);
     target.place = std::move(place);
     target.state = state;
-    *found = {std::move(target), std::move(*chunk)};
+    content->chunk = {std::move(target), std::move(*chunk)};
   }
   return entry;
 }

@@ -31,19 +31,19 @@ class Namespace {
   /// What `name` stands for in the directory, whether or not something is there. Asks nobody.
   [[nodiscard]] ResolvedName resolve(const Directory& directory, const std::string& name) const;
 
-  /// What is there; nothing where that is proven absent. Tells of a chunk that is stored in
-  /// `chunk`, if that is not null.
+  /// What is there; nothing where that is proven absent. Tells what opening needs of it in
+  /// `content`, if that is not null.
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name,
-                                         std::optional<FoundChunk>* chunk = nullptr);
+                                         FoundContent* content = nullptr);
   /// The same. The caller holds a SharedCreation or ExclusiveCreation.
   Result<std::optional<InodeEntry>> find_now(NodeId parent, std::string_view name,
-                                             std::optional<FoundChunk>* chunk = nullptr);
+                                             FoundContent* content = nullptr);
   /// A child of the directory after a change.
   Result<InodeEntry> found_again(NodeId parent, std::string_view name);
 
   /// What is there in the directory by this name. The caller holds a SharedCreation.
   Result<std::optional<InodeEntry>> find_in(const Directory& directory, const std::string& name,
-                                            std::optional<FoundChunk>* chunk = nullptr);
+                                            FoundContent* content = nullptr);
 
   /// The directory that a program changes.
   Result<Directory> directory_of(NodeId node);
@@ -69,10 +69,11 @@ class Namespace {
   /// Whether a name of the store is kept out of sight: documents of the other version, stored
   /// objects, zarrfs's own files.
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
-  Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name);
+  Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name,
+                                                  FoundContent* content);
   Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
   Result<std::optional<InodeEntry>> find_chunk(const StatePtr& state, ChunkOrPrefix part,
-                                               std::optional<FoundChunk>* found);
+                                               FoundContent* content);
   std::optional<NodeId> node_of_written(StagedFile& file, const NodeState& array,
                                         std::optional<NodeId> now) const;
   Result<std::optional<InodeEntry>> find_stored(const Directory& directory,

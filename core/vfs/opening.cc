@@ -39,10 +39,16 @@ Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
 }
 
 Result<std::optional<FoundAndOpened>> Opening::find_and_open(NodeId parent, std::string_view name) {
-  std::optional<FoundChunk> chunk;
-  ZARRFS_TRY(const auto found, names_.find(parent, name, &chunk));
+  FoundContent content;
+  ZARRFS_TRY(const auto found, names_.find(parent, name, &content));
   if (!found) return std::nullopt;
   if (!S_ISREG(found->status.st_mode)) return FoundAndOpened{*found, nullptr};
+  if (const auto& document = content.document) {
+    auto file = std::make_shared<BytesFile>(document->text, document->written);
+    file->remember(*found);
+    return FoundAndOpened{*found, std::move(file)};
+  }
+  const auto& chunk = content.chunk;
   auto file = chunk ? open_shown(chunk->target, chunk->chunk) : open_file(found->id);
   if (!file) {
     if (!chunk) parts_.table.forget(found->id, 1);

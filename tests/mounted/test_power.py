@@ -152,7 +152,8 @@ def test_a_conversion_survives_the_power_cut(tmp_path, disk, command, in_place):
         arguments = [command, work, *(["--in-place"] if in_place else [new]), *form]
         ended = cut_while(disk, rng.choice([rng.uniform(0, 0.2), 60]), *arguments)
         ends += ended
-        assert zarrfs("diff", plain, work) == (0, ""), where
+        status, said = zarrfs("diff", plain, work)
+        assert status == 0 and (not said or (in_place and "is the unfinished result of a conversion: run that again" in said)), (where, said)
         names = os.listdir(new) if os.path.exists(new) else []
         complete = ended or (names and MARKER not in names)  # cut between the marker's removal and the end of the program
         if not complete:

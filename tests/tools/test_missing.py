@@ -58,6 +58,16 @@ def test_shard_says_what_the_fill_value_of_v2_means_and_unshard_goes_back(tmp_pa
     run("diff", plain, back, "--attributes")
 
 
+def test_a_fill_value_beside_another_mark_is_told(tmp_path):
+    plain = make_v2(tmp_path / "plain", fill=4, attributes={**NAMED, "_FillValue": 7})
+    make_v2(plain, "same", fill=-999, attributes={**NAMED, "_FillValue": -999})
+    make_v2(plain, "nan", "f4", np.nan, {**NAMED, "_FillValue": float("nan")})
+    make_v2(plain, "unnamed", fill=4, attributes={"_FillValue": 7})
+    said = run("shard", plain, tmp_path / "store", "--shard-chunks=2").stdout_text
+    assert "/a: its fill value 4 and its _FillValue 7 differ: xarray takes the first" in said, said
+    assert said.count("differ") == 1, said
+
+
 def test_text_has_no_mark_in_v3_and_diff_knows_what_its_fill_value_means(tmp_path):
     """The note of zarr.json says that a writer gave the fill value, where it is the usual one."""
     plain, store, back = tmp_path / "plain", tmp_path / "store", tmp_path / "back"

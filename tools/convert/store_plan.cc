@@ -12,6 +12,7 @@
 #include "core/metadata/v2_note.h"
 #include "core/present/cf_mask.h"
 #include "core/present/dimension_names.h"
+#include "core/present/v2_types.h"
 #include "core/zarr/visit_limit.h"
 #include "core/zarr/zvf.h"
 #include "tools/shared/shown.h"
@@ -89,13 +90,16 @@ class StorePlanner {
     return !pixels;
   }
 
-  // The array with what its fill value means said as Zarr v3 says it.
+  // The array with what its fill value means said as Zarr v3 says it, and told. `marked`: whether
+  // it gets a mark.
   Result<SourceArray> with_mark(SourceArray array, bool& marked) const {
     Node& node = array.node.node;
     if (v2() || node.array == nullptr) return array;
     Json document = node.array->document;
     ZARRFS_TRY(const bool marks, fill_marks(array));
     marked = marks && add_mark(document);
+    if (marked) tell_mark(*node.array, array.path);
+    if (marks && !marked) tell_other_mark(*node.array, array.path);
     if (array.node.zarr_format == 2) {
       respell_mark(document);
       ZARRFS_CHECK(note_level(array, document));
@@ -116,10 +120,20 @@ class StorePlanner {
     return {};
   }
 
-  void tell_mark(const SourceArray& array) const {
-    const ArrayMetadata& metadata = *array.node.node.array;
-    tell(array.path, "its fill value " + dump_json(metadata.fill_value) +
-                         " means missing data: it becomes _FillValue, too");
+  void tell_mark(const ArrayMetadata& array, const std::string& path) const {
+    tell(path, "its fill value " + dump_json(array.fill_value) +
+                   " means missing data: it becomes _FillValue, too");
+  }
+
+  // Where the array has a mark of its own: who reads Zarr v2 may take the fill value for it.
+  void tell_other_mark(const ArrayMetadata& array, const std::string& path) const {
+    const Json& attributes = array.attributes;
+    const auto mark = attributes.find(kFillAttribute);
+    if (mark == attributes.end() || mark_repeats_fill(array)) return;
+    tell(path, "its fill value " + dump_json(array.fill_value) + " and its _FillValue " +
+                   printable(dump_json(*mark), 40) +
+                   " differ: xarray takes the first for missing data in Zarr v2, and the second in "
+                   "Zarr v3");
   }
 
   // Names of dimensions that v2 does not get: xarray opens no group in which one has two lengths.
@@ -273,7 +287,6 @@ class StorePlanner {
     }
     bool marked = false;
     ZARRFS_TRY(const SourceArray array, with_mark(found, marked));
-    if (marked) tell_mark(array);
     std::optional<Presentation> shown;
     ArrayPlan plan;
     if (v2()) {

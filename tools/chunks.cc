@@ -169,7 +169,9 @@ class Cat final : public Command {
                     "The elements of the whole chunk in C order, little-endian; the fill value "
                     "where the chunk is missing");
     kinds->require_option(0, 1);
-    app.add_option("--view", view_, "v2 or v3, for --shown")->capture_default_str();
+    app.add_option("--view", view_, "v2 or v3, for --shown")
+        ->check(CLI::IsMember({"v2", "v3"}))
+        ->capture_default_str();
     app.add_option("--profile", profile_, "The readers, for --shown")->capture_default_str();
   }
 

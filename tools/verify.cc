@@ -119,11 +119,7 @@ class Verify final : public Command {
   Result<void> check(const Console& console) {
     ZARRFS_TRY(const Source source, Source::open_to_read(console, source_, source_options_));
     const auto complain = [&](const std::string& path, const Error& error) {
-      if (!parts_.tells_of_nodes()) return;
-      if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
-      if (error.fault == Fault::kDenied) return tell_unread(console, path, error);
-      tell(console,
-           Damage{.array = path, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
+      if (parts_.tells_of_nodes()) tell_node(console, path, error);
     };
     if (source.unfinished && parts_.tells_of_nodes()) {
       tell(console,
@@ -172,10 +168,30 @@ class Verify final : public Command {
       const NumberRange within{mine.begin - first, mine.end - first};
       first += count;
       if (mine.count() == 0 && !parts_.part.empty()) continue;
-      ZARRFS_TRY(auto cells, cells_of(source, array, within));
-      pieces.push_back({std::move(array), std::move(cells)});
+      auto cells = cells_of(source, array, within);
+      if (cells) {
+        pieces.push_back({std::move(array), std::move(*cells)});
+      } else if (is_of_array(cells.error().fault)) {
+        tell_node(console, array.path, cells.error());
+      } else {
+        return fail(cells.error());
+      }
     }
     return pieces;
+  }
+
+  // Whether what listing an array met is a matter of that array alone.
+  static bool is_of_array(Fault fault) {
+    return fault == Fault::kDamaged || fault == Fault::kUnsupported || fault == Fault::kDenied ||
+           fault == Fault::kTooBig;
+  }
+
+  // Why a node is not checked, or what is damaged in it.
+  void tell_node(const Console& console, const std::string& path, const Error& error) {
+    if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);
+    if (error.fault == Fault::kDenied) return tell_unread(console, path, error);
+    tell(console,
+         Damage{.array = path, .shard = {}, .chunk = {}, .range = {}, .reason = error.message});
   }
 
   Result<std::vector<std::uint64_t>> cells_of(const Source& source, const SourceArray& array,

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import read_all
+from conftest import need_own_memory, read_all
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
 from test_references import PLACE, python_with, run
 from test_remote import serve  # noqa: F401 (fixture)
@@ -114,6 +114,75 @@ def rewritten(file, words):
     subprocess.run([python_with(), "-c", write, file], check=True, capture_output=True)
 
 
+def test_verify_goes_on_behind_what_is_damaged(tmp_path):
+    source = copied(tmp_path)
+    for name in ("big", "sparse"):
+        DAMAGES["cut"](source / f"{name}/refs.0.parq")
+    rewritten(source / "packed/refs.1.parq", "compression='snappy'")
+    done = run("verify", source, "--virtual", tmp_path, "--json", status=1)
+    told = json.loads(done.stdout)
+    assert {one["array"] for one in told["damage"]} == {"big", "sparse"} and told["chunks"] > 10, told
+    assert [one["array"] for one in told["not_understood"]] == ["packed"], told
+
+
+def test_references_that_are_written_anew_are_not_mixed_with_those_that_were(mount, tmp_path):
+    source = copied(tmp_path)
+    mounted = mount(source, f"virtual={tmp_path},view=v2,revalidate=0", damaged=True)
+    assert content(mounted, "packed/0.0")
+    text = (source / ".zmetadata").read_text()
+    (source / ".zmetadata").write_text(text.replace('"shape":[20,20]', '"shape":[20,40]') + " ")
+    with pytest.raises(OSError) as refused:
+        content(mounted, "sparse/0.1")
+    assert refused.value.errno == errno.EIO and "was written anew since it was read" in mounted.log_text()
+    assert content(mounted, "packed/0.1")  # of the file that was read before
+
+
+@pytest.mark.parametrize("spoil, said", [
+    ("table.rename_columns(['patx', 'offset', 'size', 'raw'])", "column patx is none of path, offset, size, raw"),
+    ("table.drop(['path'])", "has no column path"), ("table.drop(['offset', 'size'])", "has no column offset, size"),
+    ("table.set_column(1, 'offset', pyarrow.nulls(len(table), pyarrow.int64()))", "its offset is missing"),
+    ("table.set_column(2, 'size', pyarrow.nulls(len(table), pyarrow.int64()))", "its size is missing"),
+    ("table.append_column('more', table['size'])", "column more is none of"),
+], ids=["renamed", "without-path", "without-numbers", "null-offset", "null-size", "more"])
+def test_a_table_that_is_not_whole_is_no_table_without_references(mount, tmp_path, spoil, said):
+    source = copied(tmp_path)
+    write = f"import sys, pyarrow, pyarrow.parquet as pq; table = pq.read_table(sys.argv[1]); pq.write_table({spoil}, sys.argv[1], compression='zstd')"
+    subprocess.run([python_with(), "-c", write, source / "packed/refs.0.parq"], check=True, capture_output=True)
+    mounted = mount(source, f"virtual={tmp_path},view=v2", damaged=True)
+    with pytest.raises(OSError) as refused:
+        content(mounted, "packed/0.0")
+    assert refused.value.errno != errno.ENOENT and said in mounted.log_text(), mounted.log_text()
+
+
+def test_a_file_in_the_place_of_the_references_of_an_array_is_damage(mount, tmp_path):
+    source = copied(tmp_path)
+    shutil.rmtree(source / "packed")
+    (source / "packed").write_text("x")
+    mounted = mount(source, f"virtual={tmp_path},view=v2", damaged=True)
+    with pytest.raises(OSError) as refused:
+        content(mounted, "packed/0.0")
+    assert refused.value.errno == errno.EUCLEAN and "packed: is no directory" in mounted.log_text()
+
+
+def test_hostile_tables_take_little_memory(mount, tmp_path):
+    """A dictionary of millions of values in a small file, and one long text for each of millions of rows."""
+    need_own_memory()
+    source = copied(tmp_path)
+    make = ("import sys, pyarrow as pa, pyarrow.parquet as pq; rows = 3000000; number = pa.array([1] * rows, pa.int64()); text = pa.array(['x' * 200]).dictionary_encode();"
+            "index = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), text.dictionary);"
+            "pq.write_table(pa.table(dict(path=index, offset=number, size=number, raw=index)), sys.argv[1], compression='zstd')")
+    subprocess.run([python_with(), "-c", make, source / "packed/refs.0.parq"], check=True, capture_output=True)
+    text = json.loads((source / ".zmetadata").read_text())
+    (source / ".zmetadata").write_text(json.dumps(dict(text, record_size=3000000)))
+    mounted = mount(source, f"virtual={tmp_path},view=v2,memory=128M", damaged=True)
+    with pytest.raises(OSError) as refused:
+        content(mounted, "packed/0.0")
+    assert refused.value.errno == errno.EFBIG
+    with open(f"/proc/{mounted.statistics_process()}/status") as status:
+        highest = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    assert highest < 192 << 10, f"{highest} KiB"
+
+
 DAMAGES = {
     "cut": lambda file: file.write_bytes(file.read_bytes()[:-1]),
     "empty": lambda file: file.write_bytes(b""),
@@ -190,15 +259,18 @@ def test_a_bad_record_size_is_refused_by_name(tmp_path, record_size):
 def test_arrays_whose_chunks_cannot_be_found_are_damage_by_name(mount, tmp_path):
     square = dict(ZARRAY, shape=[4, 4], chunks=[1, 1])
     source = made_by_hand(tmp_path, {".zgroup": {"zarr_format": 2}, "slash/.zarray": dict(square, dimension_separator="/"),
-                                     "huge/.zarray": dict(square, shape=[1 << 40, 1 << 40]), "good/.zarray": ZARRAY}, 10)
+                                     "huge/.zarray": dict(square, shape=[1 << 40, 1 << 40]), "good/.zarray": ZARRAY,
+                                     "third/zarr.json": {"zarr_format": 3, "node_type": "array", "shape": [1]}}, 10)
     mounted = mount(source, "view=v2", damaged=True)
     for name in ("slash", "huge"):
         for path in (f"{name}/.zarray", f"{name}/0.0", f"{name}/0/0"):
             with pytest.raises(OSError) as refused:
                 content(mounted, path)
             assert refused.value.errno != errno.ENOENT, path
+    with pytest.raises(OSError):
+        os.listdir(mounted / "third")
     reasons = {node["path"]: node["reason"] for node in mounted.report()["nodes"] if node["shown"] == "damaged"}
-    assert reasons.keys() == {"/slash", "/huge"}, reasons
+    assert reasons.keys() == {"/slash", "/huge", "/third"}, reasons
     assert "dimension_separator" in reasons["/slash"] and "2^64" in reasons["/huge"], reasons
     assert content(mounted, "good/.zarray")
 

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,8 @@ enum class Physical { kBoolean, kInt32, kInt64, kInt96, kFloat, kDouble, kBytes,
 enum class Encoding { kPlain = 0, kPlainDictionary = 2, kDictionary = 8 };
 enum class Page { kData = 0, kIndex = 1, kDictionary = 2, kData2 = 3 };
 enum class Compression { kNone = 0, kGzip = 2, kZstd = 6 };
-constexpr int kOptional = 1;  // a column's repetition; 0 is required, 2 repeated
+constexpr int kOptional = 1;     // a column's repetition; 0 is required, 2 repeated
+constexpr int kUnsigned32 = 13;  // a converted type
 
 std::string_view as_text(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -47,6 +49,7 @@ struct ColumnPlace {
   std::string name;
   Physical type = Physical::kInt32;
   bool optional = false;
+  bool is_unsigned = false;
 };
 
 struct Footer {
@@ -71,6 +74,8 @@ Result<ColumnPlace> column_of(const CompactStruct& element) {
     return not_read("column " + printable(name, 40) + ": the type", type);
   }
   column.type = static_cast<Physical>(type);
+  ZARRFS_TRY(const auto converted, element.number_if(6));
+  column.is_unsigned = converted == kUnsigned32;
   return column;
 }
 
@@ -104,11 +109,28 @@ Result<Footer> read_footer(ByteView file, std::size_t most_rows) {
   return footer;
 }
 
+/// Whether each column is one of `names`, and there once.
+Result<void> check_columns(const Footer& footer, std::span<const std::string_view> names) {
+  std::set<std::string_view> seen;
+  for (const ColumnPlace& column : footer.columns) {
+    const std::string name = "column " + printable(column.name, 40);
+    if (!seen.insert(column.name).second) return fail(Fault::kDamaged, name + " is there twice");
+    if (std::find(names.begin(), names.end(), column.name) != names.end()) continue;
+    std::string wanted;
+    for (const std::string_view one : names)
+      wanted += (wanted.empty() ? "" : ", ") + std::string(one);
+    return fail(Fault::kUnsupported, name + " is none of " + wanted);
+  }
+  return {};
+}
+
 /// Reads the pages of one column, group of rows by group.
 class ColumnReader {
  public:
-  ColumnReader(ColumnPlace place, std::size_t& bytes_left)
+  /// `most_rows`: of the whole table.
+  ColumnReader(ColumnPlace place, std::size_t most_rows, std::size_t& bytes_left)
       : place_(std::move(place)),
+        most_rows_(most_rows),
         column_(place_.type == Physical::kBytes ? ParquetColumn::Type::kBytes
                                                 : ParquetColumn::Type::kInteger),
         bytes_left_(bytes_left) {}
@@ -290,7 +312,8 @@ class ColumnReader {
 
   [[nodiscard]] Result<Values> values_of(ByteView page, std::size_t count,
                                          std::int64_t encoding) const {
-    if (count == 0) return Values{};
+    const bool plain = encoding == static_cast<std::int64_t>(Encoding::kPlain);
+    if (count == 0 && (page.empty() || !plain)) return Values{};
     switch (static_cast<Encoding>(encoding)) {
       case Encoding::kPlain: return plain_values(page, count);
       case Encoding::kPlainDictionary:
@@ -303,13 +326,17 @@ class ColumnReader {
     switch (place_.type) {
       case Physical::kBytes: return plain_bytes(page, count);
       case Physical::kInt64: return plain_integers<std::int64_t>(page, count);
-      case Physical::kInt32: return plain_integers<std::int32_t>(page, count);
+      case Physical::kInt32:
+        return place_.is_unsigned ? plain_integers<std::uint32_t>(page, count)
+                                  : plain_integers<std::int32_t>(page, count);
       default: return not_read("the type", static_cast<std::int64_t>(place_.type));
     }
   }
   template <class T>
   static Result<Values> plain_integers(ByteView page, std::size_t count) {
-    if (count > page.size() / sizeof(T)) return values_too_few(page, count);
+    if (page.size() < count * sizeof(T) || !is_end(page.subspan(count * sizeof(T)))) {
+      return other_values(page, count);
+    }
     Values values;
     for (std::size_t i = 0; i < count; ++i) {
       values.integers.push_back(load_little<T>(page.subspan(i * sizeof(T))));
@@ -323,26 +350,37 @@ class ColumnReader {
     while (values.bytes.size() < count) {
       const std::size_t length = rest.size() < kLength ? 0 : load_little<std::uint32_t>(rest);
       if (rest.size() < kLength || length > rest.size() - kLength) {
-        return values_too_few(page, count);
+        return other_values(page, count);
       }
       values.bytes.push_back(rest.subspan(kLength, length));
       rest = rest.subspan(kLength + length);
     }
+    if (!is_end(rest)) return other_values(page, count);
     return values;
   }
-  static tl::unexpected<Error> values_too_few(ByteView page, std::size_t count) {
+  /// Whether nothing lies behind the values of a page; fastparquet writes eight zeros there.
+  static bool is_end(ByteView rest) {
+    constexpr std::size_t kZeros = 8;
+    return rest.empty() || (rest.size() == kZeros && load_little<std::uint64_t>(rest) == 0);
+  }
+  static tl::unexpected<Error> other_values(ByteView page, std::size_t count) {
     return fail(Fault::kDamaged, "a page of " + std::to_string(page.size()) +
-                                     " bytes does not hold " + std::to_string(count) + " values");
+                                     " bytes does not hold just " + std::to_string(count) +
+                                     " values");
   }
 
   Result<void> read_dictionary(const CompactStruct& told, ByteView page) {
     ZARRFS_TRY(const std::size_t count, count_in(told, 1, "the number of values of a dictionary"));
+    if (count > most_rows_) {
+      return fail(Fault::kDamaged, "a dictionary has " + std::to_string(count) + " values for " +
+                                       std::to_string(most_rows_) + " rows");
+    }
     ZARRFS_TRY(dictionary_, plain_values(page, count));
     return {};
   }
   [[nodiscard]] Result<Values> values_by_dictionary(ByteView page, std::size_t count) const {
     if (!dictionary_) return fail(Fault::kDamaged, "a page needs a dictionary, and there is none");
-    if (page.empty()) return values_too_few(page, count);
+    if (page.empty()) return other_values(page, count);
     ZARRFS_TRY(const auto numbers, read_run_lengths(page.subspan(1), page.front(), count));
     const std::size_t known = std::max(dictionary_->integers.size(), dictionary_->bytes.size());
     Values values;
@@ -361,6 +399,7 @@ class ColumnReader {
   }
 
   ColumnPlace place_;
+  std::size_t most_rows_;
   ParquetColumn column_;
   std::size_t& bytes_left_;
   std::unique_ptr<Codec> codec_;  ///< Null: pages are not compressed.
@@ -370,7 +409,7 @@ class ColumnReader {
 /// Reads one column of all groups of rows; `number`: which one it is of a group's.
 Result<ParquetColumn> read_column(ByteView file, const Footer& footer, std::size_t number,
                                   std::size_t& bytes_left) {
-  ColumnReader reader(footer.columns[number], bytes_left);
+  ColumnReader reader(footer.columns[number], footer.rows, bytes_left);
   std::size_t rows_left = footer.rows;
   for (const CompactStruct& group : footer.groups) {
     ZARRFS_TRY(const std::size_t rows, count_in(group, 3, "the number of rows of a group"));
@@ -414,6 +453,7 @@ ByteView ParquetColumn::keep(Bytes bytes) { return kept_.emplace_back(std::move(
 Result<std::vector<std::optional<ParquetColumn>>> read_parquet(
     ByteView file, std::span<const std::string_view> names, ParquetLimits limits) {
   ZARRFS_TRY(const Footer footer, read_footer(file, limits.rows));
+  ZARRFS_CHECK(check_columns(footer, names));
   std::vector<std::optional<ParquetColumn>> columns;
   for (const std::string_view name : names) {
     const auto found = std::find_if(footer.columns.begin(), footer.columns.end(),

@@ -57,8 +57,8 @@ struct ParquetLimits {
 
 /// The columns of `file` that are called `names`, in their order; nothing where it has none of that
 /// name. All have the same number of rows. kDamaged where the file contradicts itself;
-/// kUnsupported, naming it, for types, encodings and compressions that are not read; kTooBig beyond
-/// `limits`.
+/// kUnsupported, naming it, for other columns (a name may be damaged, too), and for types,
+/// encodings and compressions that are not read; kTooBig beyond `limits`.
 Result<std::vector<std::optional<ParquetColumn>>> read_parquet(
     ByteView file, std::span<const std::string_view> names, ParquetLimits limits);
 

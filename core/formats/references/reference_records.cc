@@ -10,6 +10,7 @@
 #include "core/base/path.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
+#include "core/codecs/decoding_room.h"
 #include "core/formats/parquet/parquet_table.h"
 #include "core/formats/references/reference_file.h"
 
@@ -66,19 +67,18 @@ std::optional<std::uint64_t> chunk_number(const std::vector<std::uint64_t>& coun
 /// The columns of one file.
 class Rows {
  public:
-  static Result<Rows> read(ByteView file, std::size_t record_size) {
+  static Result<Rows> read(ByteView file, ParquetLimits limits) {
     Rows rows;
-    ZARRFS_TRY(rows.columns_,
-               read_parquet(file, kColumns, {.rows = record_size, .bytes = kMostReferenceFile}));
+    ZARRFS_TRY(rows.columns_, read_parquet(file, kColumns, limits));
+    ZARRFS_CHECK(rows.check_columns());
+    rows.inline_left_ = limits.bytes;
     using Type = ParquetColumn::Type;
     constexpr std::array kTypes = {Type::kBytes, Type::kInteger, Type::kInteger, Type::kBytes};
     for (std::size_t i = 0; i < kTypes.size(); ++i) {
       std::optional<ParquetColumn>& column = rows.columns_[i];
       if (!column) continue;
       rows.count_ = column->rows();
-      if (column->is_empty()) {
-        column.reset();
-      } else if (column->type() != kTypes[i]) {
+      if (column->type() != kTypes[i] && !column->is_empty()) {
         return fail(Fault::kDamaged, "column " + std::string(kColumns[i]) + " holds no " +
                                          (kTypes[i] == Type::kBytes ? "bytes" : "integers"));
       }
@@ -87,8 +87,8 @@ class Rows {
   }
   [[nodiscard]] std::size_t count() const { return count_; }
 
-  Result<void> add(std::size_t row, const std::string& key, ReferenceTable& table) const {
-    if (has(kRaw, row)) return table.add_text(key, text(kRaw, row));
+  Result<void> add(std::size_t row, const std::string& key, ReferenceTable& table) {
+    if (has(kRaw, row)) return add_inline(row, key, table);
     if (!has(kPath, row)) return {};
     ByteRange range;
     ZARRFS_TRY(range.offset, number(kOffset, row, key));
@@ -96,14 +96,33 @@ class Rows {
     if (range == ByteRange{}) return table.add(key, text(kPath, row), std::nullopt);
     const auto end = checked_add(range.offset, range.length);
     if (!end || *end > static_cast<std::uint64_t>(INT64_MAX)) {
-      return fail(Fault::kDamaged,
-                  "chunk " + key + ": bytes " + spell_range(range) + " are no part of any file");
+      return fail(Fault::kDamaged, "chunk " + key + ": bytes " + spell_range(range) + " of " +
+                                       printable(text(kPath, row)) + " are no part of any file");
     }
     return table.add(key, text(kPath, row), range);
   }
 
  private:
   enum Column : std::size_t { kPath, kOffset, kSize, kRaw };
+
+  /// Writers leave out the columns of references that an array has none of: those of places, or of
+  /// bytes.
+  [[nodiscard]] Result<void> check_columns() const {
+    const bool places = columns_[kPath] && columns_[kOffset] && columns_[kSize];
+    const bool none = !columns_[kPath] && !columns_[kOffset] && !columns_[kSize];
+    if (places || (none && columns_[kRaw])) return {};
+    std::string missing;
+    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+      if (!columns_[i]) missing += (missing.empty() ? "" : ", ") + std::string(kColumns[i]);
+    }
+    return fail(Fault::kDamaged, "has no column " + missing);
+  }
+  Result<void> add_inline(std::size_t row, const std::string& key, ReferenceTable& table) {
+    const std::string_view bytes = text(kRaw, row);
+    if (bytes.size() > inline_left_) return fail(Fault::kTooBig, "has too many inline bytes");
+    inline_left_ -= bytes.size();
+    return table.add_text(key, bytes);
+  }
   [[nodiscard]] bool has(Column column, std::size_t row) const {
     return columns_[column] && columns_[column]->has(row);
   }
@@ -113,16 +132,28 @@ class Rows {
   }
   [[nodiscard]] Result<std::uint64_t> number(Column column, std::size_t row,
                                              const std::string& key) const {
-    if (!has(column, row)) return std::uint64_t{0};
-    const std::int64_t value = columns_[column]->integer(row);
+    const bool there = has(column, row);
+    const std::int64_t value = there ? columns_[column]->integer(row) : -1;
     if (value >= 0) return static_cast<std::uint64_t>(value);
-    return fail(Fault::kDamaged, "chunk " + key + ": its " + std::string(kColumns[column]) +
-                                     " is " + std::to_string(value));
+    return fail(Fault::kDamaged, "chunk " + key + " in " + printable(text(kPath, row)) + ": its " +
+                                     std::string(kColumns[column]) + " is " +
+                                     (there ? std::to_string(value) : std::string("missing")));
   }
 
   std::vector<std::optional<ParquetColumn>> columns_;
   std::size_t count_ = 0;
+  std::size_t inline_left_ = 0;
 };
+
+/// What reading a file may take, of the memory for decoding: while it is read, a byte takes up to
+/// four, and a row up to 256.
+ParquetLimits limits_of(std::size_t record_size) {
+  constexpr std::uint64_t kPerRow = 256;
+  constexpr std::uint64_t kPerByte = 4;
+  const std::uint64_t memory = decoding_memory();
+  return {.rows = std::min<std::uint64_t>(record_size, memory / kPerRow),
+          .bytes = std::min<std::uint64_t>(kMostReferenceFile, memory / kPerByte)};
+}
 
 std::uint64_t product_of(const std::vector<std::uint64_t>& counts) {
   return checked_product(counts).value_or(std::numeric_limits<std::uint64_t>::max());
@@ -134,7 +165,7 @@ Result<std::shared_ptr<const ReferenceTable>> parse_record(ByteView file,
                                                            const std::vector<std::uint64_t>& counts,
                                                            std::uint64_t first,
                                                            std::size_t record_size) {
-  ZARRFS_TRY(const Rows rows, Rows::read(file, record_size));
+  ZARRFS_TRY(Rows rows, Rows::read(file, limits_of(record_size)));
   // Behind the array's last chunk, writers fill a file up.
   const std::uint64_t wanted = std::min<std::uint64_t>(record_size, product_of(counts) - first);
   if (rows.count() < wanted) {
@@ -178,11 +209,17 @@ Result<ReferenceRecords::Array> ReferenceRecords::array_of(const Json& zarray,
   };
   ZARRFS_TRY(const auto shape, numbers("shape"));
   ZARRFS_TRY(const auto chunks, numbers("chunks"));
-  const bool matches =
-      shape.size() == chunks.size() && std::find(chunks.begin(), chunks.end(), 0U) == chunks.end();
-  if (!matches) return fail(Fault::kDamaged, document + ": shape and chunks do not match");
+  bool matches = shape.size() == chunks.size();
+  for (std::size_t axis = 0; matches && axis < shape.size(); ++axis) {
+    matches = chunks[axis] != 0 || shape[axis] == 0;
+  }
+  if (!matches) {
+    return fail(Fault::kDamaged,
+                document + ": chunks " + printable(dump_json(zarray["chunks"]), 80) +
+                    " do not match shape " + printable(dump_json(zarray["shape"]), 80));
+  }
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    array.counts.push_back(divide_up(shape[axis], chunks[axis]));
+    array.counts.push_back(shape[axis] == 0 ? 0 : divide_up(shape[axis], chunks[axis]));
   }
   const auto count = checked_product(array.counts);
   if (!count) return fail(Fault::kTooBig, document + ": tells of more than 2^64 chunks");
@@ -196,8 +233,33 @@ Result<ReferenceRecords::Array> ReferenceRecords::array_of(const Json& zarray,
 
 void ReferenceRecords::add_array(const std::string& path, const Json& zarray) {
   auto array = array_of(zarray, path);
-  if (!array) array = Array{{}, 0, array.error()};
+  if (!array) return add_refused(path, array.error());
   arrays_.insert_or_assign(path, std::move(*array));
+}
+
+void ReferenceRecords::add_refused(const std::string& path, Error error) {
+  arrays_.insert_or_assign(path, Array{{}, 0, std::move(error)});
+}
+
+void ReferenceRecords::made_by(std::string document, FileIdentity identity) {
+  document_ = std::move(document);
+  identity_ = identity;
+}
+
+/// Whether references that are not there are not: in the place of their directory may be a file.
+Result<void> ReferenceRecords::check_absent(const std::string& array) const {
+  if (!place_->traits().directories) return {};
+  ZARRFS_TRY(const auto status, place_->status(array));
+  if (!status || S_ISDIR(status->st_mode)) return {};
+  return fail(Fault::kDamaged, array + ": is no directory");
+}
+
+Result<void> ReferenceRecords::check_same() const {
+  ZARRFS_TRY(const auto now, place_->status(document_));
+  if (now && identity_of(*now) == identity_) return {};
+  return fail(Fault::kIo, document_ +
+                              ": was written anew since it was read, so the references that "
+                              "it tells of may be others: mount it again");
 }
 
 Result<void> ReferenceRecords::check_array(const std::string& path) const {
@@ -217,10 +279,12 @@ Result<std::shared_ptr<const ReferenceRecords::Record>> ReferenceRecords::read(
   if (!found && found.error().fault == Fault::kInvalid) {
     return fail(Fault::kDamaged, file + ": is a directory");
   }
-  if (!found) return fail(found.error().fault, file + ": " + found.error().message);
+  if (!found) return fail(found.error());
   const std::shared_ptr<File>& opened = *found;
   auto record = std::make_shared<Record>();
   if (opened == nullptr) {
+    ZARRFS_CHECK(check_absent(parent_path(file)));
+    ZARRFS_CHECK(check_same());
     record->table = std::make_shared<ReferenceTable>();
     return record;
   }
@@ -230,6 +294,7 @@ Result<std::shared_ptr<const ReferenceRecords::Record>> ReferenceRecords::read(
                                     " are read");
   }
   ZARRFS_TRY(const Bytes bytes, opened->read_range({0, opened->size()}));
+  ZARRFS_CHECK(check_same());
   const Array& array = arrays_.find(parent_path(file))->second;
   const std::string name = last_name(file);
   std::string_view number = name;

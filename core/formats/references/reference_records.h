@@ -42,6 +42,11 @@ class ReferenceRecords {
 
   /// An array at `path`, by its `.zarray`, which only has to be JSON.
   void add_array(const std::string& path, const Json& zarray);
+  /// One whose chunks nobody finds, with the reason.
+  void add_refused(const std::string& path, Error error);
+  /// The file whose change tells that the references were written anew, as it was when the arrays
+  /// were read of it: what is read later would be of others.
+  void made_by(std::string document, FileIdentity identity);
 
   [[nodiscard]] bool has_arrays() const { return !arrays_.empty(); }
   /// Why the chunks of the array at `path` cannot be found, if so.
@@ -68,11 +73,15 @@ class ReferenceRecords {
   static Result<Array> array_of(const Json& zarray, const std::string& path);
   [[nodiscard]] std::uint64_t files_of(const Array& array) const;
   Result<std::shared_ptr<const Record>> read(const std::string& file) const;
+  [[nodiscard]] Result<void> check_absent(const std::string& array) const;
+  [[nodiscard]] Result<void> check_same() const;
   void ask_ahead(const std::string& path, std::uint64_t file, std::uint64_t files);
 
   const std::shared_ptr<Store> place_;
   const std::size_t record_size_;
   std::map<std::string, Array, std::less<>> arrays_;
+  std::string document_;
+  FileIdentity identity_;
   PartCache<Record> records_;
 };
 

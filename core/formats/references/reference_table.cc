@@ -13,6 +13,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::string_view kBase64 = "base64:";
+constexpr std::ptrdiff_t kMostLevels = 64;
 
 tl::unexpected<Error> too_big(const std::string& what, std::size_t most) {
   return fail(Fault::kTooBig, "tells of more than " + std::to_string(most) + what);
@@ -34,6 +35,10 @@ Result<void> ReferenceTable::add_entry(std::string_view key, std::uint32_t url, 
   if (key.size() > kMostBytes - keys_.size()) return too_big(" bytes of keys", kMostBytes);
   if (!is_store_path(key) || key.empty()) {
     return fail(Fault::kDamaged, "key \"" + printable(key) + "\" is no path in a store");
+  }
+  if (std::count(key.begin(), key.end(), '/') > kMostLevels) {
+    return fail(Fault::kDamaged, "key \"" + printable(key) + "\" has more than " +
+                                     std::to_string(kMostLevels) + " levels");
   }
   entries_.push_back({static_cast<std::uint32_t>(keys_.size()),
                       static_cast<std::uint32_t>(key.size()), url, 0, range});

@@ -124,6 +124,7 @@ class ReferencesStore final : public Store, public ChunksElsewhere {
   /// The reference of a name that is shown; nothing where it has none.
   Result<std::optional<HeldReference>> find(const std::string& path) {
     if (is_hidden(path)) return std::nullopt;
+    if (last_name(path) == kDocumentName) ZARRFS_CHECK(records_->check_array(parent_path(path)));
     if (const auto told = table_->find(path)) return HeldReference{*told, table_};
     return records_->find(path);
   }
@@ -233,7 +234,8 @@ Result<std::optional<std::vector<Entry>>> ReferencesStore::list(const std::strin
   }
   ZARRFS_TRY(auto chunks, records_->names_below(path));
   for (std::string& chunk : chunks) {
-    if (!has(path, chunk)) entries.push_back({std::move(chunk), EntryKind::kFile});
+    const bool is_taken = has(path, chunk) || table_->any_below(join_path(path, chunk));
+    if (!is_taken) entries.push_back({std::move(chunk), EntryKind::kFile});
   }
   if (told) entries.push_back({kDocumentName, EntryKind::kFile});
   if (entries.empty() && !path.empty()) return std::nullopt;
@@ -311,7 +313,15 @@ Result<std::shared_ptr<Store>> open_parquet_references(std::shared_ptr<Store> pl
     auto added = table->add_text(key, with_bare_numbers(dump_json(one)));
     if (!added) return fail(added.error().fault, document + ": " + added.error().message);
     if (last_name(key) == kArrayOfV2) records->add_array(parent_path(key), one);
+    const bool of_v3 = last_name(key) == kDocumentName && one.is_object() &&
+                       one.value("node_type", Json()) == Json("array");
+    if (of_v3) {
+      records->add_refused(parent_path(key),
+                           {Fault::kUnsupported,
+                            key + ": references in Parquet have chunks of arrays of Zarr v2 only"});
+    }
   }
+  records->made_by(kConsolidated, identity_of(found->status));
   auto finished = table->finish([](const std::string& url) { return url; });
   if (!finished) return fail(finished.error().fault, document + ": " + finished.error().message);
   ZARRFS_TRY(auto targets, VirtualTargets::make(std::move(base), options));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -85,11 +86,27 @@ TEST(ParquetTable, AChecksumIsCompared) {
 }
 
 TEST(ParquetTable, ColumnsThatAreNotThereAreNothing) {
-  constexpr std::array<std::string_view, 2> kOthers = {"size", "other"};
-  const auto columns = read_parquet(golden("pyarrow.parq/sparse/refs.0.parq"), kOthers, kLimits);
+  constexpr std::array<std::string_view, 5> kMore = {"size", "other", "path", "offset", "raw"};
+  const auto columns = read_parquet(golden("pyarrow.parq/sparse/refs.0.parq"), kMore, kLimits);
   ASSERT_TRUE(columns);
   EXPECT_TRUE((*columns)[0]);
   EXPECT_FALSE((*columns)[1]);
+}
+
+TEST(ParquetTable, OtherColumnsAreRefusedByName) {
+  constexpr std::array<std::string_view, 2> kFewer = {"path", "offset"};
+  const auto columns = read_parquet(golden("pyarrow.parq/sparse/refs.0.parq"), kFewer, kLimits);
+  ASSERT_FALSE(columns);
+  EXPECT_EQ(columns.error().message, "column size is none of path, offset");
+}
+
+/// With each place where `from` stands in it turned into `to`.
+Bytes with_text(Bytes file, std::string_view from, std::string_view to) {
+  for (auto at = file.begin(); true; ++at) {
+    at = std::search(at, file.end(), from.begin(), from.end());
+    if (at == file.end()) return file;
+    std::copy(to.begin(), to.end(), at);
+  }
 }
 
 TEST(ParquetTable, EachEndOfAFileIsRefused) {
@@ -206,6 +223,35 @@ TEST(ReferenceRecord, KeysAreTheNamesOfChunksInTheOrderOfC) {
               StartsWith(std::string("\3\0\0\0", 4)));
   EXPECT_THAT(told_of(**parse_record(file, {2, 2, 4}, 6, 6), "0.1.3"),
               StartsWith(std::string("\3\0\0\0", 4)));
+}
+
+TEST(ReferenceRecord, AColumnWhoseNameIsDamagedIsNoColumnThatIsLeftOut) {
+  for (const char* engine : {"fastparquet", "pyarrow"}) {
+    const Bytes file = golden(std::string(engine) + ".parq/packed/refs.0.parq");
+    for (const std::string name : {"path", "offset", "size", "raw"}) {
+      const std::string other = "x" + name.substr(1);
+      const auto table = parse_record(with_text(file, name, other), {3, 4}, 0, 6);
+      ASSERT_FALSE(table) << engine << " " << name;
+      EXPECT_THAT(table.error().message, HasSubstr("column " + other + " is none of path"));
+    }
+  }
+}
+
+// A row is there or not by one bit: what it would have is left over in a page of plain values.
+TEST(ReferenceRecord, ARowThatLosesItsBitIsDamage) {
+  const Bytes file = golden("ways/plain.parquet");
+  const auto whole = parse_record(file, {3, 4}, 0, 6);
+  ASSERT_TRUE(whole);
+  std::size_t silent = 0;
+  for (std::size_t at = 4; at < file.size(); ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      Bytes changed = file;
+      changed[at] ^= 1U << bit;
+      const auto table = parse_record(changed, {3, 4}, 0, 6);
+      silent += table && (*table)->size() < (*whole)->size() ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(silent, 0U);
 }
 
 TEST(ReferenceRecord, RowsBehindTheLastChunkAreNothing) {

@@ -49,10 +49,12 @@ InodeEntry Entries::of_document(NodeId id, const struct stat& status, bool writt
 
 InodeEntry Entries::of_staged(const StagedPointer& file, std::optional<NodeId> id) {
   InodeEntry answer;
+  std::string path;  // a rename changes it
   {
     const std::lock_guard lock(file->mutex);
+    path = file->path;
     struct stat like {};
-    std::uint64_t inode = inode_of(file->path);
+    std::uint64_t inode = inode_of(path);
     like.st_uid = ::getuid();
     like.st_gid = ::getgid();
     if (const StatePtr home = parts_.nodes.last_known(file->directory)) {
@@ -70,7 +72,7 @@ InodeEntry Entries::of_staged(const StagedPointer& file, std::optional<NodeId> i
     if (file->permissions) statuses_.permit(answer.status, *file->permissions);
   }
   answer.uncached = true;
-  answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kStaged, file->path, file->number});
+  answer.id = id ? *id : parts_.table.look_up({NamedNode::Kind::kStaged, path, file->number});
   return answer;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include "core/base/request.h"
 #include "core/vfs/open_view.h"
@@ -261,6 +262,19 @@ TEST_F(ViewMovesLooks, WhatASecondLookDoesNotFindIsExpectedNoMore) {
   const NodeId later = look_as(1);
   replace('4');
   EXPECT_FALSE(open_as(1, later));
+}
+
+// Whoever looks a file up sees it by its old name or not at all while it takes another one; a look
+// at the name itself is under its lock (ThreadSanitizer tells).
+TEST_F(ViewMovesLooks, AFileIsLookedUpWhileItIsRenamed) {
+  std::atomic<bool> ended = false;
+  std::thread looks([&] {
+    while (!ended) static_cast<void>(shown_->find("a/0.0.partial"));
+  });
+  for (int round = 0; round < 200; ++round) replace(static_cast<char>('0' + round % 10));
+  ended = true;
+  looks.join();
+  EXPECT_EQ(*shown_->read("a/0.0"), "99999999");
 }
 
 // What rests is put into the store: who looked it up before opens what stands there now.

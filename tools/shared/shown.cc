@@ -21,39 +21,58 @@ Result<bool> lies_in_image(const Source& source, const std::string& path) {
          (is_ome(parent.node.group->attributes) || is_ome04(parent.node.group->attributes));
 }
 
-// What the names of dimensions of one group's arrays tell of each.
-Result<void> look_at_siblings(const Source& source, const SourceArray& around,
-                              ArrayCircumstances& circumstances) {
-  if (around.path.empty()) return {};
-  const std::string parent = parent_path(around.path);
-  const auto listed = source.store->list(parent);
-  if (!listed && listed.error().fault == Fault::kUnsupported) return {};  // nothing tells names
+}  // namespace
+
+// The names of dimensions of the arrays in one group.
+struct GroupDimensions {
+  std::string group;
+  std::set<std::string> ambiguous;  // have several lengths
+  bool named = false;               // some array's have names
+};
+
+namespace {
+
+Result<std::shared_ptr<const GroupDimensions>> dimensions_in(const Source& source,
+                                                             const std::string& group) {
+  auto found = std::make_shared<GroupDimensions>();
+  found->group = group;
+  const auto listed = source.store->list(group);
+  if (!listed && listed.error().fault == Fault::kUnsupported) return found;  // nothing tells names
   if (!listed) return fail(listed.error());
   const auto& entries = *listed;
-  if (!entries) return {};
+  if (!entries) return found;
   std::map<std::string, std::uint64_t> sizes;
-  std::set<std::string> ambiguous;
-  bool named = false;
   for (const Entry& entry : *entries) {
     if (entry.kind != EntryKind::kDirectory) continue;
-    ZARRFS_TRY(const SourceNode sibling,
-               load_source_node(*source.store, join_path(parent, entry.name)));
-    if (!sibling.node.array) continue;
-    const ArrayMetadata& array = *sibling.node.array;
-    named = named || (!array.shape.empty() && has_dimension_names(array));
+    ZARRFS_TRY(const SourceNode node,
+               load_source_node(*source.store, join_path(group, entry.name)));
+    if (!node.node.array) continue;
+    const ArrayMetadata& array = *node.node.array;
+    found->named = found->named || (!array.shape.empty() && has_dimension_names(array));
     for (std::size_t axis = 0; axis < array.dimension_names.size(); ++axis) {
       const auto& name = array.dimension_names[axis];
       if (!name) continue;
       const auto known = sizes.emplace(*name, array.shape[axis]).first;
-      if (known->second != array.shape[axis]) ambiguous.insert(*name);
+      if (known->second != array.shape[axis]) found->ambiguous.insert(*name);
     }
+  }
+  return found;
+}
+
+// What the names of dimensions of one group's arrays tell of each.
+Result<void> look_at_siblings(const Source& source, const SourceArray& around, const ShownAs& as,
+                              ArrayCircumstances& circumstances) {
+  if (around.path.empty()) return {};
+  const std::string parent = parent_path(around.path);
+  if (as.group == nullptr || as.group->group != parent) {
+    ZARRFS_TRY(as.group, dimensions_in(source, parent));
   }
   const auto& names = around.node.node.array->dimension_names;
   circumstances.omit_dimension_names =
       std::any_of(names.begin(), names.end(),
-                  [&](const auto& name) { return name && ambiguous.contains(*name); });
+                  [&](const auto& name) { return name && as.group->ambiguous.contains(*name); });
   // zarr-python 3 writes no names where there are no axes: they are none then, not unknown.
-  if (named && around.node.node.array->shape.empty()) {
+  if (as.group->named && around.node.node.array->shape.empty()) {
     circumstances.dimensions = std::make_shared<const DimensionNames>();
   }
   return {};
@@ -110,7 +129,7 @@ Result<Presentation> presentation_of(const Source& source, const SourceArray& ar
   ArrayCircumstances circumstances;
   ZARRFS_TRY(circumstances.in_ome_image, lies_in_image(source, array.path));
   ZARRFS_TRY(circumstances.image_level, is_image_level(*source.store, array.path));
-  ZARRFS_CHECK(look_at_siblings(source, array, circumstances));
+  ZARRFS_CHECK(look_at_siblings(source, array, as, circumstances));
   ZARRFS_TRY(circumstances.zstd_without_size, sampled_frames_lack_size(source, array));
   if (as.profile.as_noted) {
     ZARRFS_TRY(circumstances.netcdf_wrote, is_of_netcdf(*source.store, array.path));

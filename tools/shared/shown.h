@@ -1,6 +1,7 @@
 // How the arrays of a store would be shown by a mount.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/base/result.h"
@@ -9,10 +10,14 @@
 
 namespace zarrfs::tools {
 
-/// The view that a command was asked about.
+struct GroupDimensions;
+
+/// The view that a command was asked about, of one source. For one thread.
 struct ShownAs {
   ViewOptions options;
   Profile profile;
+  /// What was seen of the group that was asked for last, whose arrays come one after the other.
+  mutable std::shared_ptr<const GroupDimensions> group;
   /// `view` is "v2" or "v3"; `fill` the profile's column of that name, empty for its own. kInvalid,
   /// naming the value, for an unknown view or profile.
   static Result<ShownAs> choose(const std::string& view, const std::string& profile,

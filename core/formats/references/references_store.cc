@@ -310,7 +310,8 @@ Result<std::shared_ptr<Store>> open_parquet_references(std::shared_ptr<Store> pl
       std::make_unique<ReferenceRecords>(place, size.get<std::size_t>(), options.manifests);
   auto table = std::make_shared<ReferenceTable>();
   for (const auto& [key, one] : told["metadata"].items()) {
-    auto added = table->add_text(key, with_bare_numbers(dump_json(one)));
+    // As fsspec spells them: zarr-python 2.13 reads nothing but ASCII.
+    auto added = table->add_text(key, with_bare_numbers(dump_ascii(one)));
     if (!added) return fail(added.error().fault, document + ": " + added.error().message);
     if (last_name(key) == kArrayOfV2) records->add_array(parent_path(key), one);
     const bool of_v3 = last_name(key) == kDocumentName && one.is_object() &&

@@ -88,7 +88,8 @@ Result<Opened> open_layers(const std::string& source, const StoreOptions& option
   }
   ZARRFS_TRY(opened.place, open_place(source, options));
   if (opened.revision) return opened;
-  if (has_name_of_parquet(source)) {
+  const bool named = has_name_of_parquet(source);
+  if (named) {
     ZARRFS_TRY(auto parquet, parquet_references_at(source, opened.place, options));
     if (parquet != nullptr) return Opened{{}, std::move(parquet), {}};
   }
@@ -98,8 +99,10 @@ Result<Opened> open_layers(const std::string& source, const StoreOptions& option
     opened.revision = Revision{};
     return opened;
   }
-  ZARRFS_TRY(auto parquet, parquet_references_at(source, opened.place, options));
-  if (parquet != nullptr) return Opened{{}, std::move(parquet), {}};
+  if (!named) {
+    ZARRFS_TRY(auto parquet, parquet_references_at(source, opened.place, options));
+    if (parquet != nullptr) return Opened{{}, std::move(parquet), {}};
+  }
   if (!is_local(source)) {
     ZARRFS_TRY(auto references, references_at(source, options));
     if (references != nullptr) return Opened{{}, std::move(references), {}};

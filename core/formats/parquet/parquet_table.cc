@@ -159,7 +159,6 @@ class ColumnReader {
     }
     return {};
   }
-  [[nodiscard]] const ColumnPlace& place() const { return place_; }
   ParquetColumn take() { return std::move(column_); }
 
  private:
@@ -236,8 +235,8 @@ class ColumnReader {
     if (repetitions != 0 || levels > stored.size() || levels > size) {
       return fail(Fault::kDamaged, "the levels of a page do not lie within it");
     }
-    const auto kept = compressed ? codec_.get() : nullptr;
-    ZARRFS_TRY(const ByteView page, decompressed_by(kept, stored.subspan(levels), size - levels));
+    const Codec* const codec = compressed ? codec_.get() : nullptr;
+    ZARRFS_TRY(const ByteView page, decompressed_by(codec, stored.subspan(levels), size - levels));
     return read_values(stored.first(levels), page, rows, encoding);
   }
 

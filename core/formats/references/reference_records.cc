@@ -13,6 +13,8 @@
 #include "core/codecs/decoding_room.h"
 #include "core/formats/parquet/parquet_table.h"
 #include "core/formats/references/reference_file.h"
+#include "core/metadata/grid.h"
+#include "core/metadata/metadata.h"
 
 namespace zarrfs {
 namespace {
@@ -33,35 +35,25 @@ std::string file_name(const std::string& array, std::uint64_t number) {
 
 /// "0.12.3": the chunk that is `number` in the order of C. Of an array without axes "0".
 std::string chunk_name(const std::vector<std::uint64_t>& counts, std::uint64_t number) {
-  if (counts.empty()) return "0";
-  std::vector<std::uint64_t> at(counts.size());
-  for (std::size_t axis = counts.size(); axis-- > 0;) {
-    at[axis] = number % counts[axis];
-    number /= counts[axis];
-  }
-  std::string name;
-  for (const std::uint64_t coordinate : at) {
-    if (!name.empty()) name += '.';
-    name += std::to_string(coordinate);
-  }
-  return name;
+  const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
+  return dotted.key(coordinates_of(number, counts));
 }
 
 /// The number of the chunk with that name; nothing where there is none.
 std::optional<std::uint64_t> chunk_number(const std::vector<std::uint64_t>& counts,
                                           std::string_view name) {
   if (counts.empty()) return name == "0" ? std::optional<std::uint64_t>(0) : std::nullopt;
-  std::uint64_t number = 0;
+  std::vector<std::uint64_t> coordinates;
   for (std::size_t axis = 0; axis < counts.size(); ++axis) {
     const std::size_t dot = name.find('.');
     const bool last = axis + 1 == counts.size();
     if (last != (dot == std::string_view::npos)) return std::nullopt;
     const auto at = parse_coordinate(name.substr(0, dot), counts[axis]);
     if (!at) return std::nullopt;
-    number = number * counts[axis] + *at;
+    coordinates.push_back(*at);
     if (!last) name.remove_prefix(dot + 1);
   }
-  return number;
+  return linear_of(coordinates, counts);
 }
 
 /// The columns of one file.

@@ -165,14 +165,19 @@ class Info final : public Command {
         tell_node(console, path, node, listed);
         continue;
       }
-      ZARRFS_TRY(const ArrayFacts facts, measure(source, path, node));
-      all += facts.totals;
-      logical += facts.logical_bytes;
+      const auto facts = measure(source, path, node);
+      if (!facts && is_of_array(facts.error().fault)) {
+        tell_node(console, path, unreadable(node, facts.error()), listed);
+        continue;
+      }
+      if (!facts) return fail(facts.error());
+      all += facts->totals;
+      logical += facts->logical_bytes;
       ++arrays;
       if (json_) {
-        listed.push_back(array_json(facts));
+        listed.push_back(array_json(*facts));
       } else {
-        tell_array(console, facts);
+        tell_array(console, *facts);
       }
     }
     if (json_) {
@@ -191,6 +196,12 @@ class Info final : public Command {
                   << " dead\n";
     }
     return {};
+  }
+
+  static SourceNode unreadable(SourceNode node, const Error& error) {
+    node.node.kind = Node::Kind::kDamaged;
+    node.node.error = error;
+    return node;
   }
 
   Result<ArrayFacts> measure(const Source& source, const std::string& path,

@@ -180,12 +180,6 @@ class Verify final : public Command {
     return pieces;
   }
 
-  // Whether what listing an array met is a matter of that array alone.
-  static bool is_of_array(Fault fault) {
-    return fault == Fault::kDamaged || fault == Fault::kUnsupported || fault == Fault::kDenied ||
-           fault == Fault::kTooBig;
-  }
-
   // Why a node is not checked, or what is damaged in it.
   void tell_node(const Console& console, const std::string& path, const Error& error) {
     if (error.fault == Fault::kUnsupported) return tell_not_understood(console, path, error);

@@ -115,7 +115,7 @@ def rewritten(file, words):
     subprocess.run([python_with(), "-c", write, file], check=True, capture_output=True)
 
 
-def test_verify_goes_on_behind_what_is_damaged(tmp_path):
+def test_verify_and_info_go_on_behind_what_is_damaged(tmp_path):
     source = copied(tmp_path)
     for name in ("big", "sparse"):
         DAMAGES["cut"](source / f"{name}/refs.0.parq")
@@ -124,6 +124,11 @@ def test_verify_goes_on_behind_what_is_damaged(tmp_path):
     told = json.loads(done.stdout)
     assert {one["array"] for one in told["damage"]} == {"big", "sparse"} and told["chunks"] > 10, told
     assert [one["array"] for one in told["not_understood"]] == ["packed"], told
+    nodes = json.loads(run("info", source, "--virtual", tmp_path, "--json", status=1).stdout)["nodes"]
+    assert {one["path"] for one in nodes if one["kind"] == "unreadable"} == {"big", "sparse", "packed"}, nodes
+    assert [one["path"] for one in nodes if one["kind"] == "array"], nodes
+    text = run("info", source, "--virtual", tmp_path, status=1).stdout_text
+    assert "/big  cannot be read: " in text and "stored for" in text, text
 
 
 def test_references_that_are_written_anew_are_not_mixed_with_those_that_were(mount, tmp_path):

@@ -139,6 +139,11 @@ class CellLister {
 
 }  // namespace
 
+bool is_of_array(Fault fault) {
+  return fault == Fault::kDamaged || fault == Fault::kUnsupported || fault == Fault::kDenied ||
+         fault == Fault::kTooBig;
+}
+
 Result<StoredShards> list_shards(Store& store, const std::string& path,
                                  const ArrayMetadata& array) {
   return CellLister(store, path, array).run();

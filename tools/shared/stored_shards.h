@@ -23,6 +23,9 @@ struct StoredShards {
 /// eight bytes for each shard.
 Result<StoredShards> list_shards(Store& store, const std::string& path, const ArrayMetadata& array);
 
+/// Whether what listing the shards of an array met is a matter of that array alone.
+bool is_of_array(Fault fault);
+
 /// Cells of a grid: on each axis from `first` to `last`.
 struct CellBox {
   std::vector<std::uint64_t> first;

@@ -1,6 +1,7 @@
 // Which threads of programs were told lately that a node is stale. The kernel looks the name up
 // again then, and asks for the attributes of what it finds, once: where that is replaced meanwhile
-// as well, and the kernel was told to ask, stat(2) would fail with ESTALE. Thread-safe.
+// as well, and the kernel was told to ask, stat(2) would fail with ESTALE. Between the two it may
+// take seconds to find what has the name, as `.zmetadata` of thousands of arrays. Thread-safe.
 // Source: vfs_statx of Linux, retry_estale.
 #pragma once
 
@@ -19,7 +20,7 @@ namespace zarrfs {
 class ToldStale {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kLately{1};
+  static constexpr std::chrono::seconds kLately{30};
 
   /// Whether `task` was told lately; if so it is forgotten, if not it is told now. 0 never was.
   bool was_told(pid_t task, Clock::time_point now = Clock::now()) {

@@ -28,6 +28,13 @@ TEST(ToldStale, WhatWasLongAgoIsNot) {
   EXPECT_TRUE(told.was_told(kTask, now + ToldStale::kLately)) << "it was told again";
 }
 
+TEST(ToldStale, FindingWhatHasTheNameMayTakeSeconds) {
+  ToldStale told;
+  const auto now = ToldStale::Clock::now();
+  EXPECT_FALSE(told.was_told(kTask, now));
+  EXPECT_TRUE(told.was_told(kTask, now + std::chrono::seconds(10)));
+}
+
 TEST(ToldStale, OfAnUnknownTaskNothingIsKnown) {
   ToldStale told;
   EXPECT_FALSE(told.was_told(0));

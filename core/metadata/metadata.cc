@@ -10,6 +10,7 @@
 #include "core/metadata/document_text.h"
 #include "core/metadata/json_fields.h"
 #include "core/metadata/sharding_config.h"
+#include "core/metadata/v2_note.h"
 
 namespace zarrfs {
 namespace {
@@ -198,6 +199,9 @@ Result<NodeMetadata> parse_node(std::string_view text, const std::string& path) 
   const CutText cut = cut_member(text, kConsolidated);
   ZARRFS_TRY(Json document, parse_json(cut.text, document_name(path)));
   if (document.is_object()) document.erase(kConsolidated);
+  if (document.is_object() && document.contains("attributes")) {
+    note_bare(cut.text, document["attributes"], kAttributesPointer);
+  }
   ZARRFS_TRY(const std::string type, with_path(parse_head(document), path));
   if (type == "array") {
     ZARRFS_TRY(ArrayMetadata array, parse_array(document, path));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -172,6 +173,18 @@ std::string why_not_kept(const Json& zarray) {
   return "netCDF-C 4.9.0 writes characters as " + dtype.get<std::string>() +
          ", of four bytes each, and a single byte for each into the chunks, which nothing else can "
          "read; write them with netCDF-C 4.9.2 or newer, or leave the variable out";
+}
+
+bool is_netcdf_print(const Json& written, const Json& read) {
+  if (!written.is_number() || !read.is_number_float()) return false;
+  constexpr int kDigits = 6;
+  std::array<char, 32> text{};
+  char* const begin = text.data();
+  const auto printed = std::to_chars(begin, begin + text.size(), read.get<double>(),
+                                     std::chars_format::general, kDigits);
+  double value = 0;
+  const auto parsed = std::from_chars(begin, printed.ptr, value);
+  return printed.ec == std::errc() && parsed.ec == std::errc() && written.get<double>() == value;
 }
 
 bool is_netcdf_default_fill(const DataType& type, ByteView element) {

@@ -52,6 +52,10 @@ bool is_netcdf_zarray(const Json& zarray);
 /// Why a `.zarray` of netCDF-C cannot be kept; empty where it can.
 std::string why_not_kept(const Json& zarray);
 
+/// Whether `written` is the number `read` as netCDF-C 4.9.0 prints floats into its documents, with
+/// six digits. It prints anew what it has only read: of what was edited it tells nothing.
+bool is_netcdf_print(const Json& written, const Json& read);
+
 /// Whether netCDF-C writes `element` as the fill value of arrays for which none was asked.
 bool is_netcdf_default_fill(const DataType& type, ByteView element);
 

@@ -161,6 +161,12 @@ void note_spelling(std::string_view text, Json& attributes, std::string_view bel
   set_note(std::move(note), attributes);
 }
 
+void note_bare(std::string_view text, Json& attributes, std::string_view below) {
+  const bool may_have = text.find("NaN") != text.npos || text.find("Infinity") != text.npos;
+  if (!may_have || !attributes.is_object() || noted(attributes, kBare)) return;
+  if (auto bare = bare_numbers(text, below); !bare.empty()) note(kBare, bare, attributes);
+}
+
 void take_spelling(const Json& shown, const Json& written, Json& attributes) {
   Json note = note_in(attributes);
   const Json before = note_in(shown);
@@ -247,6 +253,16 @@ std::string styled_line(Json document, const TextStyle& style) {
   return with_style(std::move(document), style, "", [&](const Json& json) {
     return style.ascii ? dump_ascii(json) : dump_json(json);
   });
+}
+
+std::string bare_document_text(Json document) {
+  TextStyle style;
+  if (document.contains("attributes")) {
+    Json& attributes = document["attributes"];
+    add_bare(attributes, kAttributesPointer, style);
+    note(kBare, Json(), attributes);
+  }
+  return styled_text(std::move(document), style);
 }
 
 }  // namespace zarrfs

@@ -35,6 +35,9 @@ inline constexpr const char* kNotedConsolidated = "consolidated";
 /// the text they are, as a JSON pointer: "" in `.zattrs`, "/attributes" in `zarr.json`, of which
 /// only "utf8" and "bare" are noted. A note that a program wrote is dropped.
 void note_spelling(std::string_view text, Json& attributes, std::string_view below = {});
+/// Adds to `attributes`, parsed from `text`, which bare numbers they have, where no note tells it:
+/// zarr-python 3 writes them into `zarr.json` as they are.
+void note_bare(std::string_view text, Json& attributes, std::string_view below);
 /// Takes the note that note_spelling() made of `written` where it differs from the one that it made
 /// of `shown`: what comes back as it was shown stays as it is stored.
 void take_spelling(const Json& shown, const Json& written, Json& attributes);
@@ -71,5 +74,7 @@ void add_bare(const Json& attributes, const std::string& below, TextStyle& style
 std::string styled_text(Json document, const TextStyle& style, const std::string& below = "");
 /// The same, on one line.
 std::string styled_line(Json document, const TextStyle& style);
+/// A `zarr.json` with the bare numbers that the note of its attributes tells of, in place of it.
+std::string bare_document_text(Json document);
 
 }  // namespace zarrfs

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/codecs/codec.h"
 #include "core/metadata/chunk_key.h"
+#include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/present/presentation.h"
 #include "core/zarr/layout.h"
@@ -61,11 +62,30 @@ std::vector<std::uint64_t> with_room_to_grow(std::vector<std::uint64_t> shape,
 }
 }  // namespace
 
-bool same_but_shape(const Json& a, const Json& b) {
-  for (const char* member : {"data_type", "chunk_grid", "fill_value", "codecs"}) {
-    if (!same_json(a.value(member, Json()), b.value(member, Json()))) return false;
+bool same_fill(const Json& a, const Json& b) {
+  const Json fill_of_a = a.value("fill_value", Json());
+  const Json fill_of_b = b.value("fill_value", Json());
+  if (same_json(fill_of_a, fill_of_b)) return true;
+  const auto type = parse_data_type(a.value("data_type", Json()));
+  if (!type || !same_json(a["data_type"], b.value("data_type", Json()))) return false;
+  const auto element_of_a = parse_fill_value(*type, fill_of_a, false);
+  const auto element_of_b = parse_fill_value(*type, fill_of_b, false);
+  return element_of_a && element_of_b && *element_of_a == *element_of_b;
+}
+
+bool keeps_fill(const Json& written, const Json& shown) {
+  return same_fill(written, shown) ||
+         is_netcdf_print(written.value("fill_value", Json()), shown.value("fill_value", Json()));
+}
+
+bool same_but_shape(const Json& written, const Json& shown) {
+  for (const char* member : {"data_type", "chunk_grid", "codecs"}) {
+    if (!same_json(written.value(member, Json()), shown.value(member, Json()))) return false;
   }
-  return a.value("shape", Json::array()).size() == b.value("shape", Json::array()).size();
+  const auto rank = [](const Json& document) {
+    return document.value("shape", Json::array()).size();
+  };
+  return keeps_fill(written, shown) && rank(written) == rank(shown);
 }
 
 bool finds_chunks_as_named(const Json& written, const Json& shown) {

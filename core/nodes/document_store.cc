@@ -6,6 +6,7 @@
 #include "core/base/json_numbers.h"
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
+#include "core/metadata/v2_note.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -80,12 +81,13 @@ Result<void> DocumentStore::drop_consolidated_above(const std::string& path) {
 Result<void> DocumentStore::replace(const std::string& path, const Json& document,
                                     const FileIdentity& expected) {
   const std::string file_path = join_path(path, kNodeDocument);
-  const std::string text = dump_document(document);
+  ZARRFS_TRY(const auto stored, store_.read_document(file_path, kMaxDocument));
+  const bool bare = stored && quote_bare_numbers(stored->text) != stored->text;
+  const std::string text = bare ? bare_document_text(document) : dump_document(document);
   // What cannot be read again loses the node, or with the root's document the whole store.
   if (const auto read = parse_node(text, path); !read) {
     return fail(Fault::kInvalid, "/" + read.error().message);
   }
-  ZARRFS_TRY(const auto stored, store_.read_document(file_path, kMaxDocument));
   if (stored) {  // written anew as a whole: nothing else in it may change
     const std::string called = "/" + file_path + " of the store cannot be changed";
     ZARRFS_CHECK(check_integers(stored->text, "attributes", called));

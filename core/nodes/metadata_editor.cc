@@ -15,6 +15,7 @@
 #include "core/metadata/v2_note.h"
 #include "core/nodes/array_document.h"
 #include "core/present/attributes.h"
+#include "core/present/cf_mask.h"
 #include "core/zarr/zvf.h"
 
 namespace zarrfs {
@@ -413,11 +414,13 @@ Result<void> MetadataEditor::write_attributes(const NodeState& state, const Json
   const bool unseen = overlay_.hides(state.path, kAttributes, true);
   const Json shown = unseen ? Json::object() : spelled_attributes(state, kAttributes);
   if (state.kind == NodeState::Kind::kArray) {
-    return marks_.take_zattrs(state, written, !unseen, [&](Json& document) {
+    Json meant = written;
+    spell_mark_as_shown(state.node.array->type, shown, meant);
+    return marks_.take_zattrs(state, meant, !unseen, [&](Json& document) {
       take_array_attributes(unseen ? shown : *state.shown.presentation.attributes,
-                            without_note(written), *state.profile, document);
+                            without_note(meant), *state.profile, document);
       Json attributes = document.value("attributes", Json::object());
-      take_spelling(shown, written, attributes);
+      take_spelling(shown, meant, attributes);
       if (!attributes.empty() || document.contains("attributes")) {
         document["attributes"] = std::move(attributes);
       }

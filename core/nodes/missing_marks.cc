@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/metadata/v2_note.h"
+#include "core/nodes/array_document.h"
 #include "core/present/cf_mask.h"
 #include "core/present/v2_types.h"
 
@@ -143,9 +144,10 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
   const bool named = has_dimension_names(plain);
   if (!shown.is_null()) {
     const ArrayMetadata& array = *state.node.array;
-    const bool same_fill = same_json(fill, shown_fill(state));
-    if (same_fill && named == has_dimension_names(array)) return {};
-    const bool replaced = !fill.is_null() && !same_fill && is_shown_as_fill(state) &&
+    const bool said = !fill.is_null() && !shown_fill(state).is_null();
+    const bool as_shown = said ? keeps_fill(plain, shown) : same_json(fill, shown_fill(state));
+    if (as_shown && named == has_dimension_names(array)) return {};
+    const bool replaced = !fill.is_null() && !as_shown && is_shown_as_fill(state) &&
                           !state.shown.presentation.attributes->contains(kFillAttribute);
     if (replaced || is_one_with_fill(array)) plain["attributes"].erase(kFillAttribute);
     const bool same_type = same_json(plain["data_type"], shown["data_type"]);

@@ -4,6 +4,7 @@
 
 #include "core/base/json.h"
 #include "core/metadata/v2_metadata.h"
+#include "core/nodes/array_document.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -79,6 +80,7 @@ Json WrittenDocuments::spell(const std::string& path, Json document) const {
   if (!meaning || !own_meaning) return document;
   meaning->erase("chunk_key_encoding");  // chunks are found by either separator
   own_meaning->erase("chunk_key_encoding");
+  if (same_fill(*meaning, *own_meaning)) (*own_meaning)["fill_value"] = (*meaning)["fill_value"];
   return same_json(*meaning, *own_meaning) ? own : document;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/json.h"
+#include "core/metadata/nczarr.h"
 #include "core/metadata/v2_note.h"
 #include "core/present/v2_types.h"
 #include "core/zarr/tree.h"
@@ -142,6 +143,16 @@ bool is_written_mark(const Json& attributes) {
                        const Json types = attribute.value().value("types", Json());
                        return types.is_object() && types.contains(kFillAttribute);
                      });
+}
+
+void spell_mark_as_shown(const DataType& type, const Json& shown, Json& written) {
+  const auto before = fill_attribute(type, shown);
+  const auto after = fill_attribute(type, written);
+  if (!before || !after) return;
+  const bool printed = is_netcdf_print(written[kFillAttribute], shown[kFillAttribute]);
+  if (!printed && !same_mark(type, *before, *after)) return;
+  written[kFillAttribute] = shown[kFillAttribute];
+  if (noted(written, kNotedMark)) note(kNotedMark, shown[kFillAttribute], written);
 }
 
 bool add_mark(Json& document) {

@@ -40,6 +40,10 @@ bool mark_repeats_fill(const ArrayMetadata& array);
 /// wrote: then it is shown as one, too.
 bool is_written_mark(const Json& attributes);
 
+/// `_FillValue` in attributes that a program writes, with the note of how it is spelled, becomes as
+/// it is `shown` where both are one element of `type`, or netCDF-C printed it (is_netcdf_print).
+void spell_mark_as_shown(const DataType& type, const Json& shown, Json& written);
+
 /// Adds `_FillValue` to a document of v3, which marks its fill value. False, and nothing is
 /// changed, where it has `_FillValue` already or its type has no mark.
 bool add_mark(Json& document);

@@ -1,7 +1,9 @@
 """Documents that Zarr v3 has no words for are shown by the next mount, and by `unshard`, as their program wrote them: the rule of the note in docs/semantics.md."""
+import base64
 import json
 import os
 import pathlib
+import struct
 import subprocess
 
 import pytest
@@ -166,6 +168,32 @@ def test_bare_numbers_of_zarr_v3_come_back(tmp_path):
         assert spelled(json.dumps(document))[0]["attributes"] == spelled(file.read())[0]["attributes"]
     run("unshard", store, tmp_path / "back", "--format", "v3")
     assert spelled(json.dumps(document))[0]["attributes"] == spelled((tmp_path / "back/zarr.json").read_text())[0]["attributes"]
+
+
+@pytest.mark.parametrize("view", ["v2", "v3"])
+def test_bare_numbers_that_the_store_has_stay_bare(tmp_path, view):
+    """zarr-python 3 writes them so: they are shown as numbers, and an edit of another attribute leaves them as they are."""
+    attributes = {"valid_max": float("nan"), "flags": [1.5, float("inf"), "NaN"], "text": "-Infinity", "units": "°C"}
+    store = tmp_path / "store"
+    make_store(store, {"": {**GROUP, "attributes": attributes}, "a": {**stored_array([4], ["x"]), "attributes": attributes}})
+    name = {"v2": ".zattrs", "v3": "zarr.json"}[view]
+
+    def attributes_in(text):
+        said = spelled(text)[0]
+        said = said.get("attributes", said)
+        return {key: said[key] for key in [*attributes, *({"added"} & set(said))]}
+
+    wanted = attributes_in(json.dumps(attributes))
+    for node in ("", "a"):
+        with DefaultMount(store, tmp_path / "mnt", "rw", f"view={view}") as place:
+            with open(f"{place}/{node}/{name}") as file:
+                document = json.load(file)
+            assert attributes_in(json.dumps(document)) == wanted
+            document.get("attributes", document)["added"] = 1
+            with open(f"{place}/{node}/{name}", "w") as file:
+                json.dump(document, file)
+        text = (store / node / "zarr.json").read_text()
+        assert attributes_in(text) == {**wanted, "added": 1} and "_zarrfs" not in text
 
 
 def stored_array(shape, names=None):
@@ -373,3 +401,42 @@ def test_any_note_is_shown_past(tmp_path, note):
         (store / path).write_text(json.dumps(document))
     with DefaultMount(store, tmp_path / "mnt") as place:
         assert_as_written(place, documents('{"a": 1}'))
+
+
+def six_digits(value):
+    """What netCDF-C 4.9.0 prints of a number that it has read."""
+    return float("%g" % value) if isinstance(value, float) else [six_digits(one) for one in value] if isinstance(value, list) else value
+
+
+def test_what_netcdf_prints_anew_with_fewer_digits_stays(tmp_path):
+    """ncatted writes each document again, whichever variable it edits, and its floats with six digits: marks of missing cells and packing stay."""
+    marks = {"a": ("float32", 1e20), "b": ("float32", -999.9), "c": ("float64", 9.969209968386869e36), "d": ("float64", 1 / 3), "e": ("int32", -2147483647)}
+    store, more = tmp_path / "store", {"scale_factor": 1.5259021896696422e-05, "valid_range": [1 / 3, 2e10], "units": "K"}
+    nodes = {"": {**GROUP, "attributes": {}}}
+    for name, (kind, mark) in marks.items():
+        spelled = base64.b64encode(struct.pack("<d", struct.unpack("<f", struct.pack("<f", mark))[0] if kind == "float32" else mark)).decode()
+        nodes[name] = {**stored_array([4], ["x"]), "data_type": kind, "attributes": {**more, "_FillValue": spelled if kind[0] == "f" else mark}}
+    make_store(store, nodes)
+    for name in marks:
+        (store / name / "c").mkdir()
+        (store / name / "c/0").write_bytes(bytes(32 if marks[name][0] == "float64" else 16))
+
+    def documents(place, name):
+        return [json.loads(open(f"{place}/{name}/{document}").read()) for document in (".zarray", ".zattrs")]
+
+    mounted = DefaultMount(store, tmp_path / "mnt", "rw,profile=netcdf")
+    with mounted as place:
+        shown = {name: documents(place, name) for name in marks}
+        for name in marks:
+            zarray, zattrs = shown[name]
+            zattrs = {key: six_digits(value) for key, value in zattrs.items() if key != "_NCZARR_ATTR"}
+            texts = {".zattrs": {**zattrs, "note": name}, ".zarray": {**zarray, "fill_value": six_digits(zarray["fill_value"])}}
+            for document, content in texts.items():
+                with open(f"{place}/{name}/{document}", "w") as file:
+                    json.dump(content, file)
+        assert {name: documents(place, name)[1] for name in marks} == {name: {**shown[name][1], "note": name} for name in marks}
+    assert "refused" not in mounted.said.stderr
+    for name in marks:
+        assert json.loads((store / name / "zarr.json").read_text())["attributes"] == {**nodes[name]["attributes"], "note": name}
+    with DefaultMount(store, tmp_path / "mnt", "profile=netcdf") as place:
+        assert {name: documents(place, name)[0] for name in marks} == {name: shown[name][0] for name in marks}

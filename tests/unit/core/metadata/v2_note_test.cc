@@ -36,6 +36,28 @@ TEST(V2Note, TextThatLooksLikeABareNumberStaysText) {
   EXPECT_EQ(styled_line(without_note(attributes), style_of(attributes, true)), text);
 }
 
+TEST(V2Note, BareNumbersOfAStoredDocumentAreNotedAndStoredBareAgain) {
+  const std::string text =
+      R"({"node_type": "group", "attributes": {"a": NaN, "b": ["NaN", -Infinity]}})";
+  Json document = parse_first_json(text, "test").value();
+  note_bare(text, document["attributes"], kAttributesPointer);
+  EXPECT_EQ(noted(document["attributes"], "bare"), Json({"/a", "/b/1"}));
+  document["attributes"]["c"] = 1;
+  const std::string stored = bare_document_text(document);
+  EXPECT_EQ(parse_json(stored, "test").value()["attributes"],
+            Json::parse(R"({"a": "NaN", "b": ["NaN", "-Infinity"], "c": 1})"));
+  EXPECT_NE(stored.find(R"("a": NaN,)"), std::string::npos) << stored;
+  EXPECT_NE(stored.find(R"("NaN",)"), std::string::npos) << stored;
+  EXPECT_EQ(stored.find(kNoteAttribute), std::string::npos) << stored;
+}
+
+TEST(V2Note, ANoteThatIsThereTellsOfBareNumbers) {
+  const std::string text = R"({"attributes": {"a": "NaN", "b": NaN, "_zarrfs": {"bare": ["/a"]}}})";
+  Json document = parse_first_json(text, "test").value();
+  note_bare(text, document["attributes"], kAttributesPointer);
+  EXPECT_EQ(noted(document["attributes"], "bare"), Json({"/a"}));
+}
+
 // 2000 numbers below a name of 200 KiB would be 400 MB of pointers.
 TEST(V2Note, ANoteIsShortWhateverIsWritten) {
   std::string text = "{\"short\": NaN, \"" + std::string(std::size_t{200} << 10U, 'x') + "\": [NaN";

@@ -35,6 +35,25 @@ TEST(CfMask, AxesHaveNamesWhereEachHasOne) {
   EXPECT_FALSE(has_dimension_names(json(R"({"shape": 3, "dimension_names": "x"})")));
 }
 
+TEST(CfMask, AMarkIsSpelledAsItWasShownWhereBothAreOneElement) {
+  const DataType type = parse_data_type("float32").value();
+  const Json shown = {{"_FillValue", 1.0000000200408773e+20}};
+  Json same = {{"_FillValue", 1e20}};
+  spell_mark_as_shown(type, shown, same);
+  EXPECT_EQ(same, shown);
+  const Json third = {{"_FillValue", 1.0 / 3}};
+  Json printed = json(R"({"_FillValue": 0.333333, "_zarrfs": {"_FillValue": 0.333333}})");
+  spell_mark_as_shown(type, third, printed);
+  EXPECT_EQ(printed["_FillValue"], 1.0 / 3);
+  EXPECT_EQ(printed["_zarrfs"]["_FillValue"], 1.0 / 3);
+  Json other = {{"_FillValue", 5}};
+  spell_mark_as_shown(type, shown, other);
+  EXPECT_EQ(other["_FillValue"], 5);
+  Json none = Json::object();
+  spell_mark_as_shown(type, shown, none);
+  EXPECT_TRUE(none.empty());
+}
+
 TEST(CfMask, AMarkIsAddedOnceAndRemovedWhereItRepeatsTheFillValue) {
   Json document = named("float32", "1.5", R"({"units": "m"})");
   EXPECT_TRUE(add_mark(document));

@@ -33,6 +33,16 @@ GroupMetadata group_with(const Json& attributes) {
   return group;
 }
 
+TEST(Nczarr, PrintsFloatsWithSixDigits) {
+  EXPECT_TRUE(is_netcdf_print(1e20, 1.0000000200408773e+20));
+  EXPECT_TRUE(is_netcdf_print(0.333333, 1.0 / 3));
+  EXPECT_TRUE(is_netcdf_print(123457, 123456.75));
+  EXPECT_FALSE(is_netcdf_print(0.333334, 1.0 / 3));
+  EXPECT_FALSE(is_netcdf_print(0.3333333, 1.0 / 3));
+  EXPECT_FALSE(is_netcdf_print(12345700, 12345678)) << "integers have all digits";
+  EXPECT_FALSE(is_netcdf_print("0.333333", 1.0 / 3));
+}
+
 TEST(Nczarr, MembersOfAGroupComeBackWhereTheyWere) {
   Json attributes = {{"title", "x"}};
   take_nczarr_members(root_of_490(), attributes);

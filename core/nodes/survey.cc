@@ -144,14 +144,14 @@ bool is_hidden(const Survey::Array& array, const Profile& profile, const ViewOpt
   return presented(array, profile, options).hidden;
 }
 
-/// Whether netCDF-C can be shown everything that xarray can.
-bool netcdf_reads_all(const Survey& survey) {
+/// The first array that xarray can be shown, and netCDF-C cannot; the end where there is none.
+std::vector<Survey::Array>::const_iterator hidden_from_netcdf(const Survey& survey) {
   ViewOptions options;
   options.profile = "netcdf";
   const auto profile = choose_profile(options);
-  return profile &&
-         std::none_of(survey.arrays.begin(), survey.arrays.end(),
-                      [&](const auto& array) { return is_hidden(array, *profile, options); });
+  return std::find_if(survey.arrays.begin(), survey.arrays.end(), [&](const auto& array) {
+    return !profile || is_hidden(array, *profile, options);
+  });
 }
 
 /// Whether netCDF-C would be shown other names of dimensions than the store has: to it each has one
@@ -178,12 +178,11 @@ ProfileChoice choose_for(const Survey& survey) {
   if (!survey.cf) return {"generic", "no OME-Zarr or CF metadata"};
   const std::string because =
       "/" + printable(*survey.cf) + " has metadata as xarray and netCDF write it";
-  if (!netcdf_reads_all(survey)) {
-    return {"xarray", because + ", and profile=netcdf would hide arrays"};
+  const std::string instead = because + "; programs of netCDF need profile=netcdf, which would ";
+  if (const auto hidden = hidden_from_netcdf(survey); hidden != survey.arrays.end()) {
+    return {"xarray", instead + "hide /" + printable(hidden->path)};
   }
-  if (netcdf_renames_dimensions(survey)) {
-    return {"xarray", because + ", and profile=netcdf would rename dimensions"};
-  }
+  if (netcdf_renames_dimensions(survey)) return {"xarray", instead + "rename dimensions"};
   return {"netcdf", because};
 }
 

@@ -192,10 +192,23 @@ Json plain_attributes(Json attributes, const Profile& profile) {
 }
 
 bool needs_text_for_netcdf(const Json& attributes) {
-  return std::any_of(attributes.items().begin(), attributes.items().end(), [](const auto& one) {
+  TextStyle style;
+  add_bare(attributes, "", style);
+  const auto is_bare = [&](const std::string& name, std::size_t i) {
+    const std::string place = (Json::json_pointer() / name / i).to_string();
+    return std::find(style.bare.begin(), style.bare.end(), place) != style.bare.end();
+  };
+  const auto has_numbers = [&](const std::string& name, const Json& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_number() && !(list[i].is_string() && is_bare(name, i))) return false;
+    }
+    return !list.empty();
+  };
+  return std::any_of(attributes.items().begin(), attributes.items().end(), [&](const auto& one) {
     const bool own = one.key() == kDimensionsAttribute || is_nczarr_name(one.key());
     return !own && one.key() != kNoteAttribute &&
-           (one.value().is_null() || (one.value().is_array() && !is_list_of_numbers(one.value())));
+           (one.value().is_null() ||
+            (one.value().is_array() && !has_numbers(one.key(), one.value())));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "core/metadata/v2_note.h"
 
 namespace zarrfs {
 namespace {
@@ -242,6 +243,13 @@ TEST(Attributes, GroupDocumentsLeaveConsolidatedMetadataOut) {
                             "other": {"must_understand": false}})"));
   EXPECT_EQ(group_document(nullptr, ViewFormat::kV3),
             Json::parse(R"({"zarr_format": 3, "node_type": "group", "attributes": {}})"));
+}
+
+TEST(Attributes, ABareNumberInAListIsANumberToNetcdf) {
+  const Json bare = Json::parse(R"({"a": [1.5, "NaN"], "_zarrfs": {"bare": ["/a/1"]}})");
+  EXPECT_FALSE(needs_text_for_netcdf(bare));
+  EXPECT_TRUE(needs_text_for_netcdf(without_note(bare)));
+  EXPECT_TRUE(needs_text_for_netcdf(Json::parse(R"({"a": []})")));
 }
 
 }  // namespace

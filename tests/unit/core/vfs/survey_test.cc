@@ -113,7 +113,7 @@ TEST(Survey, TheProfileIsThatOfWhatTheStoreIs) {
   };
   EXPECT_EQ(lengths(4).profile, "netcdf");
   EXPECT_EQ(lengths(3).profile, "xarray");
-  EXPECT_THAT(lengths(3).because, HasSubstr("profile=netcdf would rename dimensions"));
+  EXPECT_THAT(lengths(3).because, HasSubstr("profile=netcdf, which would rename dimensions"));
 }
 
 TEST(Survey, ADefaultMountSaysWhatWasChosenAndAnExplicitProfileWins) {

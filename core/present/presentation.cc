@@ -139,10 +139,18 @@ FillStyle fill_style(const Given& given) {
   return masked && !was_written_beside_fill(given.array) ? FillStyle::kMask : style;
 }
 
-/// Whether a program of Zarr v2 wrote null as the fill value. What absent chunks hold is zeros
-/// then.
+/// Whether the fill value is the one that stands for none: zeros, or no time.
+bool is_default_fill(const ArrayMetadata& array) {
+  if (is_zero(array.fill)) return true;
+  const TypeKind kind = array.type.kind;
+  if (kind != TypeKind::kDatetime && kind != TypeKind::kTimedelta) return false;
+  const auto no_time = parse_fill_value(array.type, "NaT", false);
+  return no_time && *no_time == array.fill;
+}
+
+/// Whether a program of Zarr v2 wrote null as the fill value.
 bool was_written_as_null(const Given& given) {
-  return is_zero(given.array.fill) && is_noted_null(given.array.attributes);
+  return is_default_fill(given.array) && is_noted_null(given.array.attributes);
 }
 
 /// Whether a program that makes the files of the array, one by one, finds those that it has not

@@ -43,6 +43,8 @@ CASES = {
     "bare numbers in UTF-8": documents('{"missing_value": NaN, "units": "°C"}'),
     "no fill value, no names": documents('{"units": "K"}', fill_value=None),
     "no fill value, names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', fill_value=None),
+    "dates without a fill value": documents('{"_ARRAY_DIMENSIONS": ["x"]}', dtype="<M8[s]", shape=[1], chunks=[1], fill_value=None),
+    "durations without a fill value": documents('{}', dtype="<m8[ns]", shape=[1], chunks=[1], fill_value=None),
     "a fill value, names": documents('{"_ARRAY_DIMENSIONS": ["x"]}', fill_value=7),
     "a mark without a fill value": documents('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}', fill_value=None),
     "a mark beside the fill value": documents('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}', fill_value=7),

@@ -7,7 +7,6 @@
 #include "core/base/json.h"
 #include "core/codecs/codec.h"
 #include "core/metadata/chunk_key.h"
-#include "core/metadata/nczarr.h"
 #include "core/metadata/v2_metadata.h"
 #include "core/present/presentation.h"
 #include "core/zarr/layout.h"
@@ -73,19 +72,14 @@ bool same_fill(const Json& a, const Json& b) {
   return element_of_a && element_of_b && *element_of_a == *element_of_b;
 }
 
-bool keeps_fill(const Json& written, const Json& shown) {
-  return same_fill(written, shown) ||
-         is_netcdf_print(written.value("fill_value", Json()), shown.value("fill_value", Json()));
-}
-
-bool same_but_shape(const Json& written, const Json& shown) {
+bool same_but_shape(const Json& a, const Json& b) {
   for (const char* member : {"data_type", "chunk_grid", "codecs"}) {
-    if (!same_json(written.value(member, Json()), shown.value(member, Json()))) return false;
+    if (!same_json(a.value(member, Json()), b.value(member, Json()))) return false;
   }
   const auto rank = [](const Json& document) {
     return document.value("shape", Json::array()).size();
   };
-  return keeps_fill(written, shown) && rank(written) == rank(shown);
+  return same_fill(a, b) && rank(a) == rank(b);
 }
 
 bool finds_chunks_as_named(const Json& written, const Json& shown) {

@@ -20,12 +20,8 @@ namespace zarrfs {
 /// Whether two array documents have one element as their fill value, however it is spelled.
 bool same_fill(const Json& a, const Json& b);
 
-/// Whether the fill value of `written` is that of `shown`, or as netCDF-C prints it
-/// (is_netcdf_print).
-bool keeps_fill(const Json& written, const Json& shown);
-
 /// Whether two array documents differ in nothing but shape, attributes and names.
-bool same_but_shape(const Json& written, const Json& shown);
+bool same_but_shape(const Json& a, const Json& b);
 
 /// Whether chunks that are called as `written` says are found; either separator is answered.
 bool finds_chunks_as_named(const Json& written, const Json& shown);

@@ -25,6 +25,7 @@ constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
 constexpr const char* kAttributeMember = "attributes";
+constexpr const char* kFillMember = "fill_value";
 
 tl::unexpected<Error> invalid(const std::string& path, const std::string& name,
                               const std::string& what) {
@@ -237,9 +238,10 @@ Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState&
   }
   Json attributes;
   if (state.kind == NodeState::Kind::kArray) {
-    if (auto same = v3_document_of_v2(state.shown.presentation.document, Json(), state.path)) {
-      array.shown = std::move(*same);
-    }
+    const Json& shown = state.shown.presentation.document;
+    const Json fill = shown.value(kFillMember, Json());
+    if (is_netcdf_print(written.value(kFillMember, Json()), fill)) array.zarray[kFillMember] = fill;
+    if (auto same = v3_document_of_v2(shown, Json(), state.path)) array.shown = std::move(*same);
   } else {
     ZARRFS_TRY(attributes, early_attributes(state));
   }
@@ -255,7 +257,7 @@ void MetadataEditor::take_unsaid(const NodeState& state, const Json& zarray, Jso
   take_nczarr_members(zarray, attributes);
   const Json& shown = state.shown.presentation.document;
   const bool as_shown =
-      same_json(zarray.value("fill_value", Json()), shown.value("fill_value", Json()));
+      same_json(zarray.value(kFillMember, Json()), shown.value(kFillMember, Json()));
   if (!as_shown) note_fill(zarray, attributes);
 }
 

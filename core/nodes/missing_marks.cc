@@ -145,7 +145,7 @@ Result<void> MissingMarks::take_zarray(const NodeState& state, const Json& writt
   if (!shown.is_null()) {
     const ArrayMetadata& array = *state.node.array;
     const bool said = !fill.is_null() && !shown_fill(state).is_null();
-    const bool as_shown = said ? keeps_fill(plain, shown) : same_json(fill, shown_fill(state));
+    const bool as_shown = said ? same_fill(plain, shown) : same_json(fill, shown_fill(state));
     if (as_shown && named == has_dimension_names(array)) return {};
     const bool replaced = !fill.is_null() && !as_shown && is_shown_as_fill(state) &&
                           !state.shown.presentation.attributes->contains(kFillAttribute);

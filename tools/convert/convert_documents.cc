@@ -28,15 +28,17 @@ void NewDocuments::add_v2(std::string path, Json contents, TextStyle style) {
   new_.push_back({std::move(path), std::move(contents), std::move(style)});
 }
 
-bool NewDocuments::add_v3(const std::string& path, Json contents, Origin origin) {
+bool NewDocuments::add_v3(const std::string& path, Json contents, Origin origin, bool bare) {
   Document document{
       .path = join_path(path, "zarr.json"), .contents = std::move(contents), .style = {}};
-  if (form_.kind == Form::Kind::kPlain && document.contents.contains("attributes")) {
+  if (document.contents.contains("attributes")) {
     Json& attributes = document.contents["attributes"];
-    const bool had_note = attributes.contains(kNoteAttribute);
-    if (had_note && origin == Origin::kCopied) origin = Origin::kMade;
-    add_bare(attributes, "", document.style);
-    attributes = without_note(std::move(attributes));
+    const bool plain = form_.kind == Form::Kind::kPlain;
+    if (plain || bare) add_bare(attributes, "", document.style);
+    if (bare) note("bare", Json(), attributes);
+    const bool has_note = attributes.contains(kNoteAttribute);
+    if (plain && has_note && origin == Origin::kCopied) origin = Origin::kMade;
+    if (plain) attributes = without_note(std::move(attributes));
   }
   if (origin == Origin::kMade) new_.push_back(document);
   if (origin == Origin::kConsolidated) consolidated_.push_back(path);

@@ -26,8 +26,8 @@ class NewDocuments {
     kConsolidated  ///< It is made here, with what was and will be added below it.
   };
   /// `zarr.json` of the node at `path`. Without sharding its attributes are spelled as their note
-  /// says, and have none. False if it is to be copied.
-  bool add_v3(const std::string& path, Json contents, Origin origin);
+  /// says, and have none. `bare`: its bare numbers are stored so. False if it is to be copied.
+  bool add_v3(const std::string& path, Json contents, Origin origin, bool bare);
   /// The group at `path` has `.zmetadata` of all that was and will be added below it.
   void add_zmetadata(const std::string& path) { consolidated_.push_back(path); }
 

@@ -103,8 +103,6 @@ class StorePlanner {
     if (array.node.zarr_format == 2) {
       respell_mark(document);
       ZARRFS_CHECK(note_level(array, document));
-    } else if (document.contains("attributes")) {
-      ZARRFS_CHECK(note_stored_spelling(*source_.store, array.path, document["attributes"]));
     }
     if (same_json(document, node.array->document)) return array;
     ZARRFS_TRY(ArrayMetadata metadata, parse_array(document, array.path));
@@ -214,9 +212,7 @@ class StorePlanner {
     Json document = group.document;
     document.erase("consolidated_metadata");
     bool consolidated = group.consolidated;
-    if (node.zarr_format == 3 && document.contains("attributes")) {
-      ZARRFS_CHECK(note_stored_spelling(*source_.store, path, document["attributes"]));
-    }
+    ZARRFS_TRY(const bool bare, stores_bare(path, node.zarr_format, document));
     if (node.zarr_format == 2) {
       ++planned_.changed_groups;
       if (ome_v04(group.attributes)) {
@@ -229,7 +225,13 @@ class StorePlanner {
       consolidated = zmetadata.has_value();
     }
     const auto origin = consolidated ? NewDocuments::Origin::kConsolidated : origin_of(node);
-    return plan_children(path, documents_.add_v3(path, std::move(document), origin));
+    return plan_children(path, documents_.add_v3(path, std::move(document), origin, bare));
+  }
+
+  // Whether the node at `path`, of which `document` is made, has bare NaN and Infinity.
+  Result<bool> stores_bare(const std::string& path, int zarr_format, const Json& document) const {
+    if (zarr_format != 3 || !document.contains("attributes")) return false;
+    return stores_bare_numbers(*source_.store, path, document["attributes"]);
   }
 
   static NewDocuments::Origin origin_of(const SourceNode& node) {
@@ -308,7 +310,7 @@ class StorePlanner {
     }
     if (depth_ == PlanDepth::kRest) ZARRFS_CHECK(copy_others(array));
     if (depth_ != PlanDepth::kGrids) ZARRFS_CHECK(make_nonempty_true(array, cells, plan));
-    add_array_documents(array, plan);
+    ZARRFS_CHECK(add_array_documents(array, plan));
     planned_.arrays.push_back({array, std::move(plan), std::move(shown), false, std::move(cells)});
     return {};
   }
@@ -373,7 +375,8 @@ class StorePlanner {
     if (changed) ++planned_.changed_arrays;
     const Json& document = changed ? plan.document : *array.node.node.array->document;
     const auto origin = changed ? NewDocuments::Origin::kMade : NewDocuments::Origin::kCopied;
-    const bool is_new = documents_.add_v3(array.path, document, origin);
+    ZARRFS_TRY(const bool bare, stores_bare(array.path, array.node.zarr_format, document));
+    const bool is_new = documents_.add_v3(array.path, document, origin, bare);
     return depth_ == PlanDepth::kListed ? copy_tree(array.path, is_new)
                                         : copy_by_grid(array, plan, is_new);
   }
@@ -388,15 +391,17 @@ class StorePlanner {
     return {};
   }
 
-  void add_array_documents(const SourceArray& array, const ArrayPlan& plan) {
+  Result<void> add_array_documents(const SourceArray& array, const ArrayPlan& plan) {
     const std::string& path = array.path;
     if (v2()) {
       documents_.add_v2(join_path(path, ".zarray"), plan.document);
       documents_.add_v2(join_path(path, ".zattrs"), plan.attributes,
                         style_of(array.node.node.array->attributes, true));
-      return;
+      return {};
     }
-    documents_.add_v3(path, plan.document, NewDocuments::Origin::kMade);
+    ZARRFS_TRY(const bool bare, stores_bare(path, array.node.zarr_format, plan.document));
+    documents_.add_v3(path, plan.document, NewDocuments::Origin::kMade, bare);
+    return {};
   }
 
   Result<void> copy_entry(const std::string& path) {

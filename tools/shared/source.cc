@@ -155,12 +155,10 @@ tl::unexpected<Error> no_node(const std::string& source, const std::string& path
   return fail(Fault::kInvalid, source + ": no Zarr group or array at " + shown_path(path));
 }
 
-Result<void> note_stored_spelling(Store& store, const std::string& path, Json& attributes) {
-  if (!attributes.is_object() || attributes.contains(kNoteAttribute)) return {};
+Result<bool> stores_bare_numbers(Store& store, const std::string& path, const Json& attributes) {
+  if (!attributes.is_object() || !attributes.contains(kNoteAttribute)) return false;
   ZARRFS_TRY(const auto document, store.read_document(join_path(path, "zarr.json"), kMaxDocument));
-  if (!document || quote_bare_numbers(document->text) == document->text) return {};
-  note_spelling(document->text, attributes, kAttributesPointer);
-  return {};
+  return document && quote_bare_numbers(document->text) != document->text;
 }
 
 Result<SourceNode> load_source_node(Store& store, const std::string& path) {

@@ -36,9 +36,9 @@ bool is_node(Node::Kind kind);
 /// kInvalid: nothing of Zarr is at and below `path` of the store `source`.
 tl::unexpected<Error> no_node(const std::string& source, const std::string& path);
 
-/// Notes in `attributes`, those of the `zarr.json` at `path`, how they are spelled there
-/// (v2_note.h), where that does not survive parsing.
-Result<void> note_stored_spelling(Store& store, const std::string& path, Json& attributes);
+/// Whether the `zarr.json` at `path`, whose attributes are `attributes`, has bare NaN or Infinity
+/// in it, as zarr-python 3 writes them.
+Result<bool> stores_bare_numbers(Store& store, const std::string& path, const Json& attributes);
 
 /// Whether netCDF-C wrote the data set around the array at `path`.
 Result<bool> is_of_netcdf(Store& store, const std::string& path);

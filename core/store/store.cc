@@ -7,7 +7,7 @@ namespace zarrfs {
 namespace {
 
 constexpr std::int64_t kPerSecond = 1'000'000'000;
-constexpr int kDocumentAttempts = 5;
+constexpr int kDocumentAttempts = 20;  // some are written anew every second, by many machines
 
 FileIdentity identity_at(const struct stat& status, const struct timespec& time) {
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),

@@ -127,7 +127,7 @@ def test_verify_and_info_go_on_behind_what_is_damaged(tmp_path):
     nodes = json.loads(run("info", source, "--virtual", tmp_path, "--json", status=1).stdout)["nodes"]
     assert {one["path"] for one in nodes if one["kind"] == "unreadable"} == {"big", "sparse", "packed"}, nodes
     assert [one["path"] for one in nodes if one["kind"] == "array"], nodes
-    text = run("info", source, "--virtual", tmp_path, status=1).stdout_text
+    text = run("info", source, "--virtual", tmp_path, status=1).stdout
     assert "/big  cannot be read: " in text and "stored for" in text, text
 
 

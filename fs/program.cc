@@ -7,6 +7,7 @@
 #include "core/base/version.h"
 #include "core/cli/complaint.h"
 #include "core/cli/exit_code.h"
+#include "core/cli/lengths.h"
 #include "fs/commands.h"
 
 namespace zarrfs {
@@ -28,7 +29,7 @@ bool is_command(const Commands& commands, const std::string& word) {
 
 /// The words after the program's name, `mount` put first where they name no command.
 std::vector<std::string> complete(const std::vector<std::string>& words, const Commands& commands) {
-  std::vector<std::string> completed(words.begin() + 1, words.end());
+  std::vector<std::string> completed = join_lengths({words.begin() + 1, words.end()});
   if (!completed.empty() && !is_for_the_program(completed.front()) &&
       !is_command(commands, completed.front())) {
     completed.insert(completed.begin(), "mount");

@@ -184,10 +184,10 @@ class Convert final : public Command {
     auto* group = app.add_option_group(
         "shape", "The shape of shards (64 MiB of decoded chunks where none is given)");
     add_lengths(*group, "--shard-shape", form_.shards.shape,
-                "In elements, such as 512x512x64, rounded up to whole chunks; one number for every "
-                "axis");
+                "In elements, such as 512x512x64 or 512 512 64, rounded up to whole chunks; one "
+                "number for every axis");
     add_lengths(*group, "--shard-chunks", form_.shards.chunks,
-                "In inner chunks, such as 8x8x1; one number for every axis");
+                "In inner chunks, such as 8x8x1 or 8 8 1; one number for every axis");
     group
         ->add_option("--shard-bytes", form_.shards.bytes,
                      "Decoded bytes of a shard, at most (64M, 1G, ...)")

@@ -1,6 +1,7 @@
 #include "core/cli/lengths.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "core/base/printable.h"
@@ -9,6 +10,11 @@ namespace zarrfs {
 namespace {
 
 constexpr std::size_t kMostAxes = 32;
+constexpr std::array<std::string_view, 2> kShapes = {"--shard-shape", "--shard-chunks"};
+
+bool is_number(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -29,6 +35,21 @@ Result<std::vector<std::uint64_t>> parse_lengths(std::string_view text) {
     begin = end + 1;
   }
   return lengths;
+}
+
+std::vector<std::string> join_lengths(const std::vector<std::string>& words) {
+  std::vector<std::string> joined;
+  bool in_shape = false;
+  for (const std::string& word : words) {
+    if (in_shape && is_number(word)) {
+      joined.back() += "x" + word;
+      continue;
+    }
+    in_shape = !joined.empty() && is_number(word) &&
+               std::find(kShapes.begin(), kShapes.end(), joined.back()) != kShapes.end();
+    joined.push_back(word);
+  }
+  return joined;
 }
 
 }  // namespace zarrfs

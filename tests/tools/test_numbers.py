@@ -1,6 +1,9 @@
 """Options that take numbers: what is none is refused, by the names of the option and the value."""
+import json
+import os
+
 import pytest
-from conftest import run
+from conftest import GOLDEN, run
 
 WRONG = ["nan", "-nan", "inf", "-inf", "-1", "50%", "1e99", "ten", "5_", "99999999999999999999999", "-18446744073709551615", " ", ""]
 WHOLE = ["0x10", "010", "1.5", "+4", "4 4"]
@@ -29,3 +32,15 @@ def test_what_is_no_number_is_named(tmp_path, monkeypatch, command, option, more
         told = run(command, *PLACES.get(command, ["A"]), option, f"0,{value}" if option == "--axes" else value, status=2).stderr_text
         assert option in told and (value.split(",")[-1] in told), (value, told)
     assert not list(tmp_path.iterdir())
+
+
+def test_lengths_may_stand_apart(tmp_path):
+    source = os.path.join(GOLDEN, "sharding.zarr")
+    for number, words in enumerate((["SOURCE", "TARGET", "--shard-shape", "16", "30"], ["--shard-shape", "16", "30", "SOURCE", "TARGET"],
+                                    ["SOURCE", "--shard-shape", "16x30", "TARGET"], ["SOURCE", "TARGET", "--shard-chunks", "2", "3", "-j", "1"])):
+        target = tmp_path / str(number)
+        run("reshard", *[{"SOURCE": source, "TARGET": target}.get(word, word) for word in words], status=1)
+        made = json.loads((target / "index_end" / "zarr.json").read_text())["chunk_grid"]["configuration"]["chunk_shape"]
+        assert made == ([16, 30] if "--shard-chunks" not in words else [8, 15])  # of chunks of 4 by 5
+    told = run("reshard", source, tmp_path / "none", "--shard-shape", "16", "0", status=2)
+    assert '"16x0"' in told.stderr_text

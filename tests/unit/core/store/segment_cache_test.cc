@@ -2,19 +2,15 @@
 #include "core/store/cache/segment_cache.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <string>
+
+#include "tests/support/allocated.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr std::uint64_t kBound = std::uint64_t{16} << 20U;
-
-std::uint64_t allocated() {
-  const struct mallinfo2 now = ::mallinfo2();
-  return now.uordblks + now.hblkhd;
-}
 
 std::string version_of(int number) {
   return "store/array/c/0/0/0 \"0123456789abcdef" + std::to_string(number) + "\"";

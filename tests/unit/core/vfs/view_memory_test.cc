@@ -1,7 +1,6 @@
 // What a view keeps in memory of all that was looked at, on a store that is made up: it has any
 // number of arrays and shards, and takes no room itself.
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "core/base/memory.h"
 #include "core/metadata/chunk_key.h"
 #include "core/vfs/open_view.h"
+#include "tests/support/allocated.h"
 #include "tests/support/shard_bytes.h"
 
 namespace zarrfs {
@@ -89,11 +89,6 @@ class MadeUpStore final : public Store {
   std::string array_;
 };
 
-std::uint64_t held() {
-  const struct mallinfo2 info = ::mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 class ViewMemory : public testing::Test {
  protected:
   void show(std::uint64_t shards) {
@@ -135,9 +130,9 @@ TEST_F(ViewMemory, IsTheSameAfterAnyNumberOfShards) {
     std::printf("shards %llu resident %llu\n", static_cast<unsigned long long>(end * arrays),
                 static_cast<unsigned long long>(resident_memory().now));
     std::fflush(stdout);
-    if (step == 1) early = held();
+    if (step == 1) early = allocated();
   }
-  EXPECT_LT(held(), early + kMiB);
+  EXPECT_LT(allocated(), early + kMiB);
 }
 
 TEST_F(ViewMemory, IsTheSameAfterAnyNumberOfArraysThatTheKernelForgot) {
@@ -152,9 +147,9 @@ TEST_F(ViewMemory, IsTheSameAfterAnyNumberOfArraysThatTheKernelForgot) {
       view_->forget(directory, 1);
     }
     view_->forget(group, 1);
-    if (number == 10) early = held();  // by then the report has all the lines that it keeps
+    if (number == 10) early = allocated();  // by then the report has all the lines that it keeps
   }
-  EXPECT_LT(held(), early + kMiB);
+  EXPECT_LT(allocated(), early + kMiB);
 }
 
 }  // namespace

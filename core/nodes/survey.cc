@@ -74,10 +74,13 @@ class Surveyor {
 
   void look_at(Waiting at) {
     auto node = load_node(store_, at.path);
-    if (!node) return;
+    if (!node || node->kind == Node::Kind::kDamaged) return survey_.unreadable.push_back(at.path);
+    if (node->kind == Node::Kind::kUnsupported) return survey_.unsupported.push_back(at.path);
     if (node->array != nullptr) {
       if (!survey_.cf && follows_cf(*node->array, at.path)) survey_.cf = at.path;
       if (!survey_.lists && needs_text_for_netcdf(node->array->attributes)) survey_.lists = at.path;
+      const bool damaged = node->layout == nullptr && node->error.fault != Fault::kUnsupported;
+      if (damaged) survey_.unreadable.push_back(at.path);
       survey_.arrays.push_back({at.path, std::move(*node), at.in_image});
       return;
     }
@@ -215,7 +218,7 @@ Shortcomings shortcomings(const Survey& survey, const Profile& profile,
     found.text += (found.text.empty() ? "" : ", ") + named(paths, what);
     found.paths.insert(found.paths.end(), paths.begin(), paths.end());
   };
-  std::vector<std::string> hidden;
+  std::vector<std::string> hidden = survey.unsupported;
   std::vector<std::string> not_rechunked;
   for (const Survey::Array& array : survey.arrays) {
     const bool as_other = of_others && !array.in_image && !is_hidden(array, *of_others, options);
@@ -226,6 +229,7 @@ Shortcomings shortcomings(const Survey& survey, const Profile& profile,
       not_rechunked.push_back(array.path);
     }
   }
+  tell(survey.unreadable, "cannot be read");
   tell(hidden, "hidden");
   tell(not_rechunked, "not re-chunked");
   if (profile.ome04 && options.format == ViewFormat::kV2) {

@@ -32,15 +32,17 @@ struct Survey {
   /// they lie.
   std::vector<std::string> reduced;
   std::vector<std::string> unplaced;
-  std::optional<std::string> ome;  ///< The first node with OME-Zarr metadata.
-  std::optional<std::string> cf;   ///< The first node that follows the CF conventions, or xarray's.
+  std::vector<std::string> unreadable;   ///< Nodes whose document is damaged, or cannot be read.
+  std::vector<std::string> unsupported;  ///< Nodes of versions and kinds that zarrfs does not know.
+  std::optional<std::string> ome;        ///< The first node with OME-Zarr metadata.
+  std::optional<std::string> cf;  ///< The first node that follows the CF conventions, or xarray's.
   /// The first node with attributes that netCDF-C 4.9.0 opens only as text.
   std::optional<std::string> lists;
   bool whole = true;                  ///< Whether all of the store was looked at.
   std::optional<std::string> untold;  ///< The first group of whose nodes nothing tells the names.
 };
 
-/// Looks at no more than `most` nodes. What cannot be read is left out.
+/// Looks at no more than `most` nodes.
 Survey survey_store(Store& store, std::size_t most);
 
 /// The profile for a store, and what speaks for it.
@@ -61,8 +63,9 @@ struct Shortcomings {
   std::string text;                ///< For the user; empty where there is none.
   std::vector<std::string> paths;  ///< Of the nodes.
 };
-/// Arrays that are hidden or not re-chunked, groups of which OME-Zarr 0.4 cannot say all. What
-/// `profile` would hide outside images is shown by `of_others`, if there is one.
+/// Nodes that cannot be read, arrays that are hidden or not re-chunked, groups of which OME-Zarr
+/// 0.4 cannot say all. What `profile` would hide outside images is shown by `of_others`, if there
+/// is one.
 Shortcomings shortcomings(const Survey& survey, const Profile& profile,
                           const std::optional<Profile>& of_others, const ViewOptions& options);
 

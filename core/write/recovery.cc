@@ -219,8 +219,9 @@ Result<bool> Recovery::take_over() {
   }
   remove_strays(directories);
   if (run.chunks > 0) {
-    parts_.options.log(
-        false, "recovered " + std::to_string(run.chunks) + " chunks that had not been published");
+    parts_.options.log(false, "recovered " + std::to_string(run.chunks) +
+                                  (run.chunks == 1 ? " chunk that had" : " chunks that had") +
+                                  " not been published");
   }
   if (run.lost > 0) {
     parts_.options.log(true,

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/printable.h"
+#include "fs/mounts/daemon_state.h"
 #include "fs/mounts/mount_table.h"
 
 namespace zarrfs {
@@ -28,16 +29,24 @@ Result<bool> is_own_mount(const std::string& path) {
   return mount && mount->type == kOwnType;
 }
 
-/// Whether a file system whose daemon has died stands at `path`. Asks for its space: attributes are
-/// answered from the kernel's cache for a while after the daemon's death.
+/// Whether a file system whose daemon has died stands at `path`.
 bool is_dead(const std::string& path) {
   struct statvfs space {};
   return ::statvfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 Result<void> detach_dead_mounts(const std::string& path) {
-  for (int i = 0; i < kMostDeadMounts && is_dead(path); ++i) {
+  for (int i = 0; i < kMostDeadMounts; ++i) {
     ZARRFS_TRY(const bool own, is_own_mount(path));
+    const DaemonState state = own             ? daemon_state(path)
+                              : is_dead(path) ? DaemonState::kGone
+                                              : DaemonState::kAnswers;
+    if (state == DaemonState::kAnswers) break;
+    if (state == DaemonState::kSilent) {
+      return fail(Fault::kBusy, "zarrfs is mounted on " + printable(path) +
+                                    " already, and its daemon gives no answer: zarrfs umount " +
+                                    printable(path));
+    }
     if (!own) {
       return fail(
           Fault::kBusy,

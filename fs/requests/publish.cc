@@ -1,20 +1,14 @@
 #include "fs/requests/publish.h"
 
-#include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
-#include <chrono>
 #include <fstream>
-#include <functional>
-#include <future>
 #include <iterator>
-#include <memory>
-#include <optional>
-#include <thread>
 
 #include "core/base/printable.h"
 #include "core/view/view.h"
+#include "fs/mounts/daemon_state.h"
 #include "fs/requests/front_end.h"
 
 namespace zarrfs {
@@ -31,16 +25,6 @@ std::string attribute_of(const std::string& mountpoint, const std::string& name)
 
 constexpr const char* kDaemonGone =
     "its daemon has ended, and programs get errors there: zarrfs umount it, and mount it again";
-
-/// Nothing where the daemon does not answer: one that was stopped never does.
-std::optional<std::string> asked_patiently(const std::function<std::string()>& ask) {
-  constexpr std::chrono::seconds kPatience{2};
-  auto told = std::make_shared<std::promise<std::string>>();
-  auto answer = told->get_future();
-  std::thread([told, ask] { told->set_value(ask()); }).detach();
-  if (answer.wait_for(kPatience) != std::future_status::ready) return std::nullopt;
-  return answer.get();
-}
 }  // namespace
 
 Result<void> publish_mount(const std::string& mountpoint) {
@@ -60,12 +44,12 @@ std::string refused_of_mount(const std::string& mountpoint) {
 }
 
 std::string trouble_of_mount(const std::string& mountpoint) {
-  const auto told = asked_patiently([mountpoint]() -> std::string {
-    struct statfs facts {};
-    const bool gone = ::statfs(mountpoint.c_str(), &facts) != 0 && errno == ENOTCONN;
-    return gone ? kDaemonGone : "";
-  });
-  return told.value_or("its daemon gives no answer");
+  switch (daemon_state(mountpoint)) {
+    case DaemonState::kAnswers: return "";
+    case DaemonState::kGone: return kDaemonGone;
+    case DaemonState::kSilent: break;
+  }
+  return "its daemon gives no answer";
 }
 
 std::string statistics_of_mount(const std::string& mountpoint) {

@@ -127,6 +127,7 @@ def test_a_shard_that_is_a_directory_is_an_error(mount, store):
 def test_damaged_metadata_is_an_error_and_harms_only_its_array(mount, store, text):
     write_file(store.file("b/zarr.json"), text.encode("latin-1"))
     mounted = mount(store.path, damaged=True)
+    assert [(node["path"], node["shown"]) for node in mounted.report()["nodes"]] == [("/b", "damaged")]
     assert "b" in os.listdir(mounted.path)
     for name in (".zarray", ".zattrs", "0.0", "0"):
         assert error_of(os.stat, mounted / f"b/{name}") == errno.EUCLEAN, name

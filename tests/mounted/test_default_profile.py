@@ -63,8 +63,11 @@ def test_the_mount_says_what_it_chose(climate, tmp_path):
 def test_one_line_says_all_that_the_user_did_not(climate, tmp_path):
     words = array([4], ["x"])
     write_document(climate / "words", {**words, "data_type": "string", "fill_value": "", "codecs": [{"name": "vlen-utf8"}]})
-    lines = {"": "zarrfs: mounted on {place}, read and write, profile xarray (/ has metadata as xarray and netCDF write it; programs of netCDF need profile=netcdf, which would hide /words), 2 arrays",
-             "rw,profile=netcdf": "zarrfs: mounted on {place}, 1 hidden (/words): see .zarrfs/report.json"}
+    (climate / "torn").mkdir()
+    (climate / "torn/zarr.json").write_text('{"zarr_format": 3, "node')
+    torn = ", 1 cannot be read (/torn)"
+    lines = {"": "zarrfs: mounted on {place}, read and write, profile xarray (/ has metadata as xarray and netCDF write it; programs of netCDF need profile=netcdf, which would hide /words), 2 arrays" + torn + ": see .zarrfs/report.json",
+             "rw,profile=netcdf": "zarrfs: mounted on {place}" + torn + ", 1 hidden (/words): see .zarrfs/report.json"}
     for options, line in lines.items():
         done = subprocess.run([DAEMON, "mount", climate, *(["-o", options] if options else [])], capture_output=True, text=True, timeout=60, cwd=tmp_path)
         place = done.stderr.split("mounted on ")[1].split(",")[0]

@@ -391,6 +391,7 @@ def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
     os.kill(process, signal.SIGSTOP)
     try:
         within(60, lambda: f"on {mounted.path}\n  its daemon gives no answer\n" in zarrfs("mounts"))
+        assert f"zarrfs is mounted on {mounted.path} already, and its daemon gives no answer: zarrfs umount" in zarrfs("mount", mounted.source, mounted.path)
     finally:
         os.kill(process, signal.SIGCONT)  # who asks for the mount waits for it
     kill(process)

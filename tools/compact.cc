@@ -48,7 +48,7 @@ class Compact final : public Command {
     const Console console(streams);
     const InterruptWatch watch(InterruptWatch::Work::kWrites);
     const auto done = compact(console);
-    console.out << human_count(shards_) << " shards, " << human_bytes(freed_)
+    console.out << counted(shards_, "shard") << ", " << human_bytes(freed_)
                 << (dry_run_ ? " could be freed\n" : " freed\n");
     if (!done) return console.failed(done.error());
     return damaged_ == 0 ? kGood : kFound;

@@ -102,7 +102,7 @@ class Convert final : public Command {
     options.form.kind = format_ == "v2" ? Form::Kind::kPlainV2 : kind_;
     if (const auto step = step_of_parts()) {
       const auto status = convert_in_parts(console, source_, target_, options, *step);
-      return status ? *status : console.failed(status.error());
+      return status ? *status : console.could_not(status.error());
     }
     std::string unfinished;
     const auto all = convert_store(console, source_, target_, options, unfinished);
@@ -136,6 +136,7 @@ class Convert final : public Command {
                      "Make part I of N, such as 3/64: on any machine, in any order, again and "
                      "again; begins if nobody has")
         ->type_name("I/N")
+        ->check(CLI::Validator(wrong_part, ""))
         ->needs(&target);
     group
         ->add_flag("--finish", finish_,
@@ -161,9 +162,7 @@ class Convert final : public Command {
     if (any && discard_) return "--discard removes all parts: give it alone";
     if (any && check_ && !finish_)
       return "--check goes with --finish, not with other steps of parts";
-    if (part_.empty() || parse_part(part_)) return std::nullopt;
-    return "--part: '" + printable(part_) + "' is not I/N, such as 3/64: I is 1 to N, N at most " +
-           std::to_string(kMostParts);
+    return std::nullopt;
   }
 
   [[nodiscard]] std::optional<PartsStep> step_of_parts() const {

@@ -190,10 +190,9 @@ class Info final : public Command {
       console.out << dump_document(document);
     } else {
       console.out << '\n'
-                  << human_count(arrays) << (arrays == 1 ? " array, " : " arrays, ")
-                  << human_bytes(all.object_bytes) << " stored for " << human_bytes(logical)
-                  << ratio_text(all.object_bytes, logical) << ", " << human_bytes(all.dead_bytes)
-                  << " dead\n";
+                  << counted(arrays, "array") << ", " << human_bytes(all.object_bytes)
+                  << " stored for " << human_bytes(logical) << ratio_text(all.object_bytes, logical)
+                  << ", " << human_bytes(all.dead_bytes) << " dead\n";
     }
     return {};
   }
@@ -291,7 +290,7 @@ class Info final : public Command {
     }
     out << '\n';
     if (facts.outside > 0) {
-      out << "    outside  " << human_count(facts.outside) << " objects beyond the array's shape\n";
+      out << "    outside  " << counted(facts.outside, "object") << " beyond the array's shape\n";
     }
     if (totals.damaged > 0) {
       out << "    damage   " << human_count(totals.damaged) << " found, such as "

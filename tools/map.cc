@@ -247,8 +247,8 @@ class Map final : public Command {
 
   void tell(const Console& console, const Totals& totals) const {
     std::ostream& out = output_.empty() ? console.out : console.err;
-    out << show_ << ": " << human_count(totals.chunks) << " chunks in "
-        << human_count(totals.shards) << " objects, " << human_bytes(totals.object_bytes) << ", "
+    out << show_ << ": " << counted(totals.chunks, "chunk") << " in "
+        << counted(totals.shards, "object") << ", " << human_bytes(totals.object_bytes) << ", "
         << human_bytes(totals.dead_bytes) << " dead, " << human_count(totals.damaged)
         << " damaged\n";
   }

@@ -2,6 +2,7 @@
 
 packaging/wheel/test runs it beside the wheel; needs distributed and numpy.
 """
+import concurrent.futures
 import os
 import pickle
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import threading
 import time
 
+import numpy as np
 import pytest
 import zarrfs
 
@@ -183,6 +185,73 @@ def test_a_part_that_cannot_be_made_is_told(client, source, tmp_path):
     (tmp_path / "made.zarr").write_text("in the way")
     with pytest.raises(zarrfs.Error, match="made.zarr"):
         zarrfs._parts._all(plan.tasks, client, 1, zarrfs._parts._Bar("x", False))
+
+
+@pytest.mark.parametrize("shape", ["2x512x512", (2, 512, 512), np.array([2, 512, 512])], ids=["text", "tuple", "array"])
+def test_a_shape_is_spelled_as_python_does(source, wanted, tmp_path, shape):
+    assert zarrfs.shard(source, tmp_path / "made.zarr", shard_shape=shape)
+    assert files_of(tmp_path / "made.zarr") == wanted
+
+
+@pytest.mark.parametrize("wrong,names", [({"shard_shape": (2.5, 512, 512)}, "float"), ({"retries": -1}, "retries=-1"), ({"parts": 0}, "parts=0"), ({"parts": "3"}, "str")])
+def test_what_makes_no_sense_is_refused(source, tmp_path, wrong, names):
+    with pytest.raises((TypeError, ValueError), match=names):
+        zarrfs.shard(source, tmp_path / "made.zarr", **{"shard_chunks": 2, **wrong})
+    assert not (tmp_path / "made.zarr").exists()
+    with pytest.raises(ValueError, match="verify"):
+        zarrfs.plan("verify", source, tmp_path / "made.zarr")
+
+
+def test_errors_reach_other_processes(source, tmp_path):
+    """As concurrent.futures and multiprocessing bring them, which wait for ever for an exception that cannot be unpickled."""
+    for error in (zarrfs.Error("it is gone", 3), zarrfs.Cancelled("ended", 130), zarrfs.FuseMissing("no fuse", 3)):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.status) == (type(error), str(error), error.status)
+    plan = zarrfs.plan("shard", source, tmp_path / "made.zarr", parts=2, shard_chunks=2)
+    shutil.rmtree(tmp_path / "made.zarr")
+    (tmp_path / "made.zarr").write_text("in the way")
+    with concurrent.futures.ProcessPoolExecutor(1) as pool:
+        with pytest.raises(zarrfs.Error, match="made.zarr") as told:
+            list(pool.map(zarrfs.run, plan.tasks))
+    assert told.value.status == 3
+
+
+def test_paths_are_those_of_the_caller(client, source, wanted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert zarrfs.shard(os.path.relpath(source), "made.zarr", client=client, shard_chunks=(2, 8, 8))
+    assert files_of(tmp_path / "made.zarr") == wanted
+    assert zarrfs.diff("made.zarr", source, client=client, parts=3)["differences"] == 0
+
+
+def test_a_shard_that_cannot_be_compared_is_told(sharded, tmp_path):
+    for name in ("cut.zarr", "less.zarr"):
+        shutil.copytree(sharded, tmp_path / name)
+    (tmp_path / "cut.zarr" / "a" / "c" / "0" / "0" / "0").write_bytes(b"zz")
+    (tmp_path / "less.zarr" / "a" / "c" / "0" / "0" / "0").unlink()
+    for one in (sharded, tmp_path / "less.zarr"):
+        found = zarrfs.diff(one, tmp_path / "cut.zarr")
+        assert any("a/c/0/0/0: 2 bytes" in entry["what"] for entry in found["listed"]), found
+    shutil.rmtree(tmp_path / "less.zarr")
+    with pytest.raises(zarrfs.Error, match="less.zarr"):
+        zarrfs.diff(sharded, tmp_path / "less.zarr")
+
+
+def test_a_client_that_is_awaited_is_refused(source, tmp_path):
+    class Awaited:
+        asynchronous = True
+    for work in (lambda: zarrfs.shard(source, tmp_path / "made.zarr", client=Awaited(), shard_chunks=2), lambda: zarrfs.verify(source, client=Awaited()),
+                 zarrfs.WorkerMount(source, client=Awaited()).__enter__):
+        with pytest.raises(ValueError, match="asynchronous"):
+            work()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="there is no /dev/fuse")
+def test_a_mount_that_is_used_is_told(client):
+    with pytest.warns(zarrfs.MountWarning, match="still used"):
+        with zarrfs.WorkerMount(EXAMPLE, client=client, ro=np.True_, idle=np.int64(600)) as path:
+            used = open(os.path.join(path, ".zattrs"), "rb")
+    used.close()
+    assert within(60, lambda: not os.path.exists(os.path.dirname(path)))
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="there is no /dev/fuse")

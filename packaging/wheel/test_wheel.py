@@ -234,7 +234,7 @@ def test_options_are_numpy_numbers_and_paths(tmp_path):
     with zarrfs.mount(pathlib.Path(EXAMPLE), **options) as path:
         assert zarr.open_group(path, mode="r")["0"].chunks == (1, 24, 48, 48)
     assert log.exists()
-    assert zarrfs._mount.option_list(options) == f"ro,idle=600,timeout=0.5,rechunk=1x24x48x48,log={str(log).replace(',', chr(92) + ',')},threads=3"
+    assert zarrfs._options.option_list(options) == f"ro,idle=600,timeout=0.5,rechunk=1x24x48x48,log={str(log).replace(',', chr(92) + ',')},threads=3"
     with pytest.raises(TypeError):
         zarrfs.mount(EXAMPLE, rechunk=(1, 2.5))
 

@@ -211,7 +211,7 @@ def test_references_hold_the_bytes_of_chunks_that_lie_elsewhere(tmp_path, data):
     assert [written[f"a/{i}"] for i in range(2)] == ["base64:MDE=", "base64:NDU="]
     again = tmp_path / "again.json"
     again.write_text(json.dumps({"version": 1, "refs": written}))
-    assert "1 arrays compared: equal" in run("diff", source, again, "--virtual", data).stdout
+    assert "1 array compared: equal" in run("diff", source, again, "--virtual", data).stdout
     repository = tmp_path / "repository"
     (data / "whole").write_bytes(bytes(240))
     virtual_repository(repository, f"file://{data}/", {"a": (f"file://{data}/whole", 0, None)})

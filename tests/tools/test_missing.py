@@ -116,11 +116,11 @@ def test_diff_has_a_status_for_what_is_missing(tmp_path):
     run("diff", plain, store)
     without_mark(store)
     done = run("diff", plain, store, status=5)
-    assert done.stdout_text == "/a: what is missing differs: -999 and none\n1 arrays compared: values equal, what is missing differs in 1 array\n"
+    assert done.stdout_text == "/a: what is missing differs: -999 and none\n1 array compared: values equal, what is missing differs in 1 array\n"
     said = run_json("diff", plain, store, status=5)
     assert said["differences"] == 0 and said["missing_differences"] == 1 and said["listed"][0]["array"] == "a"
     zarr.open(str(plain / "a"), mode="r+")[0, 1] = 7
-    assert "1 differences, what is missing differs in 1 array" in run("diff", plain, store, status=1).stdout_text
+    assert "1 difference, what is missing differs in 1 array" in run("diff", plain, store, status=1).stdout_text
 
 
 @pytest.mark.parametrize("what", ["unit", "name", "lost", "more", "group"])
@@ -128,7 +128,7 @@ def test_diff_compares_dimensions_and_attributes_where_asked(tmp_path, what):
     plain, store = make_v2(tmp_path / "plain"), tmp_path / "store"
     zarr.open_group(str(plain), mode="r+").attrs["title"] = "here"
     run("shard", plain, store, "--shard-chunks=2")
-    assert run("diff", plain, store, "--attributes").stdout_text == "1 arrays compared: equal\n"
+    assert run("diff", plain, store, "--attributes").stdout_text == "1 array compared: equal\n"
     said = document(store)
     if what == "unit":
         said["attributes"]["units"] = "mK"
@@ -147,7 +147,7 @@ def test_diff_compares_dimensions_and_attributes_where_asked(tmp_path, what):
             "lost": f"/a: attribute units is only in {plain}", "more": f"/a: attribute more is only in {store}",
             "group": '/: attribute title differs: "here" and "there"'}[what]
     run("diff", plain, store)
-    assert run("diff", plain, store, "--attributes", status=1).stdout_text == line + "\n1 arrays compared: 1 differences\n"
+    assert run("diff", plain, store, "--attributes", status=1).stdout_text == line + "\n1 array compared: 1 difference\n"
 
 
 def test_verify_guesses_what_lacks_its_mark_and_mark_adds_it(tmp_path):

@@ -113,6 +113,9 @@ def test_what_is_refused(plain, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine").write_text("")
     assert "not empty" in run("shard", plain, tmp_path / "other", "--begin", status=3).stderr_text
+    for command in (words, ["verify", plain], ["diff", plain, plain]):
+        assert "''" in run(*command, "--part", "", status=2).stderr_text
+    assert not (tmp_path / "made").exists()
     run(*words, "--part", "1/3")
     for step in (["--part", "1/4"], ["--part", "2/2"]):
         told = run(*words, *step, status=2).stderr_text
@@ -120,6 +123,10 @@ def test_what_is_refused(plain, tmp_path):
     for other in ([], ["--shard-chunks", "3", "--part", "2/3"], ["--shard-chunks", "3", "--finish"], ["--shard-chunks", "3", "--begin"]):
         told = run(*words[:3], *other, status=3).stderr_text
         assert "another conversion, in parts" in told
+    assert "--shard-chunks 2; this is zarrfs shard" in run(*words[:3], "--shard-chunks", "3", "--status", status=3).stderr_text
+    assert "3 parts" in run(*words[:3], "--status").stdout_text
+    told = run(*words, "--fill-value-is-missing", "yes", "--part", "2/3", status=3).stderr_text
+    assert "this is zarrfs shard" in told and told.rstrip().endswith("--fill-value-is-missing yes")
     assert "another conversion" in run("shard", SHARDING, tmp_path / "made", "--status", status=3).stderr_text
     run(*words, "--discard")
     assert not (tmp_path / "made").exists()
@@ -169,6 +176,10 @@ def test_finish_names_what_is_missing(plain, tmp_path):
     told = run(*words, "--finish", status=1).stdout_text
     assert "/index_end chunk " in told and " is not complete" in told
     part = told.split("part ")[1].split("/")[0]
+    run(*words, "--part", f"{part}/3")
+    os.truncate(lost, os.path.getsize(lost) - 3)
+    told = run(*words, "--finish", status=1).stdout_text
+    assert "/index_end chunk " in told or "index_end/c/1/1" in told
     run(*words, "--part", f"{part}/3")
     run(*words, "--finish")
     run(*words[:2], tmp_path / "alone", *words[3:])
@@ -234,17 +245,20 @@ def test_a_number_of_parts_that_cannot_be_is_told(plain, tmp_path):
     run(*words, "--begin")
     for text in ("", "{}", '{"parts": 0}', '{"parts": 99999999999}', '{"parts": "3"}'):
         (tmp_path / "made" / ".zarrfs-parts").write_text(text)
-        assert ".zarrfs-parts" in run(*words, "--part", "1/2", status=1 if text else 1).stderr_text
+        assert ".zarrfs-parts" in run(*words, "--part", "1/2", status=3).stderr_text
     run(*words, "--begin", "--parts", "1")
     run(*words, "--part", "1/1")
     run(*words, "--finish")
 
 
-def test_a_source_that_changed_is_told(large, tmp_path):
+@pytest.mark.parametrize("member,value", [("shape", [7, 1024, 1024]), ("data_type", "float32"), ("fill_value", 1),
+                                          ("codecs", [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 1}}])],
+                         ids=["shape", "type", "fill", "codecs"])
+def test_a_source_that_changed_is_told(large, tmp_path, member, value):
     words = ["shard", large, tmp_path / "made", "--shard-chunks", "1x4x4"]
     run(*words, "--part", "1/2")
     document = json.loads((large / "a" / "zarr.json").read_text())
-    document["shape"][0] = 7
+    document[member] = value
     (large / "a" / "zarr.json").write_text(json.dumps(document))
     for step in (["--part", "2/2"], ["--finish"], ["--begin"]):
         told = run(*words, *step, status=3).stderr_text
@@ -396,6 +410,23 @@ def test_a_part_ends_where_the_rest_is_finished_or_discarded(large, tmp_path):
     assert process.returncode == 3 and "finished or discarded" in told
 
 
+def test_a_part_that_sleeps_until_the_rest_is_finished_leaves_nothing(large, tmp_path):
+    made = tmp_path / "made"
+    words = ["shard", str(large), str(made), "--shard-chunks", "6x16x16"]
+    process = subprocess.Popen([ZARRFS, *words, "--part", "1/1"], stderr=subprocess.PIPE, text=True)
+    while not (made / "a").exists() and process.poll() is None:
+        pass
+    process.send_signal(signal.SIGSTOP)
+    for name in (".zarrfs-conversion", ".zarrfs-parts", ".zarrfs-part-1"):
+        (made / name).unlink(missing_ok=True)  # as another machine's --finish does
+    process.send_signal(signal.SIGCONT)
+    _, told = process.communicate(timeout=300)
+    if process.returncode == 0:
+        pytest.skip("the part was done before")
+    assert process.returncode == 3 and "finished or discarded" in told
+    assert not list(made.glob(".zarrfs-*"))
+
+
 def test_verify_in_parts_adds_up(tmp_path):
     store = tmp_path / "store"
     shutil.copytree(SHARDING, store)
@@ -420,8 +451,29 @@ def test_verify_in_parts_adds_up(tmp_path):
     run("verify", status=2)
     run("verify", store, "--result", results[0], status=2)
     assert "'4/3'" in run("verify", store, "--part", "4/3", status=2).stderr_text
-    results[0].write_text('{"command": "verify"}')
-    assert "part1" in run("verify", "--sum", *results, status=1).stderr_text
+    shutil.copytree(SHARDING, tmp_path / "other")
+    run("verify", tmp_path / "other", "--part", "3/3", "--result", results[2])
+    told = run("verify", "--sum", *results, status=2).stderr_text
+    assert f'part3 is of "{tmp_path}/other", ' in told and f'part1 of "{store}"' in told
+    for text in ('{"command": "verify"}', ""):
+        results[0].write_text(text)
+        assert "part1" in run("verify", "--sum", *results, status=3).stderr_text
+
+
+def test_a_check_that_fails_leaves_no_result_of_an_earlier_one(tmp_path):
+    store, result = tmp_path / "store", tmp_path / "part1"
+    shutil.copytree(SHARDING, store)
+    run("diff", SHARDING, store, "--part", "1/1", "--result", result)
+    assert result.exists()
+    shutil.rmtree(store)
+    run("diff", SHARDING, store, "--part", "1/1", "--result", result, status=2)
+    assert not result.exists()
+    assert "no such file" in run("diff", "--sum", result, status=2).stderr_text
+
+
+def test_an_unfinished_conversion_in_parts_is_damage(plain, tmp_path):
+    run("shard", plain, tmp_path / "made", "--shard-chunks", "2", "--part", "1/2")
+    assert "unfinished result of a conversion" in run("verify", tmp_path / "made", status=1).stdout_text
 
 
 def test_diff_in_parts_adds_up(tmp_path):

@@ -195,12 +195,14 @@ bool is_marker_of_0_2(const std::string& marker, const Json& description) {
   return marker == dump_document(older);
 }
 
-tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker) {
+tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker,
+                                         const std::string& ours) {
   const auto description = parse_json(marker, kConversionMarker);
   const bool in_parts = description && description->contains(kPlanMember);
   return fail(Fault::kExists, path + " is the unfinished result of another conversion" +
                                   (in_parts ? ", in parts (--part, --finish)" : "") +
-                                  ", which --discard removes: " + told_by_marker(marker));
+                                  ", which --discard removes: " + told_by_marker(marker) +
+                                  "; this is " + told_by_marker(ours));
 }
 
 std::string told_by_marker(const std::string& text) {
@@ -256,7 +258,7 @@ Result<ConversionPlace> ConversionPlace::find(const std::string& source_path,
   const std::string found = read_text(marker_of(place.path_));
   // A marker may have been cut short by a kill.
   if (!place.marker_.starts_with(found) && !is_marker_of_0_2(found, description)) {
-    return another_conversion(place.path_, found);
+    return another_conversion(place.path_, found, place.marker_);
   }
   place.resumed_ = true;
   return place;

@@ -24,8 +24,9 @@ inline constexpr std::size_t kLargestMarker = std::size_t{64} << 20U;
 /// marker as JSON can hold it.
 bool made_from(const std::string& marker, const std::string& source_path);
 /// What stands at `path` is the unfinished result of a conversion that is not asked for: `marker`
-/// tells of which.
-tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker);
+/// tells of which, `ours` is that of the one asked for.
+tl::unexpected<Error> another_conversion(const std::string& path, const std::string& marker,
+                                         const std::string& ours);
 /// Whether a marker that a zarrfs before 0.3 wrote stands for the conversion that `description`
 /// names: it is gone on with.
 bool is_marker_of_0_2(const std::string& marker, const Json& description);

@@ -66,10 +66,6 @@ Result<void> add_target(ArrayPlan& plan, const std::string& path) {
   return {};
 }
 
-bool names_shards(const ShardForm& form) {
-  return !form.shape.empty() || !form.chunks.empty() || form.bytes != 0;
-}
-
 bool has_shard_shape(const Layout& layout, const std::vector<std::uint64_t>& shard_shape) {
   if (!layout.sharded() || !simply_sharded(layout)) return false;
   const auto& axes = layout.grid().axes;
@@ -80,6 +76,10 @@ bool has_shard_shape(const Layout& layout, const std::vector<std::uint64_t>& sha
 }
 
 }  // namespace
+
+bool names_shards(const ShardForm& form) {
+  return !form.shape.empty() || !form.chunks.empty() || form.bytes != 0;
+}
 
 const char* Form::command() const {
   switch (kind) {

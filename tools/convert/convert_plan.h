@@ -33,6 +33,9 @@ struct Form {
   [[nodiscard]] bool sharding() const { return kind == Kind::kSharded || kind == Kind::kResharded; }
 };
 
+/// Whether the user has said how large shards are to be.
+bool names_shards(const ShardForm& form);
+
 struct ArrayPlan {
   enum class Action {
     kKeep,     ///< Its chunks are copied as they are.

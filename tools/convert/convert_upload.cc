@@ -69,7 +69,7 @@ Result<ConversionUpload> ConversionUpload::find(const std::string& url, const st
   ZARRFS_TRY(const auto marker, place.store_->read_document(kUploadMarker, kLargestMarker));
   if (marker) {
     if (marker->text != place.marker_ && !is_marker_of_0_2(marker->text, description)) {
-      return another_conversion(url, marker->text);
+      return another_conversion(url, marker->text, place.marker_);
     }
     place.resumed_ = true;
     place.store_->replace_earlier();

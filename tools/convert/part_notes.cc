@@ -112,6 +112,10 @@ Result<void> put_note(PartsPlace& place, const PartNote& note) {
                                                       {"files", note.files.json()}}));
 }
 
+Result<void> remove_note(PartsPlace& place, const PartNote& note) {
+  return place.remove(note_of(note.part));
+}
+
 Result<std::vector<PartNote>> read_notes(PartsPlace& place, std::uint64_t parts, unsigned threads) {
   std::vector<PartNote> notes(parts);
   ZARRFS_CHECK(parallel_for(parts, threads, [&](std::uint64_t i) -> Result<void> {

@@ -53,6 +53,7 @@ Result<void> put_parts(PartsPlace& place, std::uint64_t parts);
 Result<std::uint64_t> first_parts(PartsPlace& place, std::uint64_t parts);
 
 Result<void> put_note(PartsPlace& place, const PartNote& note);
+Result<void> remove_note(PartsPlace& place, const PartNote& note);
 /// Those of all parts: not begun where there is none, or one of another cut.
 Result<std::vector<PartNote>> read_notes(PartsPlace& place, std::uint64_t parts, unsigned threads);
 

@@ -1,6 +1,7 @@
 #include "tools/convert/parts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <set>
@@ -38,6 +39,11 @@ Result<std::unique_ptr<PartsPlace>> parts_place_at(const std::string& path, bool
   return open_local_parts(path, create);
 }
 
+/// Whether the command line says what is to be made: --status needs not.
+bool names_form(const Form& form) {
+  return form.kind == Form::Kind::kPlainV2 || names_shards(form.shards);
+}
+
 tl::unexpected<Error> not_begun(const PartsPlace& place) {
   return fail(
       Fault::kInvalid,
@@ -67,6 +73,8 @@ class PartsConversion {
       total_ += *count;
       arrays[work.array.path] = {{"pieces", *count},
                                  {"shape", work.array.node.node.array->shape},
+                                 {"form", work.array.node.node.array->form},
+                                 {"fill_value", work.array.node.node.array->fill_value},
                                  {"result", work.plan.reason}};
     }
     total_ += planned_.files.size();
@@ -112,17 +120,15 @@ class PartsConversion {
   }
 
   void tell_plan() const {
-    console_.out << human_count(total_) << " pieces: " << human_count(planned_.arrays.size())
-                 << (planned_.arrays.size() == 1 ? " array, " : " arrays, ")
-                 << human_count(planned_.files.size())
-                 << (planned_.files.size() == 1 ? " other file\n" : " other files\n");
+    console_.out << counted(total_, "piece") << ": " << counted(planned_.arrays.size(), "array")
+                 << ", " << counted(planned_.files.size(), "other file") << '\n';
   }
 
   Result<int> make_part(std::uint64_t part, std::uint64_t parts) {
     PartNote note{.part = part, .parts = parts, .tallies = {}, .files = {}};
     ZARRFS_TRY(const Conversions pieces,
                conversions_within(range_of_part(total_, {part, parts}), note));
-    ZARRFS_CHECK(put_note(*place_, note));
+    ZARRFS_CHECK(put_current(note));
     CommandMutex mutex;
     std::uint64_t kept = 0;
     auto noted = std::chrono::steady_clock::now();
@@ -134,28 +140,28 @@ class PartsConversion {
                                              make_piece(conversion, piece, was_there));
                                   const HeldLock lock(mutex);
                                   tally_of(conversion).add(made);
-                                  if (was_there) ++kept;
+                                  if (was_there && made.objects > 0) ++kept;
                                   const auto now = std::chrono::steady_clock::now();
                                   if (now - noted < kBetweenNotes) return {};
                                   noted = now;
-                                  return put_note(*place_, note);
+                                  return put_current(note);
                                 }));
     ZARRFS_CHECK(place_->target().sync());
-    ZARRFS_CHECK(put_note(*place_, note));
+    ZARRFS_CHECK(put_current(note));
     const PartTally sum = note.sum();
-    console_.out << name << ": " << human_count(sum.pieces) << " pieces, "
-                 << human_count(sum.objects) << " objects, " << human_bytes(sum.bytes) << "; "
+    console_.out << name << ": " << counted(sum.pieces, "piece") << ", "
+                 << counted(sum.objects, "object") << ", " << human_bytes(sum.bytes) << "; "
                  << human_count(kept) << " were there\n";
     return kGood;
   }
 
-  // Whether all parts are whole. Names those that are not.
   // Whether --finish has made everything, and was interrupted as it removed the notes of the parts.
   Result<bool> has_everything() {
     ZARRFS_TRY(const auto note, place_->read(kFinishedNote));
     return note.has_value();
   }
 
+  // Whether all parts are whole. Names those that are not.
   Result<bool> all_there() {
     ZARRFS_TRY(const auto parts, read_parts(*place_));
     if (!parts) {
@@ -210,6 +216,19 @@ class PartsConversion {
   [[nodiscard]] bool all_converted() const { return planned_.left == 0; }
 
  private:
+  // Says how much of a part there is; not in a target that is whole, or gone.
+  Result<void> put_current(const PartNote& note) {
+    ZARRFS_CHECK(put_note(*place_, note));
+    ZARRFS_TRY(const bool under_way, place_->has(kMarker));
+    if (under_way) return {};
+    ZARRFS_CHECK(remove_note(*place_, note));
+    return ended_meanwhile();
+  }
+
+  [[nodiscard]] tl::unexpected<Error> ended_meanwhile() const {
+    return fail(Fault::kStale, place_->name() + " was finished or discarded meanwhile");
+  }
+
   [[nodiscard]] Result<void> is_ours(const std::string& marker) const {
     if (marker == marker_) return {};
     const auto without_plan = [](const std::string& text) {
@@ -219,7 +238,7 @@ class PartsConversion {
       return std::move(*description);
     };
     if (without_plan(marker) != without_plan(marker_)) {
-      return another_conversion(place_->name(), marker);
+      return another_conversion(place_->name(), marker, marker_);
     }
     return fail(Fault::kExists, place_->name() +
                                     ": the arrays or files of the source are not those of --begin: "
@@ -275,9 +294,7 @@ class PartsConversion {
   // What is there is kept. What another machine made meanwhile will do as well.
   Result<Made> make_piece(Conversion& conversion, std::uint64_t piece, bool& was_there) {
     ZARRFS_TRY(const bool under_way, place_->has(kMarker));
-    if (!under_way) {
-      return fail(Fault::kStale, place_->name() + " was finished or discarded meanwhile");
-    }
+    if (!under_way) return ended_meanwhile();
     ZARRFS_TRY(const auto found, conversion.found(piece));
     was_there = found.has_value();
     if (found) return *found;
@@ -336,25 +353,38 @@ class PartsConversion {
 
   // Whether what parts have made is still there, as the listings of the target tell.
   Result<bool> objects_are_there(std::vector<PartNote>& notes) {
-    std::map<std::string, std::uint64_t> made;
+    std::map<std::string, PartTally> made;
     for (const PartNote& note : notes) {
-      for (const auto& [path, tally] : note.tallies) made[path] += tally.objects;
+      for (const auto& [path, tally] : note.tallies) made[path] += tally;
     }
     std::set<std::string> doubtful;
     for (const ArrayWork& work : planned_.arrays) {
-      ZARRFS_TRY(const auto there, count_objects(work));
-      if (!there || *there < made[work.array.path]) doubtful.insert(work.array.path);
+      ZARRFS_TRY(const bool as_made, is_as_made(work, made[work.array.path]));
+      if (!as_made) doubtful.insert(work.array.path);
     }
     return doubtful.empty() ? true : look_for_lost(doubtful, notes);
   }
 
-  // Nothing where a listing does not tell.
-  Result<std::optional<std::uint64_t>> count_objects(const ArrayWork& work) {
+  // Whether there are as many objects as the parts have made, and in a directory as many bytes: a
+  // bucket has no objects cut short, and would have to be asked for each. False where a listing
+  // does not tell.
+  Result<bool> is_as_made(const ArrayWork& work, const PartTally& tally) {
     const auto& made = work.copied ? work.array.node.node.array : work.plan.metadata;
-    if (work.shown || made == nullptr) return std::nullopt;
-    ZARRFS_TRY(const StoredShards stored,
-               list_shards(place_->target().store(), work.array.path, *made));
-    return stored.cells.size();
+    if (work.shown || made == nullptr) return false;
+    Store& store = place_->target().store();
+    ZARRFS_TRY(const StoredShards stored, list_shards(store, work.array.path, *made));
+    if (stored.cells.size() < tally.objects) return false;
+    if (!store.traits().near || stored.cells.size() > tally.objects) return true;
+    std::atomic<std::uint64_t> bytes = 0;
+    ZARRFS_CHECK(
+        parallel_for(stored.cells.size(), options_.threads, [&](std::uint64_t i) -> Result<void> {
+          const auto cell = coordinates_of(stored.cells[i], made->grid.counts());
+          ZARRFS_TRY(const auto status,
+                     store.status(join_path(work.array.path, made->key_encoding.key(cell))));
+          if (status) bytes += static_cast<std::uint64_t>(status->st_size);
+          return {};
+        }));
+    return bytes == tally.bytes;
   }
 
   Result<bool> look_for_lost(const std::set<std::string>& arrays, std::vector<PartNote>& notes) {
@@ -423,8 +453,12 @@ Result<int> tell_status(const Console& console, const std::string& source_name,
   ZARRFS_TRY(const auto marker, place->read(kMarker));
   if (!marker) return not_begun(*place);
   ZARRFS_TRY(const Json described, parse_json(*marker, kMarker));
-  if (!made_from(*marker, source_path) || !described.contains(kPlanMember)) {
-    return another_conversion(place->name(), *marker);
+  const Json asked = options.form.json();
+  const bool same_form =
+      described.contains("form") && (!names_form(options.form) || described["form"] == asked);
+  if (!made_from(*marker, source_path) || !described.contains(kPlanMember) || !same_form) {
+    return another_conversion(place->name(), *marker,
+                              dump_document(Json{{"source", source_path}, {"form", asked}}));
   }
   ZARRFS_TRY(const auto whole, place->read(kFinishedNote));
   if (whole) {

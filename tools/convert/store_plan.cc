@@ -326,8 +326,8 @@ class StorePlanner {
     ZARRFS_TRY(StoredShards stored,
                list_shards(*source_.store, array.path, *array.node.node.array));
     if (!stored.outside.empty()) {
-      tell(array.path, human_count(stored.outside.size()) +
-                           " objects beyond the array's shape are left out, such as " +
+      tell(array.path, counted(stored.outside.size(), "object") +
+                           " beyond the array's shape left out, such as " +
                            printable(stored.outside[0]));
     }
     if (depth_ == PlanDepth::kRest) return std::move(stored.cells);

@@ -63,6 +63,11 @@ int Console::failed(const Error& error) const {
   return error.fault == Fault::kDamaged ? kFound : kCouldNot;
 }
 
+int Console::could_not(const Error& error) const {
+  const int status = failed(error);
+  return status == kFound ? kCouldNot : status;
+}
+
 bool interrupted() { return interrupt_received != 0; }
 
 InterruptScope::InterruptScope()
@@ -152,6 +157,10 @@ std::string human_count(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
   return digits;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return human_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 std::string human_seconds(double seconds) {

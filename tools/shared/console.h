@@ -32,6 +32,8 @@ struct Console {
   void say(const std::string& message) const;
   /// Says the error and returns kUsage for kInvalid, kFound for kDamaged, kCouldNot for all others.
   [[nodiscard]] int failed(const Error& error) const;
+  /// The same, of work whose status 1 says something else: damage that ends it is kCouldNot.
+  int could_not(const Error& error) const;
 };
 
 /// Whether Ctrl-C (or SIGTERM, SIGHUP) was received since a command began to watch for it.
@@ -91,6 +93,8 @@ std::string on_one_line(std::string_view text);
 std::string human_bytes(std::uint64_t bytes);
 /// "12,345".
 std::string human_count(std::uint64_t count);
+/// "1 array", "12,345 arrays" of the noun "array".
+std::string counted(std::uint64_t count, std::string_view noun);
 /// "2:05", "1:00:07".
 std::string human_seconds(double seconds);
 

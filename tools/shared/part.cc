@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/printable.h"
+
 namespace zarrfs::tools {
 namespace {
 
@@ -24,6 +26,12 @@ std::optional<Part> parse_part(std::string_view text) {
   const bool good = part && parts && *part >= 1 && *part <= *parts && *parts <= kMostParts;
   if (!good) return std::nullopt;
   return Part{*part, *parts};
+}
+
+std::string wrong_part(const std::string& text) {
+  if (parse_part(text)) return {};
+  return "'" + printable(text) + "' is not I/N, such as 3/64: I is 1 to N, N at most " +
+         std::to_string(kMostParts);
 }
 
 NumberRange common_range(NumberRange a, NumberRange b) {

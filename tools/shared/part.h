@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace zarrfs::tools {
@@ -16,6 +17,8 @@ struct Part {
 
 /// "3/64"; nothing where it is not such: I is 1 to N, N at most kMostParts.
 std::optional<Part> parse_part(std::string_view text);
+/// What is wrong with it, for the user; empty where nothing is.
+std::string wrong_part(const std::string& text);
 
 /// The numbers from `begin` up to `end`.
 struct NumberRange {

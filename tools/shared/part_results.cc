@@ -26,6 +26,27 @@ Result<Json> read_result(const std::string& file) {
   return parse_json(document->text, file);
 }
 
+/// The stores of which a result tells, for the user.
+std::string stores_of(const Json& result) {
+  std::string stores;
+  for (const char* member : {"store", "a", "b"}) {
+    if (!result.contains(member)) continue;
+    stores += (stores.empty() ? "" : " and ") + printable(dump_json(result[member]), 400);
+  }
+  return stores;
+}
+
+Result<void> check_same_stores(const std::vector<PartResult>& results) {
+  const std::string first = stores_of(results.front().json);
+  for (const PartResult& result : results) {
+    const std::string stores = stores_of(result.json);
+    if (stores == first) continue;
+    return fail(Fault::kInvalid,
+                result.file + " is of " + stores + ", " + results.front().file + " of " + first);
+  }
+  return {};
+}
+
 std::string with_commas(const std::vector<std::uint64_t>& numbers) {
   std::string text;
   for (const std::uint64_t number : numbers) {
@@ -64,7 +85,9 @@ Result<void> check_all_there(const std::vector<PartResult>& results, std::uint64
 }  // namespace
 
 void declare_parts(CLI::App& app, PartOptions& options) {
-  app.add_option("--part", options.part, "Only part I of N, such as 3/64")->type_name("I/N");
+  app.add_option("--part", options.part, "Only part I of N, such as 3/64")
+      ->type_name("I/N")
+      ->check(CLI::Validator(wrong_part, ""));
   app.add_option("--result", options.result,
                  "With --part: write what was found to FILE, too, for --sum")
       ->type_name("FILE")
@@ -77,12 +100,16 @@ void declare_parts(CLI::App& app, PartOptions& options) {
 
 std::optional<std::string> wrong_parts(const PartOptions& options, bool given,
                                        const std::string& needed) {
-  if (!options.part.empty() && !parse_part(options.part)) {
-    return "--part: '" + printable(options.part) +
-           "' is not I/N, such as 3/64: I is 1 to N, N at most " + std::to_string(kMostParts);
-  }
   if (given == options.sum.empty()) return std::nullopt;
   return given ? "--sum looks at nothing: give it without " + needed : needed + " is required";
+}
+
+Result<void> forget_part_result(const PartOptions& options) {
+  if (options.result.empty()) return {};
+  std::error_code problem;
+  std::filesystem::remove(options.result, problem);
+  if (problem) return fail(system_error(problem.value(), options.result));
+  return {};
 }
 
 Result<void> write_part_result(const PartOptions& options, const std::string& command,
@@ -143,6 +170,7 @@ Result<std::vector<PartResult>> read_part_results(const std::vector<std::string>
     return fail(Fault::kDamaged, results.front().file + ": parts is " + std::to_string(parts));
   }
   ZARRFS_CHECK(check_all_there(results, parts));
+  ZARRFS_CHECK(check_same_stores(results));
   std::sort(results.begin(), results.end(), [](const PartResult& a, const PartResult& b) {
     return a.json["part"].get<std::uint64_t>() < b.json["part"].get<std::uint64_t>();
   });

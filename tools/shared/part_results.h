@@ -33,6 +33,8 @@ void declare_parts(CLI::App& app, PartOptions& options);
 std::optional<std::string> wrong_parts(const PartOptions& options, bool given,
                                        const std::string& needed);
 
+/// Removes the file that an earlier run of the part has written: one that fails leaves none.
+Result<void> forget_part_result(const PartOptions& options);
 /// Writes `result` of the part of `command`; the file is whole, or as it was.
 Result<void> write_part_result(const PartOptions& options, const std::string& command, Json result);
 

@@ -17,7 +17,8 @@ import os
 import sys
 from typing import Any, Dict, List, NoReturn, Optional
 
-from ._mount import Mount, Option, PathLike
+from ._mount import Mount
+from ._options import Option, PathLike
 from ._parts import Cancelled, Plan, Task, diff, plan, reshard, run, shard, unshard, verify
 from ._program import Error, FuseMissing, MountWarning, program, run_json
 

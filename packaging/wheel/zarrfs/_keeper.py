@@ -16,7 +16,8 @@ import sys
 import time
 from typing import Dict, Iterator, List
 
-from ._mount import Mount, Option
+from ._mount import Mount
+from ._options import Option
 from ._program import Error
 
 _EACH = 0.5  # seconds between looks
@@ -87,7 +88,7 @@ def hold(folder: str, store: str, options: Dict[str, Option], name: str) -> None
             return
         try:
             _start(folder, store, options)
-        except Error:
+        except BaseException:
             let_go(folder, name)
             if not holders(folder):
                 _remove(folder)

@@ -5,7 +5,6 @@ import atexit
 import contextlib
 import gc
 import json
-import operator
 import os
 import re
 import tempfile
@@ -13,43 +12,12 @@ import threading
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, Dict, Mapping, Optional, Sequence, SupportsFloat, SupportsIndex, Type, Union
+from typing import Any, Dict, Mapping, Optional, Type
 
+from ._options import Option, PathLike, option_list
 from ._program import Error, MountWarning, check_fuse, run, run_and_hear
 
-PathLike = Union[str, "os.PathLike[str]"]
-Option = Union[None, bool, SupportsIndex, SupportsFloat, PathLike, Sequence[SupportsIndex]]
-
 _here: "weakref.WeakSet[Mount]" = weakref.WeakSet()
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace(",", "\\,")
-
-
-def _text(value: Any) -> str:
-    """A value of an option as text: of a path, a number, or several numbers."""
-    if isinstance(value, (str, bytes, os.PathLike)):
-        return os.fsdecode(value)
-    if hasattr(value, "__len__"):
-        return "x".join(str(operator.index(length)) for length in value)
-    if isinstance(value, SupportsIndex):
-        return str(operator.index(value))
-    return repr(float(value))
-
-
-def option_list(options: Mapping[str, Option]) -> str:
-    """`options` as `-o` takes them: {"ro": True, "rechunk": (1, 64)} is "ro,rechunk=1x64"."""
-    items = []
-    for name, value in options.items():
-        if getattr(value, "ndim", None) == 0:
-            value = value.item()  # type: ignore[union-attr]  # numpy's True is not Python's
-        if value is True:
-            items.append(name)
-        elif value is not None and value is not False:
-            items.append(f"{name}={_escaped(_text(value))}")
-    return ",".join(items)
-
 
 # What a mount says that nobody needs to be warned of: that it writes, as what it shows what, and how much.
 _EXPECTED = re.compile(r"(read and write(, |$))?(profile \w+ \(.*?\), (no arrays|(more than )?\d+ arrays?)(, |$))?")

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import dataclasses
 import json
+import operator
 import os
 import signal
 import subprocess
@@ -12,16 +13,17 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, SupportsIndex, Tuple, Union
 
+from ._options import PathLike, place, text_of
 from ._program import Error, program, run_json
 
-PathLike = Union[str, "os.PathLike[str]"]
-Lengths = Union[None, int, Sequence[int]]
+Lengths = Union[None, SupportsIndex, str, Sequence[SupportsIndex]]
 
 _PART_BYTES = 16 << 30  # decoded: some 30 to 60 s for one process
 _LEAST_PARTS = 16  # so that the bar moves, and a part that is lost is little
 _PDEATHSIG = 1
+_CONVERSIONS = ("shard", "unshard", "reshard")
 _LOOKED = {"verify": (0, 1), "diff": (0, 1, 5)}  # exit statuses of a check that could look at everything
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -113,20 +115,23 @@ def run(task: Task, stop: Optional[Callable[[], bool]] = None) -> Dict[str, Any]
             return found
 
 
-def _lengths(lengths: Lengths) -> str:
-    return str(lengths) if isinstance(lengths, int) else "x".join(str(int(length)) for length in lengths or ())
-
-
 def _words(command: str, stores: Sequence[PathLike], options: Dict[str, Any]) -> Tuple[str, ...]:
-    words = [command, *map(os.fspath, stores)]
+    """The command line, for whatever working directory a worker has."""
+    words = [command, *map(place, stores)]
     for name, value in options.items():
-        if value is None or value is False:
-            continue
-        option = "--" + name.replace("_", "-")
-        if name in ("shard_shape", "shard_chunks"):
-            value = _lengths(value)
-        words += [option] if value is True else [option, str(value)]
+        text = text_of(value)
+        if text is not None:
+            option = "--" + name.replace("_", "-")
+            words += [option] if text is True else [option, text]
     return tuple(words)
+
+
+def _count(name: str, value: Any, least: int) -> int:
+    """`value`, which may be numpy's, as a whole number."""
+    number = operator.index(value)
+    if number < least:
+        raise ValueError(f"{name}={number}: it is {least} or more")
+    return number
 
 
 def plan(command: str, source: PathLike, target: PathLike, *, parts: Optional[int] = None, **options: Any) -> Plan:
@@ -136,6 +141,9 @@ def plan(command: str, source: PathLike, target: PathLike, *, parts: Optional[in
     order, as often as needed; then `plan.finish()` on one of them. `parts`: how many tasks; by size where it is not given.
     `options` are those of the command: `shard_shape=(64, 64, 64)`, `shard_bytes="1GiB"`, `format="v2"`, `remote=...`.
     """
+    if command not in _CONVERSIONS:
+        raise ValueError(f"{command!r} is none of {', '.join(_CONVERSIONS)}: it has no plan")
+    parts = None if parts is None else _count("parts", parts, 1)
     words = _words(command, (source, target), options)
     status, _, said = _call([*words, "--begin"])
     if status not in (0, 1):
@@ -228,12 +236,20 @@ def _all_here(tasks: Sequence[Task], retries: int, bar: _Bar) -> Iterator[Dict[s
         bar.draw(done + 1, len(tasks), last=done + 1 == len(tasks))
 
 
+def check_client(client: Any) -> None:
+    """Raises ValueError if its answers have to be awaited: waiting for them here would stop the loop that brings them."""
+    if getattr(client, "asynchronous", False):
+        raise ValueError("client is asynchronous: give a dask.distributed.Client that is not, or use zarrfs.plan and zarrfs.run")
+
+
 def _all(tasks: Sequence[Task], client: Any, retries: int, bar: _Bar) -> List[Dict[str, Any]]:
     return list(_all_with(client, tasks, retries, bar) if client is not None else _all_here(tasks, retries, bar))
 
 
 def _convert(command: str, source: PathLike, target: PathLike, client: Any, retries: int, parts: Optional[int], check: bool,
              progress: Optional[bool], options: Dict[str, Any]) -> bool:
+    check_client(client)
+    retries = _count("retries", retries, 0)
     made = plan(command, source, target, parts=parts, **options)
     _all(made.tasks, client, retries, _Bar(f"zarrfs {command}", progress, made.status))
     return made.finish(check)
@@ -269,9 +285,12 @@ def unshard(source: PathLike, target: PathLike, *, client: Any = None, retries: 
 def _check(command: str, stores: Sequence[PathLike], client: Any, retries: int, parts: Optional[int], progress: Optional[bool],
            options: Dict[str, Any]) -> Dict[str, Any]:
     """What all parts of a check have found, added up."""
+    check_client(client)
+    retries = _count("retries", retries, 0)
     words = _words(command, stores, options)
     if parts is None:
         parts = 16 if client is not None else 1
+    parts = _count("parts", parts, 1)
     tasks = [Task(words, part, parts, has_result=True) for part in range(1, parts + 1)]
     found = _all(tasks, client, retries, _Bar(f"zarrfs {command}", progress))
     with tempfile.TemporaryDirectory(prefix="zarrfs-") as folder:

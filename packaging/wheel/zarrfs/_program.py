@@ -15,6 +15,9 @@ class Error(OSError):
         super().__init__(message)
         self.status = status
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (str(self), self.status)
+
 
 class MountWarning(UserWarning):
     """What a mount says that the program which mounts should know: it is read-only, arrays are hidden, writes wait."""

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from typing import Any, Dict
 
 from distributed import WorkerPlugin
 
 from . import _keeper
-from ._mount import Option, PathLike
+from ._options import Option, PathLike, place, text_of
+from ._parts import check_client
+from ._program import MountWarning
 
 
 class WorkerMount(WorkerPlugin):  # type: ignore[misc]
@@ -20,7 +23,8 @@ class WorkerMount(WorkerPlugin):  # type: ignore[misc]
     idempotent = True
 
     def __init__(self, store: PathLike, *, client: Any = None, folder: str = "/tmp", **options: Option) -> None:
-        self.store, self.options = os.fspath(store), options
+        self.store = place(store)
+        self.options = {name: text_of(value) for name, value in options.items()}
         self.name = f"zarrfs-{os.urandom(16).hex()}"
         self.folder = os.path.join(folder, self.name)
         self.path = _keeper.mountpoint(self.folder, self.store)
@@ -36,12 +40,19 @@ class WorkerMount(WorkerPlugin):  # type: ignore[misc]
         _keeper.let_go(self.folder, str(worker.id))
 
     def __enter__(self) -> str:
+        if self._client is None:
+            raise ValueError("WorkerMount: client is None, so no worker is known that could mount")
+        check_client(self._client)
         self._client.register_plugin(self, name=self.name)
         return self.path
 
     def __exit__(self, *problem: object) -> None:
+        if self._client.status != "running":  # the mounts end with the workers
+            return
         self._client.unregister_worker_plugin(self.name)
-        self._client.run(_wait_until_gone, self.folder)
+        for worker, gone in self._client.run(_wait_until_gone, self.folder).items():
+            if not gone:
+                warnings.warn(f"{worker}: {self.path} is still used: it is unmounted once nobody does", MountWarning, stacklevel=2)
 
 
 def _wait_until_gone(folder: str, seconds: float = 30) -> bool:

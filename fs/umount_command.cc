@@ -17,6 +17,7 @@
 #include "core/base/printable.h"
 #include "core/cli/exit_code.h"
 #include "core/store/open_store.h"
+#include "fs/mounts/daemon_state.h"
 #include "fs/mounts/holders.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/options/option_values.h"
@@ -104,8 +105,9 @@ class Unmounting {
   /// seen.
   Result<Left> run(const std::string& mountpoint) {
     ZARRFS_TRY(place_, own_mount(mountpoint));
-    const Fd daemon = watch_daemon(place_);
     ZARRFS_TRY(entry_, mount_at(place_));
+    const bool answers = answers_in_time();
+    const Fd daemon = answers ? watch_daemon(place_) : Fd();
     Left left;
     left.local = !entry_ || is_local(entry_->source);
     if (daemon.valid()) {
@@ -126,11 +128,29 @@ class Unmounting {
           ", where it is mounted, too: unmount that as well");
       return left;
     }
-    left.ended = !daemon.valid() || wait_for_end(daemon);
+    if (answers) {
+      left.ended = !daemon.valid() || wait_for_end(daemon);
+    } else {
+      left.ended = false;
+      say("unmounted " + printable(place_) + ", whose daemon gives no answer: " + way_out());
+    }
     return left;
   }
 
  private:
+  /// One that was stopped never answers, and what it had to publish waits with it.
+  bool answers_in_time() {
+    if (daemon_state(place_) != DaemonState::kSilent) return true;
+    if (wishes_.lazily) return false;
+    say("the daemon of " + printable(place_) + " gives no answer: waiting for it");
+    return daemon_state(place_, wishes_.time) != DaemonState::kSilent;
+  }
+
+  [[nodiscard]] std::string way_out() const {
+    return "writing 1 to " + abort_file(entry_ ? entry_->device : "") +
+           " ends it, and fails what still waits there";
+  }
+
   /// Where nobody is seen to hold the mount, somebody may just be asking something of it, as
   /// monitors and other commands do: tried again for a second.
   Result<void> detach(std::string& holders) {
@@ -158,8 +178,7 @@ class Unmounting {
       if (ends_within(daemon, time ? std::optional(*time - silent) : std::nullopt)) return true;
     }
     say("unmounted " + printable(place_) + ", but its daemon has not ended within " +
-        std::to_string(time->count() / 1000) + " s: " + waits_for(device) + "; writing 1 to " +
-        abort_file(device) + " ends it, and fails what still waits there");
+        std::to_string(time->count() / 1000) + " s: " + waits_for(device) + "; " + way_out());
     return false;
   }
 

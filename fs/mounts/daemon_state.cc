@@ -1,31 +1,56 @@
 #include "fs/mounts/daemon_state.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <future>
 #include <memory>
 #include <thread>
 
-namespace zarrfs {
+#include "core/base/fd.h"
 
-DaemonState daemon_state(const std::string& mountpoint) {
-  const auto told = asked_patiently([mountpoint]() -> std::string {
+namespace zarrfs {
+namespace {
+
+constexpr int kIsGone = 1;
+
+/// Whether the process ended within `patience`.
+bool ends_in_time(pid_t process, Patience patience) {
+  const Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  pollfd ended = {watched.get(), POLLIN, 0};
+  return ::poll(&ended, 1, patience ? static_cast<int>(patience->count()) : -1) == 1;
+}
+
+}  // namespace
+
+DaemonState daemon_state(const std::string& mountpoint, Patience patience) {
+  // Who waits for an answer uses the mount. A process can be ended, a thread cannot.
+  const pid_t asks = ::fork();
+  if (asks == 0) {
     struct statvfs space {};
     const bool failed = ::statvfs(mountpoint.c_str(), &space) != 0;
-    return failed && (errno == ENOTCONN || errno == ECONNABORTED) ? "gone" : "";
-  });
-  if (!told) return DaemonState::kSilent;
-  return told->empty() ? DaemonState::kAnswers : DaemonState::kGone;
+    ::_exit(failed && (errno == ENOTCONN || errno == ECONNABORTED) ? kIsGone : 0);
+  }
+  if (asks < 0) return DaemonState::kAnswers;
+  const bool late = !ends_in_time(asks, patience);
+  if (late) ::kill(asks, SIGKILL);
+  int status = 0;
+  ::waitpid(asks, &status, 0);
+  if (late) return DaemonState::kSilent;
+  return WIFEXITED(status) && WEXITSTATUS(status) == kIsGone ? DaemonState::kGone
+                                                             : DaemonState::kAnswers;
 }
 
 std::optional<std::string> asked_patiently(const std::function<std::string()>& ask) {
-  constexpr std::chrono::seconds kPatience{2};
   auto told = std::make_shared<std::promise<std::string>>();
   auto answer = told->get_future();
   std::thread([told, ask] { told->set_value(ask()); }).detach();
-  if (answer.wait_for(kPatience) != std::future_status::ready) return std::nullopt;
+  if (answer.wait_for(kAnswerPatience) != std::future_status::ready) return std::nullopt;
   return answer.get();
 }
 

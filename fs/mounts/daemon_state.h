@@ -1,6 +1,7 @@
 // Whether the daemon of a mount lives and answers. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,15 +11,19 @@ namespace zarrfs {
 enum class DaemonState {
   kAnswers,
   kGone,    ///< It has ended; the mount is still there.
-  kSilent,  ///< No answer within two seconds: it was stopped, or waits for something.
+  kSilent,  ///< No answer in time: it was stopped, or waits for something.
 };
+
+/// How long an answer is waited for; nothing: without end.
+using Patience = std::optional<std::chrono::milliseconds>;
+inline constexpr std::chrono::milliseconds kAnswerPatience{2000};
 
 /// Asks the mount for its space: the kernel answers for attributes from its cache for a while after
 /// the daemon's death.
-DaemonState daemon_state(const std::string& mountpoint);
+DaemonState daemon_state(const std::string& mountpoint, Patience patience = kAnswerPatience);
 
-/// What `ask` returns, or nothing if it takes more than two seconds. `ask` then goes on in a thread
-/// of its own, and may do so for as long as the process lives.
+/// What `ask` returns, or nothing if that takes longer than kAnswerPatience. `ask` then goes on in
+/// a thread of its own, and may do so for as long as the process lives.
 std::optional<std::string> asked_patiently(const std::function<std::string()>& ask);
 
 }  // namespace zarrfs

@@ -402,6 +402,24 @@ def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
         assert f"{mounted.path}: its daemon has ended" in zarrfs(command, mounted.path)
 
 
+def test_a_mount_whose_daemon_is_stopped_is_unmounted_in_time(mount, tmp_path):
+    store = SmallStore(tmp_path)
+    mounted = mount(store.path, "rw")
+    with open(mounted / "a/0.0", "wb") as chunk:
+        chunk.write(store.chunk(0, 0)[::-1])
+    process = mounted.statistics_process()
+    os.kill(process, signal.SIGSTOP)
+    try:
+        done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=120,
+                              env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert done.returncode == 4 and "gives no answer: waiting" in done.stderr and "/sys/fs/fuse/connections/" in done.stderr, done.stderr
+    within(60, lambda: not os.path.exists(f"/proc/{process}"))
+    again = mount(store.path)  # it has published when it went on
+    assert read(again / "a/0.0") == store.chunk(0, 0)[::-1]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="binding a mount needs root")
 def test_a_mount_that_is_bound_elsewhere_is_not_waited_for(mount, tmp_path):
     mounted = mount(SmallStore(tmp_path).path)

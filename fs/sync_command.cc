@@ -1,6 +1,8 @@
 #include "fs/sync_command.h"
 
+#include "core/base/printable.h"
 #include "core/cli/exit_code.h"
+#include "fs/mounts/daemon_state.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/requests/publish.h"
 
@@ -17,6 +19,10 @@ int SyncCommand::run(const Streams& streams) {
   if (!place) {
     streams.err << "zarrfs: " << place.error().message << "\n";
     return kCouldNot;
+  }
+  if (daemon_state(*place) == DaemonState::kSilent) {
+    streams.err << "zarrfs: the daemon of " << printable(*place)
+                << " gives no answer: waiting for it" << std::endl;
   }
   const auto published = publish_mount(*place);
   if (!published) streams.err << "zarrfs: " << published.error().message << "\n";

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ DaemonState daemon_state(const std::string& mountpoint, Patience patience) {
   // Who waits for an answer uses the mount. A process can be ended, a thread cannot.
   const pid_t asks = ::fork();
   if (asks == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct statvfs space {};
     const bool failed = ::statvfs(mountpoint.c_str(), &space) != 0;
     ::_exit(failed && (errno == ENOTCONN || errno == ECONNABORTED) ? kIsGone : 0);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -29,6 +30,7 @@ void reserve_standard_streams() {
 
 int main(int argc, char** argv) {
   reserve_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file above the limit is an error of who writes it
   const zarrfs::Streams streams = {std::cin, std::cout, std::cerr};
   try {
     zarrfs::Commands commands = zarrfs::mount_commands();

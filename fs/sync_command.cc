@@ -1,9 +1,8 @@
 #include "fs/sync_command.h"
 
-#include "core/base/printable.h"
 #include "core/cli/exit_code.h"
-#include "fs/mounts/daemon_state.h"
 #include "fs/mounts/mount_table.h"
+#include "fs/mounts/mountpoint.h"
 #include "fs/requests/publish.h"
 
 namespace zarrfs {
@@ -20,9 +19,9 @@ int SyncCommand::run(const Streams& streams) {
     streams.err << "zarrfs: " << place.error().message << "\n";
     return kCouldNot;
   }
-  if (daemon_state(*place) == DaemonState::kSilent) {
-    streams.err << "zarrfs: the daemon of " << printable(*place)
-                << " gives no answer: waiting for it" << std::endl;
+  if (const auto answers = check_answers(*place); !answers) {
+    streams.err << "zarrfs: " << answers.error().message << "\n";
+    return kCouldNot;
   }
   const auto published = publish_mount(*place);
   if (!published) streams.err << "zarrfs: " << published.error().message << "\n";

@@ -31,7 +31,7 @@ using UmountClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kSilentWait{5000};
 constexpr std::chrono::milliseconds kBetweenTries{10};
-constexpr int kTries = 100;
+constexpr std::chrono::milliseconds kTrying{1000};
 constexpr std::uint64_t kTimeout = 60;  // seconds
 constexpr std::uint64_t kLongestTimeout = std::uint64_t{30} * 24 * 60 * 60;
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
@@ -116,7 +116,13 @@ class Unmounting {
       left.refused = refused_of_mount(place_);
     }
     std::string holders;
-    ZARRFS_CHECK(detach(holders));
+    if (auto detached = detach(holders); !detached) {
+      if (!answers) {
+        detached.error().message +=
+            ", and its daemon gives no answer: zarrfs umount -l detaches it; " + way_out();
+      }
+      return fail(detached.error());
+    }
     if (wishes_.lazily && !holders.empty()) {
       say("detached " + printable(place_) + ", which goes on for " + holders +
           ": its daemon ends when they let go");
@@ -155,8 +161,8 @@ class Unmounting {
   /// monitors and other commands do: tried again for a second.
   Result<void> detach(std::string& holders) {
     Result<void> done;
-    for (int tries = 0; tries < kTries; ++tries) {
-      if (tries > 0) std::this_thread::sleep_for(kBetweenTries);  // who asks lets go meanwhile
+    for (const auto until = UmountClock::now() + kTrying; UmountClock::now() < until;
+         std::this_thread::sleep_for(kBetweenTries)) {  // who asks lets go meanwhile
       holders = holders_text(holders_of(place_));
       done = unmount(place_, wishes_.lazily);
       if (done || done.error().fault != Fault::kBusy || !holders.empty()) break;

@@ -7,6 +7,8 @@
 
 #include "core/base/json.h"
 #include "core/base/printable.h"
+#include "fs/mounts/daemon_state.h"
+#include "fs/mounts/mountpoint.h"
 #include "tools/commands.h"
 #include "tools/shared/console.h"
 #include "tools/shared/numbers.h"
@@ -83,15 +85,14 @@ class Stats final : public Command {
 
   // The statistics of the mount that `mount_` is, or lies in.
   Result<std::string> find() {
+    ZARRFS_CHECK(check_answers(mount_));
     std::error_code error;
     std::filesystem::path directory = std::filesystem::canonical(mount_, error);
     if (error) return fail(Fault::kInvalid, mount_ + ": " + error.message());
     while (true) {
       const bool found = std::filesystem::exists(directory / kStatistics, error);
       if (error == std::errc::not_connected) {
-        return fail(Fault::kIo, mount_ +
-                                    ": its daemon has ended: zarrfs umount it, and mount it "
-                                    "again");
+        return fail(Fault::kIo, mount_ + ": its daemon " + kHasEnded);
       }
       if (found) {
         // Not as a document of a store: this one changes with each request.

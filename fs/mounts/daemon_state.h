@@ -14,6 +14,10 @@ enum class DaemonState {
   kSilent,  ///< No answer in time: it was stopped, or waits for something.
 };
 
+/// What a daemon that is kGone did, and what is to be done, for the user.
+inline constexpr const char* kHasEnded =
+    "has ended, and programs get errors there: zarrfs umount it, and mount it again";
+
 /// How long an answer is waited for; nothing: without end.
 using Patience = std::optional<std::chrono::milliseconds>;
 inline constexpr std::chrono::milliseconds kAnswerPatience{2000};

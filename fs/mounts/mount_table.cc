@@ -159,6 +159,9 @@ Result<std::string> own_mount(const std::string& mountpoint) {
 Result<void> unmount(const std::string& mountpoint, bool lazily) {
   if (::umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) == 0) return {};
   if (errno == EPERM) return run_fusermount(mountpoint, lazily);
+  if (errno == EINVAL) {
+    return fail(Fault::kInvalid, "nothing is mounted on " + printable(mountpoint));
+  }
   if (errno == EBUSY) {
     return fail(Fault::kBusy, "could not unmount " + mountpoint + ": it is in use");
   }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <set>
 
@@ -169,6 +170,23 @@ Result<void> check_no_circle(const std::string& source, const std::string& mount
       }
       read.push_back(other.source);
     }
+  }
+  return {};
+}
+
+Result<void> check_answers(const std::string& path) {
+  constexpr std::chrono::seconds kLongestAnswer{10};
+  std::error_code problem;
+  const std::filesystem::path whole = std::filesystem::absolute(path, problem).lexically_normal();
+  const auto mounts = mount_table();
+  if (problem || !mounts) return {};
+  const auto around = own_mount_around(whole.string(), *mounts);
+  if (!around) return {};
+  const std::string called = printable(around->mountpoint) + ": its daemon ";
+  switch (daemon_state(around->mountpoint, kLongestAnswer)) {
+    case DaemonState::kAnswers: break;
+    case DaemonState::kGone: return fail(Fault::kIo, called + kHasEnded);
+    case DaemonState::kSilent: return fail(Fault::kIo, called + "gives no answer");
   }
   return {};
 }

@@ -42,6 +42,11 @@ Result<void> check_apart(const std::string& source, const std::string& mountpoin
 Result<void> check_no_circle(const std::string& source, const std::string& mountpoint,
                              const std::vector<MountEntry>& mounts);
 
+/// kIo where `path` lies in a mount of zarrfs whose daemon has ended, or gives no answer for ten
+/// seconds: who goes on waits in the kernel, where signals that a program handles do not reach it.
+/// Compares names, so that what symbolic links do is not seen.
+Result<void> check_answers(const std::string& path);
+
 /// The mount of `mounts` that `path` lies in, where that is one of zarrfs.
 std::optional<MountEntry> own_mount_around(const std::string& path,
                                            const std::vector<MountEntry>& mounts);

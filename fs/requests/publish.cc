@@ -22,15 +22,13 @@ std::string attribute_of(const std::string& mountpoint, const std::string& name)
   text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
   return text;
 }
-
-constexpr const char* kDaemonGone =
-    "its daemon has ended, and programs get errors there: zarrfs umount it, and mount it again";
 }  // namespace
 
 Result<void> publish_mount(const std::string& mountpoint) {
   const std::string name(kPublishAttribute);
   if (::setxattr(mountpoint.c_str(), name.c_str(), "", 0, 0) == 0) return {};
-  if (errno == ENOTCONN) return fail(Fault::kIo, printable(mountpoint) + ": " + kDaemonGone);
+  if (errno == ENOTCONN)
+    return fail(Fault::kIo, printable(mountpoint) + ": its daemon " + kHasEnded);
   return fail(system_error(errno, printable(mountpoint) + ": publishing what was written"));
 }
 
@@ -46,7 +44,7 @@ std::string refused_of_mount(const std::string& mountpoint) {
 std::string trouble_of_mount(const std::string& mountpoint) {
   switch (daemon_state(mountpoint)) {
     case DaemonState::kAnswers: return "";
-    case DaemonState::kGone: return kDaemonGone;
+    case DaemonState::kGone: return std::string("its daemon ") + kHasEnded;
     case DaemonState::kSilent: break;
   }
   return "its daemon gives no answer";

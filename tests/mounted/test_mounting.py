@@ -394,8 +394,15 @@ def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
         assert f"zarrfs is mounted on {mounted.path} already, and its daemon gives no answer: zarrfs umount" in zarrfs("mount", mounted.source, mounted.path)
     finally:
         os.kill(process, signal.SIGCONT)  # who asks for the mount waits for it
+    os.kill(process, signal.SIGSTOP)
+    try:
+        for words in (("stats", mounted.path), ("sync", mounted.path), ("info", mounted.path), ("verify", mounted / "a"), ("diff", mounted.source, mounted.path)):
+            assert f"{mounted.path}: its daemon gives no answer" in zarrfs(*words), words
+    finally:
+        os.kill(process, signal.SIGCONT)
     kill(process)
     assert f"on {mounted.path}\n  its daemon has ended" in zarrfs("mounts")
+    assert f"{mounted.path}: its daemon has ended" in zarrfs("info", mounted.path)
     listed = [one for one in json.loads(zarrfs("mounts", "--json"))["mounts"] if one["mountpoint"] == str(mounted.path)]
     assert listed[0]["trouble"].startswith("its daemon has ended")
     for command in ("stats", "sync"):

@@ -16,6 +16,7 @@
 #include "core/store/http/schemes.h"
 #include "core/store/unfinished.h"
 #include "core/zarr/visit_limit.h"
+#include "fs/mounts/mountpoint.h"
 #include "tools/shared/stored_shards.h"
 
 namespace zarrfs::tools {
@@ -254,6 +255,10 @@ Result<std::optional<SourceHistory>> Source::history(const SourceOptions& option
 Result<Source> Source::open(const std::string& name, const SourceOptions& options) {
   Source source;
   source.name = name;
+  if (is_local(name)) {
+    ZARRFS_TRY(const std::string path, local_path(name));
+    ZARRFS_CHECK(check_answers(path));
+  }
   ZARRFS_TRY(const StoreOptions how, opening_options(options));
   ZARRFS_TRY(source.store, open_source(name, how));
   ZARRFS_CHECK(check_known(source, how));

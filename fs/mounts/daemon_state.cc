@@ -29,14 +29,17 @@ bool ends_in_time(pid_t process, Patience patience) {
 
 }  // namespace
 
+bool has_lost_daemon(const std::string& path) {
+  struct statvfs space {};
+  return ::statvfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
 DaemonState daemon_state(const std::string& mountpoint, Patience patience) {
   // Who waits for an answer uses the mount. A process can be ended, a thread cannot.
   const pid_t asks = ::fork();
   if (asks == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    struct statvfs space {};
-    const bool failed = ::statvfs(mountpoint.c_str(), &space) != 0;
-    ::_exit(failed && (errno == ENOTCONN || errno == ECONNABORTED) ? kIsGone : 0);
+    ::_exit(has_lost_daemon(mountpoint) ? kIsGone : 0);
   }
   if (asks < 0) return DaemonState::kAnswers;
   const bool late = !ends_in_time(asks, patience);

@@ -22,8 +22,11 @@ inline constexpr const char* kHasEnded =
 using Patience = std::optional<std::chrono::milliseconds>;
 inline constexpr std::chrono::milliseconds kAnswerPatience{2000};
 
-/// Asks the mount for its space: the kernel answers for attributes from its cache for a while after
-/// the daemon's death.
+/// Whether the file system at `path` has lost its daemon. Waits as long as one that is silent. Asks
+/// for its space: the kernel answers for attributes from its cache for a while after the daemon's
+/// death.
+bool has_lost_daemon(const std::string& path);
+/// The same of a mount of zarrfs, in time.
 DaemonState daemon_state(const std::string& mountpoint, Patience patience = kAnswerPatience);
 
 /// What `ask` returns, or nothing if that takes longer than kAnswerPatience. `ask` then goes on in

@@ -1,7 +1,6 @@
 #include "fs/mounts/mountpoint.h"
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 
 #include <cerrno>
@@ -30,18 +29,12 @@ Result<bool> is_own_mount(const std::string& path) {
   return mount && mount->type == kOwnType;
 }
 
-/// Whether a file system whose daemon has died stands at `path`.
-bool is_dead(const std::string& path) {
-  struct statvfs space {};
-  return ::statvfs(path.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
-}
-
 Result<void> detach_dead_mounts(const std::string& path) {
   for (int i = 0; i < kMostDeadMounts; ++i) {
     ZARRFS_TRY(const bool own, is_own_mount(path));
-    const DaemonState state = own             ? daemon_state(path)
-                              : is_dead(path) ? DaemonState::kGone
-                                              : DaemonState::kAnswers;
+    const DaemonState state = own                     ? daemon_state(path)
+                              : has_lost_daemon(path) ? DaemonState::kGone
+                                                      : DaemonState::kAnswers;
     if (state == DaemonState::kAnswers) break;
     if (state == DaemonState::kSilent) {
       return fail(Fault::kBusy, "zarrfs is mounted on " + printable(path) +

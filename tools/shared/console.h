@@ -33,7 +33,7 @@ struct Console {
   /// Says the error and returns kUsage for kInvalid, kFound for kDamaged, kCouldNot for all others.
   [[nodiscard]] int failed(const Error& error) const;
   /// The same, of work whose status 1 says something else: damage that ends it is kCouldNot.
-  int could_not(const Error& error) const;
+  [[nodiscard]] int could_not(const Error& error) const;
 };
 
 /// Whether Ctrl-C (or SIGTERM, SIGHUP) was received since a command began to watch for it.

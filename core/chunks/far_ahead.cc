@@ -1,5 +1,6 @@
 #include "core/chunks/far_ahead.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -14,15 +15,21 @@ namespace {
 
 constexpr std::size_t kMostArrays = 64;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 17U;
+constexpr std::uint64_t kOfLate = 1024;  // chunks of all arrays
 
 }  // namespace
 
 /// The caller holds the lock.
 FarWalk& FarAhead::walk_of(const std::string& path) {
-  if (walks_.size() >= kMostArrays && !walks_.contains(path)) walks_.clear();
-  std::unique_ptr<FarWalk>& walk = walks_[path];
-  if (walk == nullptr) walk = std::make_unique<FarWalk>(window_);
-  return *walk;
+  if (readings_.size() >= kMostArrays && !readings_.contains(path)) readings_.clear();
+  return readings_.try_emplace(path, Reading{FarWalk(window_)}).first->second.walk;
+}
+
+/// The arrays that are read share it. The caller holds the lock.
+std::uint64_t FarAhead::share_of(std::uint64_t room) const {
+  const auto is_read = [&](const auto& one) { return chunks_ - one.second.last < kOfLate; };
+  const auto arrays = std::count_if(readings_.begin(), readings_.end(), is_read);
+  return room / std::max<std::uint64_t>(1, static_cast<std::uint64_t>(arrays));
 }
 
 void FarAhead::open_next(const ArrayReader& reader, const FarPlan& plan) {
@@ -118,14 +125,17 @@ void FarAhead::opened(ArrayReader& reader, const ChunkPlace& place, const ChunkB
   FarPlan made;
   {
     const std::lock_guard lock(mutex_);
-    made = walk_of(reader.path()).plan(chunk, layout, reader.store().room_ahead());
+    FarWalk& walk = walk_of(reader.path());
+    readings_.at(reader.path()).last = ++chunks_;
+    made = walk.plan(chunk, layout, share_of(reader.store().room_ahead()));
   }
+  if (made.whole == 0) open_next(reader, made);  // what comes next waits for their indexes
   if (made.range) file.fetch(*made.range);
   if (!made.entries.empty()) fetch_alike(reader, place.cell, made, file);
   for (const FarAsk& ask : made.asks) {
     fetch_swept(reader, ask, ask.inode == chunk.inode ? file : *ask.file);
   }
-  open_next(reader, made);
+  if (made.whole > 0) open_next(reader, made);
   for (FarAsk& ask : made.next) fetch_opened(reader, std::move(ask));
 }
 

@@ -26,7 +26,12 @@ class FarAhead {
   void opened(ArrayReader& reader, const ChunkPlace& place, const ChunkBytes& bytes);
 
  private:
+  struct Reading {
+    FarWalk walk;
+    std::uint64_t last = 0;  // the number of the chunk that was opened last
+  };
   FarWalk& walk_of(const std::string& path);
+  [[nodiscard]] std::uint64_t share_of(std::uint64_t room) const;
   void fetch_swept(ArrayReader& reader, const FarAsk& ask, const File& file);
   void fetch_opened(ArrayReader& reader, FarAsk ask);
   static void fetch_alike(ArrayReader& reader, const Coordinates& cell, const FarPlan& plan,
@@ -35,7 +40,8 @@ class FarAhead {
 
   const std::uint64_t window_;
   TableMutex mutex_;
-  std::unordered_map<std::string, std::unique_ptr<FarWalk>> walks_;  // by the array's path
+  std::unordered_map<std::string, Reading> readings_;  // by the array's path
+  std::uint64_t chunks_ = 0;                           // opened so far
 };
 
 }  // namespace zarrfs

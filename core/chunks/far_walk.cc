@@ -26,15 +26,40 @@ constexpr std::uint64_t kCellsInOrder = 3;
 constexpr std::uint64_t kCellsAhead = 4;
 constexpr std::uint64_t kMostCellsAhead = 32;
 constexpr std::uint64_t kUnread = std::uint64_t{32} << 20U;
-// Requests of the window's size that a sweep has on their way or unread at most, and how many times
-// what it has met; shards that one chunk asks for.
-constexpr std::uint64_t kWindows = 4;
+constexpr std::uint64_t kCellsOfBox = 16;
+// How many times what a sweep has met it has on its way or unread at most; entries of shards that
+// are looked at for one chunk.
 constexpr std::uint64_t kTimes = 3;
-constexpr std::size_t kAsks = 2;
+constexpr std::uint64_t kLookedAt = 4096;
 constexpr std::uint64_t kLookEach = 16;  // chunks
 // So many chunks in a row that had been opened before are another reading, more than readers have
 // that open each chunk twice.
 constexpr std::uint64_t kAnotherReading = 32;
+
+/// Of the shard at `cell`.
+ChunkBox chunks_of(const Coordinates& cell, const Layout& layout) {
+  ChunkBox box{cell, cell};
+  if (!layout.sharded()) return box;
+  for (std::size_t axis = 0; axis < cell.size(); ++axis) {
+    const AxisGrid& grid = layout.grid().axes[axis];
+    const std::uint64_t chunk = layout.chunk_shape()[axis];
+    box.first[axis] = grid.begin(cell[axis]) / chunk;
+    box.last[axis] =
+        std::min(box.first[axis] + grid.edge(cell[axis]) / chunk, layout.chunk_counts()[axis]) - 1;
+  }
+  return box;
+}
+
+/// What both have.
+std::optional<ChunkBox> common(const ChunkBox& one, const ChunkBox& other) {
+  ChunkBox box = one;
+  for (std::size_t axis = 0; axis < box.first.size(); ++axis) {
+    box.first[axis] = std::max(one.first[axis], other.first[axis]);
+    box.last[axis] = std::min(one.last[axis], other.last[axis]);
+    if (box.first[axis] > box.last[axis]) return std::nullopt;
+  }
+  return box;
+}
 
 }  // namespace
 
@@ -71,7 +96,7 @@ void FarWalk::begin_anew() {
   fullest_ = most_count_ = 0;
   cells_.clear();
   front_.reset();
-  next_ = again_ = 0;
+  again_ = 0;
   sweep_ = Sweep();
   box_.reset();
   cells_of_box_ = {};
@@ -98,9 +123,7 @@ void FarWalk::enter(const FarChunk& chunk) {
   const bool close = front_ && chunk.cell + kLast >= *front_ && chunk.cell <= *front_ + kLast;
   if (comes || in_order) {
     front_ = close ? std::max(*front_, chunk.cell) : chunk.cell;
-    if (!close && !comes) next_ = 0;
     if (!close && !comes) ahead_.clear();
-    next_ = std::max(next_, *front_ + 1);
   } else if (!close) {
     front_.reset();
   }
@@ -108,6 +131,7 @@ void FarWalk::enter(const FarChunk& chunk) {
 
 void FarWalk::note(Shard& shard, const FarChunk& chunk, bool came) {
   ++chunks_;
+  longest_ = std::max(longest_, chunk.range.length);
   if (chunk.number < chunk.entries) {
     shard.opened[chunk.number] = true;
     ++shard.count;
@@ -218,42 +242,56 @@ std::uint64_t FarWalk::unread() const {
   return bytes;
 }
 
+/// Whether its shard was read, or asked for.
+bool FarWalk::is_known(std::uint64_t cell) const {
+  return std::any_of(shards_.begin(), shards_.end(),
+                     [&](const auto& one) { return one.second.cell == cell; });
+}
+
 /// The cells behind the front: few, or, where all of the shards is read, so many that the reader
 /// does not come to wait for them.
-void FarWalk::plan_next(const Shard& shard, const FarChunk& chunk, const Coordinates& cells,
+void FarWalk::plan_next(const Shard& shard, const FarChunk& chunk, const Layout& layout,
                         FarPlan& plan) {
   if (!front_) return;
-  const bool all_read = chunk.entries > 0 && most_count_ * 2 > chunk.entries;
+  const Coordinates& cells = layout.grid().counts();
   const bool well = credit_ >= kMostCredit / 4;
-  const bool swept = box_ && shard.swept && shard.done == box_;
-  const bool whole = ((all_read && well) || swept) && chunk.size <= window_;
-  const std::uint64_t most = std::min(kUnread, room_);
-  std::uint64_t stop = *front_ + 1 + kCellsAhead;
-  if (whole) {
-    const std::uint64_t waiting = unread() + ahead_.size() * chunk.size;
-    if (shard.count > 1 && waiting >= most) return;
-    const std::uint64_t more = (most - std::min(waiting, most)) / chunk.size;
-    stop = std::min(std::max(stop, next_ + more), *front_ + 1 + kMostCellsAhead);
-  }
-  plan.whole = whole ? chunk.size + chunk.size / 8 : 0;
+  const bool all_read =
+      one_by_one(chunk) || (well && chunk.entries > 0 && most_count_ * 2 > chunk.entries);
+  const std::uint64_t most = box_ ? budget() : std::min(kUnread, room_);
+  const std::uint64_t waiting = unread() + ahead_.size() * chunk.size;
+  const std::uint64_t more = (most - std::min(waiting, most)) / chunk.size;
+  const auto comes_whole = [&](const Coordinates& cell) {
+    if (chunk.size > window_) return false;
+    const ChunkBox all = chunks_of(cell, layout);
+    return all_read || (box_ && box_->has(all.first) && box_->has(all.last));
+  };
   const ChunkBox to_come = cells_to_come(chunk, cells);
   Coordinates at = coordinates_of(*front_, cells);
   if (!to_come.has(at)) return;
-  for (std::uint64_t left = stop - *front_ - 1; left > 0 && to_come.step(at); --left) {
+  for (std::uint64_t steps = 1; steps <= kMostCellsAhead && to_come.step(at); ++steps) {
     const std::uint64_t cell = linear_of(at, cells);
-    if (cell < next_) continue;
-    next_ = cell + 1;
+    if (is_known(cell) || std::find(ahead_.begin(), ahead_.end(), cell) != ahead_.end()) continue;
+    const bool whole = comes_whole(at);
+    if (!plan.cells.empty() && whole != (plan.whole > 0)) return;
+    const bool near = steps <= (box_ && left_shard_ && !whole ? kCellsOfBox : kCellsAhead);
+    const bool enough = whole && plan.cells.size() >= more;
+    if (whole ? enough && (!near || shard.count > 1) : !near) return;
+    plan.whole = whole ? chunk.size + chunk.size / 8 : 0;
     plan.cells.push_back(cell);
     ahead_.push_back(cell);
     if (ahead_.size() > kMostCellsAhead) ahead_.pop_front();
   }
 }
 
-/// Where shards are left when they have been read whole, all; else those that the sweep comes to.
-ChunkBox FarWalk::cells_to_come(const FarChunk& chunk, const Coordinates& cells) const {
+/// Whether the shard that was read before this one was left when all of it had been read.
+bool FarWalk::one_by_one(const FarChunk& chunk) const {
   const auto before = last_.size() > 1 ? shards_.find(last_[1]) : shards_.end();
-  const bool one_by_one = before != shards_.end() && before->second.count >= chunk.entries;
-  if (box_ && !one_by_one) return cells_of_box_;
+  return before != shards_.end() && before->second.count >= chunk.entries;
+}
+
+/// All, or those that the sweep comes to.
+ChunkBox FarWalk::cells_to_come(const FarChunk& chunk, const Coordinates& cells) const {
+  if (box_ && !one_by_one(chunk)) return cells_of_box_;
   ChunkBox all{Coordinates(cells.size(), 0), cells};
   for (std::uint64_t& last : all.last) --last;
   return all;
@@ -264,62 +302,104 @@ void FarWalk::forget_unread() {
   for (auto& [inode, shard] : shards_) shard.unread = 0;
 }
 
+/// Bytes that may be on their way or unread: more, the longer the sweep goes on.
+std::uint64_t FarWalk::budget() const {
+  const std::uint64_t met = std::max(sweep_.met(), kAlike);
+  return std::min(room_, checked_multiply(met, kTimes * longest_).value_or(room_));
+}
+
+/// So many layers of the box that there is room for them: what lies deep in the shards at hand does
+/// not keep the next ones waiting. They end with a shard if there is room for that, so that its
+/// chunks come together.
+ChunkBox FarWalk::within_reach(ChunkBox box, std::size_t axis, const Layout& layout) {
+  const std::uint64_t front = std::max(sweep_.seen().last[axis], box.first[axis]);
+  const std::uint64_t last = box.last[axis];
+  const std::uint64_t layers = last - box.first[axis] + 1;
+  const auto bytes = checked_multiply(divide_up(box.chunks(), layers), longest_);
+  const std::uint64_t most = bytes ? room_ / *bytes : 0;
+  const std::uint64_t good =
+      std::max<std::uint64_t>(bytes ? std::min(most / 2, budget() / *bytes) : 0, 1);
+  if (reach_ < front || reach_ - front < good) {
+    reach_ = std::min(last, front + 2 * good - 1);
+    Coordinates at = box.first;
+    at[axis] = reach_;
+    const ChunkBox shard = chunks_of(layout.place_of(at).cell, layout);
+    if (shard.last[axis] - front < most + most / 2) {
+      reach_ = std::min(last, shard.last[axis]);
+    } else if (shard.first[axis] > front + good) {
+      reach_ = shard.first[axis] - 1;
+    }
+  }
+  box.last[axis] = std::min(last, std::max(reach_, front));
+  return box;
+}
+
 FarAsk FarWalk::ask_of(std::uint64_t inode, const Shard& shard, std::uint64_t most) const {
   FarAsk ask{inode, shard.cell, shard.path, shard.file, *box_, shard.opened, std::nullopt, most};
   for (std::size_t i = 0; i < ask.skip.size(); ++i) ask.skip[i] = ask.skip[i] || shard.asked[i];
   return ask;
 }
 
-/// Three times as much as the sweep has met; but the chunk's own shard does not wait for what is
-/// unread.
-void FarWalk::plan_sweep(const FarChunk& chunk, bool came, FarPlan& plan) const {
-  const std::uint64_t met = std::max(sweep_.met(), kAlike);
-  const std::uint64_t grown = checked_multiply(met, kTimes * chunk.range.length).value_or(room_);
-  const std::uint64_t budget = std::min({room_, kWindows * window_, grown});
-  if (budget < chunk.range.length) return;
+/// Bytes, about.
+std::uint64_t FarWalk::wanted_of(const FarAsk& ask, const Layout& layout) const {
+  const Coordinates cell = coordinates_of(ask.cell, layout.grid().counts());
+  const auto both = common(chunks_of(cell, layout), ask.box);
+  const std::uint64_t chunks = both ? both->chunks() : 0;
+  const auto left = static_cast<std::uint64_t>(std::count(ask.skip.begin(), ask.skip.end(), false));
+  return checked_multiply(std::min(chunks, left), longest_).value_or(window_);
+}
+
+/// The chunk's own shard does not wait for what is unread. The others are asked for as long as
+/// there is room for all that is wanted of them: in parts they would take more requests.
+void FarWalk::plan_sweep(const FarChunk& chunk, bool came, const Layout& layout,
+                         FarPlan& plan) const {
+  const std::uint64_t most = budget();
+  if (most < chunk.range.length) return;
   const Shard& shard = shards_.at(chunk.inode);
   if (!came && shard.done != box_) {
-    FarAsk ask = ask_of(chunk.inode, shard, std::min(budget, window_));
+    FarAsk ask = ask_of(chunk.inode, shard, std::min(most, window_));
     ask.skip[chunk.number] = false;
     ask.own = chunk.number;
     plan.asks.push_back(std::move(ask));
   }
-  const std::uint64_t waiting = unread();
-  if (waiting > budget / 2) return;
-  plan_others(chunk, std::min(budget, window_), plan);
-  if (plan.asks.empty()) plan_opened(chunk, std::min(budget, window_), plan);
-}
-
-/// Of the shards that are known, those first that the sweep comes to first.
-void FarWalk::plan_others(const FarChunk& chunk, std::uint64_t most, FarPlan& plan) const {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> open;  // how far it is, and the inode
-  for (const auto& [inode, shard] : shards_) {
-    const bool own = inode == chunk.inode;
-    if (shard.done == box_ || shard.count >= shard.opened.size()) continue;
-    if (own ? !plan.asks.empty() : shard.file == nullptr) continue;
-    open.emplace_back(shard.cell - chunk.cell, inode);  // those before it come last
+  std::uint64_t waiting = unread();
+  std::uint64_t entries = 0;
+  const auto fits = [&](const FarAsk& ask) {
+    waiting += std::min(wanted_of(ask, layout), window_);
+    entries += chunk.entries;
+    return waiting <= most && entries <= std::max(kLookedAt, chunk.entries);
+  };
+  if (waiting >= most) return;
+  for (const std::uint64_t inode : others(chunk, !plan.asks.empty())) {
+    FarAsk ask = ask_of(inode, shards_.at(inode), window_);
+    if (!fits(ask)) return;
+    plan.asks.push_back(std::move(ask));
   }
-  std::sort(open.begin(), open.end());
-  for (const auto& [distance, inode] : open) {
-    if (plan.asks.size() >= kAsks) return;
-    plan.asks.push_back(ask_of(inode, shards_.at(inode), most));
-  }
-}
-
-/// Those that were opened in advance are asked for as soon as their index is there.
-void FarWalk::plan_opened(const FarChunk& chunk, std::uint64_t most, FarPlan& plan) const {
   for (const std::uint64_t cell : ahead_) {
-    const bool known = std::any_of(shards_.begin(), shards_.end(),
-                                   [&](const auto& one) { return one.second.cell == cell; });
-    if (known) continue;
-    if (plan.next.size() == kAsks) return;
+    if (is_known(cell)) continue;
     FarAsk ask;
     ask.cell = cell;
     ask.box = *box_;
     ask.skip.resize(chunk.entries);
-    ask.most = most;
-    plan.next.push_back(std::move(ask));
+    ask.most = window_;
+    if (!fits(ask)) return;
+    plan.next.push_back(std::move(ask));  // if its index has come
   }
+}
+
+/// The inodes of shards that are known, those first that the sweep comes to first.
+std::vector<std::uint64_t> FarWalk::others(const FarChunk& chunk, bool own_asked) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> open;  // how far it is, and the inode
+  for (const auto& [inode, shard] : shards_) {
+    const bool own = inode == chunk.inode;
+    if (shard.done == box_ || shard.count >= shard.opened.size()) continue;
+    if (own ? own_asked : shard.file == nullptr) continue;
+    open.emplace_back(shard.cell - chunk.cell, inode);  // those before it come last
+  }
+  std::sort(open.begin(), open.end());
+  std::vector<std::uint64_t> inodes;
+  for (const auto& [distance, inode] : open) inodes.push_back(inode);
+  return inodes;
 }
 
 std::vector<ByteRange> FarWalk::take(const FarAsk& ask, const FarFound& found) {
@@ -369,19 +449,29 @@ FarPlan FarWalk::plan(const FarChunk& chunk, const Layout& layout, std::uint64_t
   note(shard, chunk, came);
   const std::size_t axis = sweep_.axis();
   const bool goes_on = noted && sweep_.met(chunk.at, counts) && sweep_.axis() == axis;
-  const auto box = noted ? sweep_.ahead(counts) : std::nullopt;
+  auto box = noted ? sweep_.ahead(counts) : std::nullopt;
   if (box_ && !goes_on) forget_unread();
+  const bool more = box && (!box_ || !goes_on);
+  if (!goes_on) reach_ = 0;
+  if (more && !front_) front_ = chunk.cell;
+  if (box) {
+    *box = within_reach(std::move(*box), sweep_.axis(), layout);
+    cells_of_box_ = {layout.place_of(box->first).cell, layout.place_of(box->last).cell};
+    // Until it leaves the shard, the next shard may be read from its start as well.
+    const ChunkBox& seen = sweep_.seen();
+    left_shard_ = layout.place_of(seen.first).cell != layout.place_of(seen.last).cell;
+    if (!left_shard_) box = common(*box, chunks_of(chunk.cell_at, layout));
+  }
   box_ = box;
   if (box) {
-    cells_of_box_ = {layout.place_of(box->first).cell, layout.place_of(box->last).cell};
-    plan_sweep(chunk, came, plan);
+    plan_sweep(chunk, came, layout, plan);
   } else {
     plan.range = behind(shard, chunk);
     if (!came && !plan.range) plan.range = block_around(shard, chunk);
     if (!came && !plan.range && chunk.entries > 1) plan_alike(shard, chunk, plan);
   }
-  if (shard.count == 1 || chunks_ % kLookEach == 0) {
-    plan_next(shard, chunk, layout.grid().counts(), plan);
+  if (shard.count == 1 || more || chunks_ % kLookEach == 0) {
+    plan_next(shard, chunk, layout, plan);
   }
   return plan;
 }

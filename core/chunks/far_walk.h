@@ -96,18 +96,21 @@ class FarWalk {
   void begin_anew();
   void enter(const FarChunk& chunk);
   void forget_unread();
+  [[nodiscard]] std::uint64_t budget() const;
+  [[nodiscard]] ChunkBox within_reach(ChunkBox box, std::size_t axis, const Layout& layout);
   FarAsk ask_of(std::uint64_t inode, const Shard& shard, std::uint64_t most) const;
-  void plan_sweep(const FarChunk& chunk, bool came, FarPlan& plan) const;
-  void plan_others(const FarChunk& chunk, std::uint64_t most, FarPlan& plan) const;
-  void plan_opened(const FarChunk& chunk, std::uint64_t most, FarPlan& plan) const;
+  [[nodiscard]] std::uint64_t wanted_of(const FarAsk& ask, const Layout& layout) const;
+  void plan_sweep(const FarChunk& chunk, bool came, const Layout& layout, FarPlan& plan) const;
+  [[nodiscard]] std::vector<std::uint64_t> others(const FarChunk& chunk, bool own_asked) const;
   void note(Shard& shard, const FarChunk& chunk, bool came);
   [[nodiscard]] const Shard* model_for(const Shard& shard, const FarChunk& chunk) const;
   void plan_alike(Shard& shard, const FarChunk& chunk, FarPlan& plan);
   std::optional<ByteRange> block_around(Shard& shard, const FarChunk& chunk) const;
   std::optional<ByteRange> behind(Shard& shard, const FarChunk& chunk) const;
   [[nodiscard]] std::uint64_t unread() const;
-  void plan_next(const Shard& shard, const FarChunk& chunk, const Coordinates& cells,
-                 FarPlan& plan);
+  void plan_next(const Shard& shard, const FarChunk& chunk, const Layout& layout, FarPlan& plan);
+  [[nodiscard]] bool is_known(std::uint64_t cell) const;
+  [[nodiscard]] bool one_by_one(const FarChunk& chunk) const;
   [[nodiscard]] ChunkBox cells_to_come(const FarChunk& chunk, const Coordinates& cells) const;
 
   const std::uint64_t window_;
@@ -117,15 +120,17 @@ class FarWalk {
   std::uint64_t most_count_ = 0;
   std::deque<std::uint64_t> cells_;     // in the order of their opening, newest first
   std::optional<std::uint64_t> front_;  // the last of cells that follow each other
-  std::uint64_t next_ = 0;              // the first cell behind it that was not opened in advance
   std::uint64_t chunks_ = 0;
   std::uint64_t again_ = 0;  // chunks in a row that had been opened before
   std::uint64_t hits_ = 0;   // chunks that were asked for in advance, and then opened
   std::uint64_t guessed_ = 0;
   std::uint64_t credit_ = std::uint64_t{1} << 20U;  // bytes that may be asked for wrongly
   Sweep sweep_;
-  std::optional<ChunkBox> box_;      // what the sweep comes to,
+  std::optional<ChunkBox> box_;      // what the sweep comes to, as far as there is room for it,
   ChunkBox cells_of_box_;            // in these cells
+  bool left_shard_ = false;          // the one that it began in
+  std::uint64_t reach_ = 0;          // the last layer of it along the axis that it moves along
+  std::uint64_t longest_ = 1;        // bytes of a chunk
   std::deque<std::uint64_t> ahead_;  // cells that were opened in advance, and not read since
   std::uint64_t room_ = 0;           // for what is unread
 };

@@ -32,6 +32,8 @@ class Sweep {
   /// The slowest axis that it has moved along; the number of axes where there is none.
   [[nodiscard]] std::size_t axis() const;
   [[nodiscard]] std::uint64_t met() const { return met_; }
+  /// The smallest box around what was met. Empty before the first chunk.
+  [[nodiscard]] const ChunkBox& seen() const { return seen_; }
 
  private:
   ChunkBox seen_;

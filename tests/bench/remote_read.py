@@ -26,25 +26,33 @@ def by_s3fs(place, endpoint):
 class Spec:
     """TensorStore's array, read as the others are."""
 
-    def __init__(self, place, endpoint):
+    def __init__(self, store):
         import tensorstore
-        store = {"driver": "s3", "bucket": BUCKET, "path": place + "/", "endpoint": endpoint, "aws_region": "us-east-1"}
         self.array = tensorstore.open({"driver": "zarr3", "kvstore": store}, open=True).result()
 
     def __getitem__(self, where):
         return self.array[where].read().result()
 
 
+def by_tensorstore(place, endpoint):
+    return Spec({"driver": "s3", "bucket": BUCKET, "path": place + "/", "endpoint": endpoint, "aws_region": "us-east-1"})
+
+
+def by_tensorstore_of_files(place, _):
+    return Spec({"driver": "file", "path": place + "/"})
+
+
 def by_directory(place, _):
     return open_zarr(place)
 
 
-WAYS = {"directory": by_directory, "obstore": by_obstore, "s3fs": by_s3fs, "tensorstore": Spec}
+WAYS = {"directory": by_directory, "obstore": by_obstore, "s3fs": by_s3fs, "tensorstore": by_tensorstore,
+        "tensorstore of files": by_tensorstore_of_files}
 
 
 def names_of(way, place, endpoint):
     """Those of all files or objects of the array."""
-    if way == "directory":
+    if way in ("directory", "tensorstore of files"):
         return [name for _, _, names in os.walk(place) for name in names]
     if way == "obstore":
         from obstore.store import S3Store
@@ -76,8 +84,8 @@ def read(way, task, place, endpoint):
 
 def load(way):
     """What is imported first takes no part in the time."""
-    {"directory": lambda: __import__("zarr"), "obstore": lambda: (__import__("zarr.storage"), __import__("obstore")),
-     "s3fs": lambda: (__import__("zarr.storage"), __import__("s3fs")), "tensorstore": lambda: __import__("tensorstore")}[way]()
+    for module in {"directory": ["zarr"], "obstore": ["zarr.storage", "obstore"], "s3fs": ["zarr.storage", "s3fs"]}.get(way, ["tensorstore"]):
+        __import__(module)
 
 
 if __name__ == "__main__":

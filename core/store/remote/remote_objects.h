@@ -45,7 +45,7 @@ class RemoteObjects {
   [[nodiscard]] std::optional<ObjectInfo> fresh(const std::string& key) const;
   /// A part of what is kept in memory, so that what was asked for in advance is read before it
   /// goes.
-  [[nodiscard]] std::uint64_t room_ahead() const { return segments_.max_bytes() / 4; }
+  [[nodiscard]] std::uint64_t room_ahead() const { return segments_.max_bytes() / 2; }
   struct Seen {
     ObjectInfo info;
     bool before = false;  ///< And not now: the server does not answer.

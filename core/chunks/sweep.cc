@@ -8,7 +8,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::uint64_t kOutOfOrder = 16;  // chunks that come before others of several threads
+constexpr std::uint64_t kOutOfOrder = 64;  // chunks that come before others of several threads
 constexpr std::uint64_t kMost = 8;         // of so many parts of a box all but one
 
 /// The first axis along which they differ; the number of axes where there is none.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace zarrfs {
 namespace {
 
@@ -54,6 +57,14 @@ TEST_F(SweepTest, APlaneAcrossTheRowsIsOneOfColumns) {
 TEST_F(SweepTest, SeveralThreadsComeNearlyInOrder) {
   for (const std::uint64_t z : {3U, 0U, 1U, 2U, 6U, 4U, 5U, 7U}) sweep_.met({0, 0, z}, kCounts);
   EXPECT_EQ(ahead(), (ChunkBox{{0, 0, 0}, {0, 0, 15}}));
+}
+
+TEST_F(SweepTest, SeveralRowsThatAreReadBackwardsAtOnceAreOneSweep) {
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> as_tensorstore_does = {
+      {3, 9},  {1, 6},  {1, 5},  {1, 4},  {1, 3},  {1, 13},
+      {1, 12}, {0, 12}, {2, 11}, {0, 11}, {2, 10}, {0, 10}};
+  for (const auto& [y, z] : as_tensorstore_does) sweep_.met({1, y, z}, kCounts);
+  EXPECT_EQ(sweep_.met(), as_tensorstore_does.size());
 }
 
 TEST_F(SweepTest, WhatIsFarAwayIsAnotherSweep) {

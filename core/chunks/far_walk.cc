@@ -421,10 +421,6 @@ std::vector<ByteRange> FarWalk::take(const FarAsk& ask, const FarFound& found) {
     shard.unread = std::min(shard.unread + range.length, found.size);
   }
   if (found.all) shard.done = ask.box;
-  shard.swept = true;
-  for (std::size_t i = 0; i < shard.asked.size(); ++i) {
-    shard.swept = shard.swept && (shard.opened[i] || shard.asked[i]);
-  }
   return ranges;
 }
 

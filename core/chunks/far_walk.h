@@ -76,8 +76,7 @@ class FarWalk {
     std::string path;
     std::shared_ptr<const File> file;  ///< Null: see Chunk.
     bool entered = false;              ///< Else it was only asked for in advance.
-    std::optional<ChunkBox> done;      ///< All of it was asked for,
-    bool swept = false;                ///< and that was all there is.
+    std::optional<ChunkBox> done;      ///< All of it was asked for.
     std::uint64_t block = 0;           ///< Bytes of the smallest blocks.
     std::uint64_t count = 0;           ///< Of the entries that were opened.
     std::vector<bool> opened;

@@ -257,9 +257,7 @@ void FarWalk::plan_next(const Shard& shard, const FarChunk& chunk, const Layout&
   const bool well = credit_ >= kMostCredit / 4;
   const bool all_read =
       one_by_one(chunk) || (well && chunk.entries > 0 && most_count_ * 2 > chunk.entries);
-  const std::uint64_t most = box_ ? budget() : std::min(kUnread, room_);
-  const std::uint64_t waiting = unread() + ahead_.size() * chunk.size;
-  const std::uint64_t more = (most - std::min(waiting, most)) / chunk.size;
+  std::uint64_t waiting = unread() + ahead_.size() * chunk.size;
   const auto comes_whole = [&](const Coordinates& cell) {
     if (chunk.size > window_) return false;
     const ChunkBox all = chunks_of(cell, layout);
@@ -274,8 +272,10 @@ void FarWalk::plan_next(const Shard& shard, const FarChunk& chunk, const Layout&
     const bool whole = comes_whole(at);
     if (!plan.cells.empty() && whole != (plan.whole > 0)) return;
     const bool near = steps <= (box_ && left_shard_ && !whole ? kCellsOfBox : kCellsAhead);
-    const bool enough = whole && plan.cells.size() >= more;
-    if (whole ? enough && (!near || shard.count > 1) : !near) return;
+    const std::uint64_t most = box_ ? budget_for(at, layout) : std::min(kUnread, room_);
+    const bool enough = waiting + chunk.size > most;
+    if (whole ? enough && (!near || (shard.count > 1 && plan.cells.empty())) : !near) return;
+    waiting += chunk.size;
     plan.whole = whole ? chunk.size + chunk.size / 8 : 0;
     plan.cells.push_back(cell);
     ahead_.push_back(cell);
@@ -306,6 +306,16 @@ void FarWalk::forget_unread() {
 std::uint64_t FarWalk::budget() const {
   const std::uint64_t met = std::max(sweep_.met(), kAlike);
   return std::min(room_, checked_multiply(met, kTimes * longest_).value_or(room_));
+}
+
+/// The same for a shard: where the sweep would enter a layer of shards that it has not seen, it may
+/// end as well, and what is fetched in vain is at most half of what was read, or a window.
+std::uint64_t FarWalk::budget_for(const Coordinates& cell, const Layout& layout) const {
+  const Coordinates& seen = sweep_.seen().last;
+  const std::size_t axis = sweep_.axis();
+  if (axis >= cell.size() || cell[axis] <= layout.place_of(seen).cell[axis]) return budget();
+  const auto half = checked_multiply(sweep_.met() / 2, longest_);
+  return std::min(budget(), std::max(half.value_or(room_), window_));
 }
 
 /// So many layers of the box that there is room for them: what lies deep in the shards at hand does
@@ -367,7 +377,8 @@ void FarWalk::plan_sweep(const FarChunk& chunk, bool came, const Layout& layout,
   const auto fits = [&](const FarAsk& ask) {
     waiting += std::min(wanted_of(ask, layout), window_);
     entries += chunk.entries;
-    return waiting <= most && entries <= std::max(kLookedAt, chunk.entries);
+    const Coordinates cell = coordinates_of(ask.cell, layout.grid().counts());
+    return waiting <= budget_for(cell, layout) && entries <= std::max(kLookedAt, chunk.entries);
   };
   if (waiting >= most) return;
   for (const std::uint64_t inode : others(chunk, !plan.asks.empty())) {

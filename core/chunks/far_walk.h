@@ -96,6 +96,7 @@ class FarWalk {
   void enter(const FarChunk& chunk);
   void forget_unread();
   [[nodiscard]] std::uint64_t budget() const;
+  [[nodiscard]] std::uint64_t budget_for(const Coordinates& cell, const Layout& layout) const;
   [[nodiscard]] ChunkBox within_reach(ChunkBox box, std::size_t axis, const Layout& layout);
   FarAsk ask_of(std::uint64_t inode, const Shard& shard, std::uint64_t most) const;
   [[nodiscard]] std::uint64_t wanted_of(const FarAsk& ask, const Layout& layout) const;

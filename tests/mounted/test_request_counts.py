@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import struct
+import subprocess
 
 import numpy
 import pytest
@@ -148,6 +149,20 @@ def test_one_shard_after_the_other(server, mounted):
     read(mounted, (tuple(4 * a + b for a, b in zip(shard, chunk)) for shard in itertools.product(range(4), repeat=3)
                    for chunk in itertools.product(range(4), repeat=3)), threads=1)
     costs(server, 110, 1.05 * ALL / 1e6)
+
+
+def test_arrays_that_are_read_at_once_share_the_room(server, mount, tmp_path):
+    """What is fetched ahead of one does not drive out what was fetched ahead of the other."""
+    group = tmp_path / "disk/group"
+    os.makedirs(group)
+    for name in ("one", "other"):
+        subprocess.run(["cp", "-rl", tmp_path / "disk/array.zarr", group / name], check=True)
+    (group / "zarr.json").write_text(json.dumps({"zarr_format": 3, "node_type": "group"}))
+    mounted = mount("s3://bucket/group", f"view=v3,immutable,{bucket_options(server)}")
+    for at in itertools.product(range(16), repeat=3):
+        for name in ("one", "other"):
+            assert len(pathlib.Path(mounted / name, "c/{}/{}/{}".format(*at)).read_bytes()) == CHUNK
+    costs(server, 1200, 1.2 * 2 * ALL / 1e6)
 
 
 def test_all_names(server, mounted):

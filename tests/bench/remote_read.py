@@ -1,4 +1,5 @@
-"""Reads the array of tests/bench/remote by one way and prints the seconds: remote_read.py WAY TASK PLACE [ENDPOINT]."""
+"""Reads the array of tests/bench/remote by one way and prints the seconds, a sum, and the seconds of its processor time:
+remote_read.py WAY TASK PLACE [ENDPOINT]"""
 import os
 import random
 import sys
@@ -91,6 +92,6 @@ def load(way):
 if __name__ == "__main__":
     way, task, place, *endpoint = sys.argv[1:]
     load(way)
-    begin = time.perf_counter()
+    begin, worked = time.perf_counter(), time.process_time()
     result = read(way, task, place, endpoint[0] if endpoint else "")
-    print(time.perf_counter() - begin, result)
+    print(time.perf_counter() - begin, result, time.process_time() - worked)

@@ -20,9 +20,9 @@ constexpr std::uint64_t kOfLate = 1024;  // chunks of all arrays
 }  // namespace
 
 /// The caller holds the lock.
-FarWalk& FarAhead::walk_of(const std::string& path) {
+FarAhead::Reading& FarAhead::reading_of(const std::string& path) {
   if (readings_.size() >= kMostArrays && !readings_.contains(path)) readings_.clear();
-  return readings_.try_emplace(path, Reading{FarWalk(window_)}).first->second.walk;
+  return readings_.try_emplace(path, Reading{FarWalk(window_)}).first->second;
 }
 
 /// The arrays that are read share it. The caller holds the lock.
@@ -85,7 +85,7 @@ void FarAhead::fetch_swept(ArrayReader& reader, const FarAsk& ask, const File& f
   std::vector<ByteRange> ranges;
   {
     const std::lock_guard lock(mutex_);
-    ranges = walk_of(reader.path()).take(ask, found);
+    ranges = reading_of(reader.path()).walk.take(ask, found);
   }
   for (const ByteRange& range : join_ranges(std::move(ranges), window_)) file.fetch(range);
 }
@@ -125,9 +125,9 @@ void FarAhead::opened(ArrayReader& reader, const ChunkPlace& place, const ChunkB
   FarPlan made;
   {
     const std::lock_guard lock(mutex_);
-    FarWalk& walk = walk_of(reader.path());
-    readings_.at(reader.path()).last = ++chunks_;
-    made = walk.plan(chunk, layout, share_of(reader.store().room_ahead()));
+    Reading& reading = reading_of(reader.path());
+    reading.last = ++chunks_;
+    made = reading.walk.plan(chunk, layout, share_of(reader.store().room_ahead()));
   }
   if (made.whole == 0) open_next(reader, made);  // what comes next waits for their indexes
   if (made.range) file.fetch(*made.range);

@@ -30,7 +30,7 @@ class FarAhead {
     FarWalk walk;
     std::uint64_t last = 0;  // the number of the chunk that was opened last
   };
-  FarWalk& walk_of(const std::string& path);
+  Reading& reading_of(const std::string& path);
   [[nodiscard]] std::uint64_t share_of(std::uint64_t room) const;
   void fetch_swept(ArrayReader& reader, const FarAsk& ask, const File& file);
   void fetch_opened(ArrayReader& reader, FarAsk ask);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/codecs/decoding_room.h"
+#include "core/store/http/schemes.h"
 #include "core/store/store.h"
 
 namespace zarrfs {
@@ -21,7 +22,51 @@ LogLevel log_level(ViewOptions::Level level) {
   return LogLevel::kError;
 }
 
+/// The options of the spool are for stores that have one.
+Result<void> check_spool(const MountSettings& settings, const std::string& source) {
+  const bool writes = settings.access == MountSettings::Access::kReadWrite;
+  const Scheme* const scheme = scheme_named(scheme_name(source));
+  const bool has_spool = writes && scheme != nullptr && scheme->written;
+  if (has_spool && settings.allow_other) {
+    return fail(Fault::kUnsupported,
+                "options allow_other and rw exclude each other for stores at a server: what is "
+                "written is one user's until it is there");
+  }
+  const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory ||
+                     (settings.writing.hold_conflicts && !settings.shared.on);
+  if (has_spool || !asked) return {};
+  return fail(Fault::kInvalid,
+              "options spool, spool_in_memory and conflicts=fail are for stores of " +
+                  written_schemes() + " with rw only, conflicts=fail also for shared");
+}
+
+/// Several writers of a directory are one user's, and all see the same files.
+Result<void> check_shared(const MountSettings& settings, const std::string& source) {
+  if (!settings.shared.on) return {};
+  const auto refused = [](const char* why) { return fail(Fault::kInvalid, why); };
+  if (settings.access != MountSettings::Access::kReadWrite) {
+    return refused("option shared needs rw");
+  }
+  if (!is_local(source)) {
+    return refused(
+        "option shared is for directories: at a server several mounts may write without it");
+  }
+  if (settings.allow_other) {
+    return refused(
+        "option shared excludes allow_other: all who write are one user to the file system");
+  }
+  if (settings.links == LinkPolicy::kFollow) {
+    return refused("option shared excludes symlinks=follow");
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_for_source(const MountSettings& settings, const std::string& source) {
+  ZARRFS_CHECK(check_spool(settings, source));
+  return check_shared(settings, source);
+}
 
 MemoryWishes memory_wishes(const MountSettings& settings, const std::string& source) {
   MemoryWishes wishes = settings.memory;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/present/view_options.h"
 #include "core/store/open_store.h"
 #include "fs/options/log.h"
@@ -12,6 +13,9 @@
 #include "fs/options/options.h"
 
 namespace zarrfs {
+
+/// Options that are for other sources, or for other ways to mount this one, are refused.
+Result<void> check_for_source(const MountSettings& settings, const std::string& source);
 
 /// Of who only reads and is asked by no ring.
 MemoryWishes memory_wishes(const MountSettings& settings, const std::string& source);

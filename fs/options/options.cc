@@ -107,7 +107,7 @@ void add_access(std::vector<MountOption>& table) {
         flag_setter([](MountSettings& s) { s.access = Access::kReadOnly; })},
        {"rw", "", "",
         "reading and writing, or no mount; without ro and rw, a store that cannot be written "
-        "is mounted read-only, with a message",
+        "is mounted read-only, with a message, and one that another mount writes is refused",
         Group::kAccess, flag_setter([](MountSettings& s) { s.access = Access::kReadWrite; })},
        {"symlinks", alternatives(links), "inside",
         "whether symbolic links may lead out of the store", Group::kAccess,

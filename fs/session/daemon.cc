@@ -25,7 +25,6 @@
 #include "core/log/cluster_file_systems.h"
 #include "core/log/log.h"
 #include "core/shared/shared_store.h"
-#include "core/store/http/schemes.h"
 #include "core/store/store.h"
 #include "core/store/store_users.h"
 #include "core/store/store_watch.h"
@@ -176,7 +175,8 @@ class Daemon {
     return {};
   }
 
-  /// What the store says may go on without an end: a signal ends that, or the end of the owner.
+  /// What the store says may go on without an end: a signal ends that, or the end of the owner, or
+  /// of who waits for the mount.
   Result<void> open_view_until_signal() {
     const RequestScope scope(
         std::nullopt,
@@ -188,7 +188,8 @@ class Daemon {
   }
 
   [[nodiscard]] bool has_to_end() const {
-    return is_readable(signals_) || (owner_.valid() && is_readable(owner_));
+    return is_readable(signals_) || (owner_.valid() && is_readable(owner_)) ||
+           readiness_.abandoned();
   }
 
   /// Says what the source is, where it is known as another format.
@@ -204,8 +205,7 @@ class Daemon {
     ZARRFS_TRY(memory_, plan_memory(memory_wishes(), machine_memory()));
     ViewOptions options = view_options(settings, memory_, log_);
     const StoreOptions of_store = store_options(settings, memory_, log_);
-    ZARRFS_CHECK(check_spool());
-    ZARRFS_CHECK(check_shared());
+    ZARRFS_CHECK(check_for_source(settings, request_.source));
     ZARRFS_TRY(std::shared_ptr<Store> store, open_source(request_.source, of_store));
     if (settings.shared.on) {
       ZARRFS_TRY(store, share(std::move(store)));
@@ -230,8 +230,10 @@ class Daemon {
       }
       Error& problem = view.error();
       const bool busy = problem.fault == Fault::kBusy;
-      if (busy && !told) log_->write(LogLevel::kInfo, "waiting: " + problem.message);
-      if (!busy || std::chrono::steady_clock::now() > give_up) {
+      if (busy && !told) {
+        say("waiting " + std::to_string(kWaitForWriter.count()) + " s: " + problem.message);
+      }
+      if (!busy || has_to_end() || std::chrono::steady_clock::now() > give_up) {
         if (busy) problem.message += "; -o ro mounts it for reading beside that";
         return fail(std::move(problem));
       }
@@ -245,47 +247,6 @@ class Daemon {
     wishes.writes = settings.access != MountSettings::Access::kReadOnly && !settings.view.immutable;
     wishes.ring = settings.ring != RingUse::kOff && ring_offer() == RingOffer::kSet;
     return wishes;
-  }
-
-  /// The options of the spool are for stores that have one.
-  [[nodiscard]] Result<void> check_spool() const {
-    const MountSettings& settings = request_.settings;
-    const bool writes = settings.access == MountSettings::Access::kReadWrite;
-    const Scheme* const scheme = scheme_named(scheme_name(request_.source));
-    const bool has_spool = writes && scheme != nullptr && scheme->written;
-    if (has_spool && settings.allow_other) {
-      return fail(Fault::kUnsupported,
-                  "options allow_other and rw exclude each other for stores at a server: what is "
-                  "written is one user's until it is there");
-    }
-    const bool asked = !settings.remote.spool.empty() || settings.remote.spool_in_memory ||
-                       (settings.writing.hold_conflicts && !settings.shared.on);
-    if (has_spool || !asked) return {};
-    return fail(Fault::kInvalid,
-                "options spool, spool_in_memory and conflicts=fail are for stores of " +
-                    written_schemes() + " with rw only, conflicts=fail also for shared");
-  }
-
-  /// Several writers of a directory are one user's, and all see the same files.
-  [[nodiscard]] Result<void> check_shared() const {
-    const MountSettings& settings = request_.settings;
-    if (!settings.shared.on) return {};
-    const auto refused = [](const char* why) { return fail(Fault::kInvalid, why); };
-    if (settings.access != MountSettings::Access::kReadWrite) {
-      return refused("option shared needs rw");
-    }
-    if (!is_local(request_.source)) {
-      return refused(
-          "option shared is for directories: at a server several mounts may write without it");
-    }
-    if (settings.allow_other) {
-      return refused(
-          "option shared excludes allow_other: all who write are one user to the file system");
-    }
-    if (settings.links == LinkPolicy::kFollow) {
-      return refused("option shared excludes symlinks=follow");
-    }
-    return {};
   }
 
   [[nodiscard]] Result<std::shared_ptr<Store>> share(std::shared_ptr<Store> store) const {
@@ -438,6 +399,11 @@ class Daemon {
       if (ready[2].revents != 0) end_with_owner();
       if (ready[1].revents == 0) continue;
       if (notes_->take() == Notes::kEnded) break;
+      if (readiness_.abandoned()) {
+        log_->write(LogLevel::kInfo, "ending: who has asked for the mount was killed");
+        unmount_own();
+        break;
+      }
       answers = true;
       tell_ready();
     }

@@ -126,7 +126,7 @@ Result<Fd> take_signals() {
   std::signal(SIGXFSZ, SIG_IGN);
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&signals, number);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   Fd descriptor(::signalfd(-1, &signals, SFD_CLOEXEC));
   if (!descriptor.valid()) return fail(system_error(errno, "receiving signals"));
@@ -142,6 +142,11 @@ int next_signal(const Fd& signals) {
 bool is_readable(const Fd& descriptor) {
   pollfd ready = {descriptor.get(), POLLIN, 0};
   return ::poll(&ready, 1, 0) > 0;
+}
+
+bool Readiness::abandoned() const {
+  pollfd waiting = {to_parent_.get(), 0, 0};
+  return awaited() && ::poll(&waiting, 1, 0) > 0 && (waiting.revents & POLLERR) != 0;
 }
 
 void Readiness::tell() {

@@ -26,8 +26,8 @@ void leave_working_directory();
 /// Standard input, output and error lead to /dev/null from now on; the session is the process's
 /// own.
 void let_go_of_terminal();
-/// Ignores SIGPIPE and SIGXFSZ; blocks SIGTERM, SIGINT and SIGHUP, which the descriptor tells of
-/// from now on.
+/// Ignores SIGPIPE and SIGXFSZ; blocks SIGTERM, SIGINT, SIGHUP and SIGQUIT, which the descriptor
+/// tells of from now on.
 Result<Fd> take_signals();
 /// The signal that `signals` (readable) tells of.
 int next_signal(const Fd& signals);
@@ -41,6 +41,8 @@ class Readiness {
   explicit Readiness(Fd to_parent) : to_parent_(std::move(to_parent)) {}
   /// Whether somebody waits.
   [[nodiscard]] bool awaited() const { return to_parent_.valid(); }
+  /// Whether somebody waited, and was killed.
+  [[nodiscard]] bool abandoned() const;
   /// The process that waits exits now, with status 0. Only the first call does anything.
   void tell();
 

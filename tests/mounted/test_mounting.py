@@ -3,6 +3,7 @@ import errno
 import fcntl
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -132,7 +133,7 @@ def test_umount_waits_until_the_daemon_is_gone(mount, store):
     assert not running(process)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_unmounts(mount, store, number):
     mounted = mount(store.path)
     read(mounted / "a/0.0")
@@ -140,6 +141,18 @@ def test_a_signal_unmounts(mount, store, number):
     os.kill(process, number)
     within(60, lambda: not running(process))
     assert not os.path.ismount(mounted.path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_who_ends_a_mount_that_waits_leaves_no_daemon(mount, store, tmp_path, number):
+    mount(store.path, "rw")
+    (tmp_path / "second").mkdir()
+    with subprocess.Popen([DAEMON, "mount", store.path, tmp_path / "second"], stderr=subprocess.PIPE, text=True) as waiting:
+        assert "waiting" in waiting.stderr.readline()
+        [daemon] = map(int, pathlib.Path(f"/proc/{waiting.pid}/task/{waiting.pid}/children").read_text().split())
+        waiting.send_signal(number)
+    within(9, lambda: not running(daemon))
+    assert not os.path.ismount(tmp_path / "second")
 
 
 def test_a_busy_mount_is_not_unmounted(mount, store):

@@ -359,6 +359,8 @@ def test_a_second_writer_is_refused_and_readers_are_not(mount, store, tmp_path):
     (tmp_path / "second").mkdir()
     done = subprocess.run([DAEMON, "mount", store.path, str(tmp_path / "second"), "-o", "rw"], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and "process" in done.stderr, done.stderr
+    waits, refused = done.stderr.splitlines()
+    assert "waiting 10 s" in waits and "-o ro mounts it" in refused
     mount(store.path, "ro")
 
 

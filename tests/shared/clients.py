@@ -24,7 +24,7 @@ def until(condition, longest):
 
 def enter_network(kinds):
     """Begins this script again where there is no network but its own, if any of the file systems has servers."""
-    if not {"gluster", "moosefs"} & set(kinds):
+    if not {"gluster", "moosefs", "juicefs"} & set(kinds):
         return
     if IN_NETWORK not in os.environ:
         os.environ[IN_NETWORK] = "1"
@@ -168,6 +168,25 @@ def moosefs(place, seconds, count):
             subprocess.run([daemon, "-c", configuration, "stop"], capture_output=True)
 
 
+@contextlib.contextmanager
+def juicefs(place, seconds, count):
+    """Its names in Redis, its bytes in a directory. Each client is one process, without the one that would start it again."""
+    server = subprocess.Popen(["redis-server", "--bind", ADDRESS, "--dir", place, "--save", "", "--protected-mode", "no"], stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        names = f"redis://{ADDRESS}/1"
+        until(lambda: subprocess.run(["redis-cli", "-h", ADDRESS, "ping"], capture_output=True).returncode == 0, 60)
+        done = subprocess.run(["juicefs", "format", "--storage", "file", "--bucket", f"{place / 'objects'}/", "--trash-days", "0", names, "zarrfs"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"juicefs format: {done.stderr}")
+        caches = [] if seconds is None else [f"--{name}-cache={seconds}s" for name in ("attr", "entry", "dir-entry", "negative-entry")]
+        mount_with = ["env", "JFS_SUPERVISOR=1", "juicefs", "mount", "--no-usage-report", "--no-syslog", "--backup-meta=0", "--cache-size=0", *caches, names]
+        with contextlib.closing(Clients(place, lambda mount: [*mount_with, mount], count)) as clients:
+            yield clients
+    finally:
+        server.terminate()
+        server.wait()
+
+
 # name: (what makes it, the program that it needs, whether it has caches of its own)
 KINDS = {
     "tmpfs": (tmpfs, "mount", False),
@@ -175,6 +194,7 @@ KINDS = {
     "bindfs": (bindfs, "bindfs", True),
     "gluster": (gluster, "glusterd", True),
     "moosefs": (moosefs, "mfsmaster", True),
+    "juicefs": (juicefs, "juicefs", True),
 }
 
 
@@ -183,7 +203,7 @@ def title_of(kind, place, seconds):
     if kind == "local":
         found = subprocess.run(["stat", "-f", "-c", "%T", place], capture_output=True, text=True, check=True).stdout.strip()
         return f"{'ext4' if found == 'ext2/ext3' else found}, one mount"
-    name = {"tmpfs": "tmpfs, one mount", "bindfs": "bindfs over a local directory", "gluster": "GlusterFS, two bricks", "moosefs": "MooseFS"}[kind]
+    name = {"tmpfs": "tmpfs, one mount", "bindfs": "bindfs over a local directory", "gluster": "GlusterFS, two bricks", "moosefs": "MooseFS", "juicefs": "JuiceFS, Redis"}[kind]
     return name if seconds is None else f"{name}, caches of {seconds} s"
 
 

@@ -12,6 +12,7 @@ namespace zarrfs {
 namespace {
 /// A chunk of more bytes is read in the parts that are asked for.
 constexpr std::uint64_t kReadInParts = std::uint64_t{32} << 20U;
+constexpr std::uint64_t kKeptAtOnce = 2;  // chunks that two programs read
 
 void give_version(ShownChunk& chunk, const ChunkVersion& version) {
   chunk.version = version.version;
@@ -175,9 +176,11 @@ Result<ChunkContent> ChunkFinder::content_of(const ArrayView& array, const Coord
   if (found.is_quarantined) return ChunkContent{found.bytes->file, found.bytes->range, nullptr};
   const bool passes = found.bytes && passes_bytes(shown.rule);
   const bool has_frame = passes && context_.options.format == ViewFormat::kV2 && !found.is_draft;
-  // A chunk that is not near is read as a whole, with one request.
+  // A chunk that is not near is read as a whole, with one request, if it can be kept: else each
+  // read of a part of it would bring all of it.
   const File* const file = found.bytes ? found.bytes->file.get() : nullptr;
-  if (passes && file != nullptr && (file->descriptor() >= 0 || found.size > kReadInParts)) {
+  const std::uint64_t most = std::min(kReadInParts, context_.options.decoded_kept / kKeptAtOnce);
+  if (passes && file != nullptr && (file->descriptor() >= 0 || found.size > most)) {
     const ChunkBytes& stored = *found.bytes;
     if (has_frame) ZARRFS_CHECK(check_frame(array, chunk, stored));
     return ChunkContent{stored.file, {stored.range.offset + shown.trim_front, found.size}, nullptr};

@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::size_t kMostArrays = 64;
+constexpr std::size_t kMostArrays = 256;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 17U;
 constexpr std::uint64_t kOfLate = 1024;  // chunks of all arrays
 
@@ -21,7 +21,11 @@ constexpr std::uint64_t kOfLate = 1024;  // chunks of all arrays
 
 /// The caller holds the lock.
 FarAhead::Reading& FarAhead::reading_of(const std::string& path) {
-  if (readings_.size() >= kMostArrays && !readings_.contains(path)) readings_.clear();
+  if (readings_.size() >= kMostArrays && !readings_.contains(path)) {
+    readings_.erase(std::min_element(
+        readings_.begin(), readings_.end(),
+        [](const auto& one, const auto& other) { return one.second.last < other.second.last; }));
+  }
   return readings_.try_emplace(path, Reading{FarWalk(window_)}).first->second;
 }
 

@@ -148,8 +148,10 @@ void FarWalk::note(Shard& shard, const FarChunk& chunk, bool came) {
   const std::uint64_t gap = chunk.range.offset - std::min(chunk.range.offset, shard.end);
   if (chunk.range.offset < shard.end || gap > chunk.range.length) {
     shard.begin = chunk.range.offset;
+    shard.read = 0;
     shard.asked_to = 0;
   }
+  shard.read += chunk.range.length;
   shard.end = chunk.range.offset + chunk.range.length;
   if (shard.blocks.size() >= kMostBlocks) shard.blocks.clear();
   std::uint64_t& block = shard.blocks[chunk.range.offset / shard.block];
@@ -226,6 +228,7 @@ std::optional<ByteRange> FarWalk::block_around(Shard& shard, const FarChunk& chu
 std::optional<ByteRange> FarWalk::behind(Shard& shard, const FarChunk& chunk) const {
   const std::uint64_t run = shard.end - shard.begin;
   if (run <= kRun || run <= chunk.range.length) return std::nullopt;
+  if (shard.read < run / 4 * 3) return std::nullopt;  // every second chunk, or the like
   const std::uint64_t window = std::min(window_, run);
   if (shard.end + window / 2 <= shard.asked_to) return std::nullopt;  // more is under way
   const std::uint64_t begin = std::max(shard.end, shard.asked_to);
@@ -283,8 +286,13 @@ void FarWalk::plan_next(const Shard& shard, const FarChunk& chunk, const Layout&
   }
 }
 
-/// Whether the shard that was read before this one was left when all of it had been read.
+/// Whether the shard that was read before this one was left when all of it had been read, and is
+/// the one before it in the grid: of shards of one chunk each is read as a whole, in whatever
+/// order.
 bool FarWalk::one_by_one(const FarChunk& chunk) const {
+  const bool follows =
+      chunk.cell > 0 && std::find(cells_.begin(), cells_.end(), chunk.cell - 1) != cells_.end();
+  if (!follows || chunk.entries == 1) return false;
   const auto before = last_.size() > 1 ? shards_.find(last_[1]) : shards_.end();
   return before != shards_.end() && before->second.count >= chunk.entries;
 }

@@ -84,6 +84,7 @@ class FarWalk {
     std::unordered_map<std::uint64_t, std::uint64_t> blocks;  ///< Bytes opened; kAsked.
     std::uint64_t begin = 0;                                  ///< Of the run of chunks in order.
     std::uint64_t end = 0;
+    std::uint64_t read = 0;      ///< Bytes of the run that were opened.
     std::uint64_t asked_to = 0;  ///< Behind the run.
     std::uint64_t unread = 0;    ///< Bytes that were asked for in advance.
 

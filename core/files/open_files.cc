@@ -82,7 +82,27 @@ Result<ReadPlan> SliceFile::read(std::uint64_t offset, std::uint64_t length) {
     }
   }
   const ByteRange part = clamp_read(offset, length, range_.length);
+  if (ahead_ > 0) {
+    const ByteRange next = next_to_fetch(part);
+    if (next.length > 0) file_->fetch({range_.offset + next.offset, next.length});
+  }
   return plan_of(*file_, {range_.offset + part.offset, part.length});
+}
+
+/// Of a file that is read in order: as much again as was read, in few requests.
+ByteRange SliceFile::next_to_fetch(ByteRange part) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t end = part.offset + part.length;
+  const bool goes_on = part.offset <= asked_to_ && end + ahead_ >= asked_to_;
+  if (!goes_on) run_ = 0;
+  run_ += part.length;
+  asked_to_ = goes_on ? std::max(asked_to_, end) : end;
+  const std::uint64_t window = std::min(ahead_, run_);
+  if (run_ == part.length || asked_to_ - end > window / 2) return {};
+  const std::uint64_t to = std::min(end + window, range_.length);
+  const ByteRange next{asked_to_, to - std::min(asked_to_, to)};
+  asked_to_ = std::max(asked_to_, to);
+  return next;
 }
 
 Result<ReadPlan> PassThroughFile::read(std::uint64_t offset, std::uint64_t length) {
@@ -101,9 +121,10 @@ Result<std::optional<InodeEntry>> PassThroughFile::attributes() {
 }
 
 std::shared_ptr<OpenFile> open_content(const ChunkContent& content, std::string name,
-                                       bool immutable) {
+                                       bool immutable, std::uint64_t ahead) {
   if (content.file == nullptr) return std::make_shared<BytesFile>(content.bytes);
-  return std::make_shared<SliceFile>(content.file, content.range, std::move(name), immutable);
+  return std::make_shared<SliceFile>(content.file, content.range, std::move(name), immutable,
+                                     ahead);
 }
 
 }  // namespace zarrfs

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/lock_order.h"
 #include "core/chunks/chunk_finder.h"
 #include "core/store/store.h"
 #include "core/view/view.h"
@@ -38,22 +39,34 @@ class BytesFile : public OpenFile {
 /// `range` of a shard. kStale once the shard has been changed in place.
 class SliceFile : public OpenFile {
  public:
-  /// `name` is what messages call it. With `immutable` it is not looked at again.
-  SliceFile(std::shared_ptr<const File> file, ByteRange range, std::string name, bool immutable)
-      : file_(std::move(file)), range_(range), name_(std::move(name)), immutable_(immutable) {}
+  /// `name` is what messages call it. With `immutable` it is not looked at again. `ahead`: bytes
+  /// that are fetched in advance at most; 0: none.
+  SliceFile(std::shared_ptr<const File> file, ByteRange range, std::string name, bool immutable,
+            std::uint64_t ahead)
+      : file_(std::move(file)),
+        range_(range),
+        name_(std::move(name)),
+        immutable_(immutable),
+        ahead_(ahead) {}
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] bool keep_cache() const override { return true; }
 
  private:
+  [[nodiscard]] ByteRange next_to_fetch(ByteRange part);
+
   const std::shared_ptr<const File> file_;
   const ByteRange range_;
   const std::string name_;
   const bool immutable_;
+  const std::uint64_t ahead_;
+  TableMutex mutex_;
+  std::uint64_t run_ = 0;       // bytes that were read one after the other
+  std::uint64_t asked_to_ = 0;  // behind them
 };
 
-/// Opens a chunk's content. `name` is what messages call it.
+/// Opens a chunk's content. `name` is what messages call it. `ahead`: see SliceFile.
 std::shared_ptr<OpenFile> open_content(const ChunkContent& content, std::string name,
-                                       bool immutable);
+                                       bool immutable, std::uint64_t ahead);
 
 /// A chunk that cannot be read: every read of it is the error.
 class BrokenFile : public OpenFile {

@@ -79,8 +79,12 @@ Result<std::shared_ptr<OpenFile>> Opening::open_chunk(const InodeTarget& target,
   if (!content && content.error().fault == Fault::kStale) return fail(content.error());
   if (!content) return std::make_shared<BrokenFile>(content.error());
   if (content->file != nullptr || chunk.is_fill) {
-    return open_content(*content, ChunkFinder::describe(array, at),
-                        parts_.shared.options.immutable);
+    const bool far = content->file != nullptr && content->file->descriptor() < 0;
+    const std::uint64_t ahead =
+        far ? std::min(parts_.shared.options.read_ahead, array.reader->store().room_ahead() / 2)
+            : 0;
+    return open_content(*content, ChunkFinder::describe(array, at), parts_.shared.options.immutable,
+                        ahead);
   }
   return open_decoded(target, chunk, content->bytes);
 }

@@ -255,3 +255,55 @@ def test_all_names_of_a_volume(volume, mounted_volume):
     assert sum(len(names) for _, _, names in os.walk(mounted_volume / "s0/c")) == VOLUME_EDGE**3
     assert max(index_reads(volume)) <= 1
     costs(volume, VOLUME_SHARDS * (1 + MINISHARDS) + 12, 0.5)
+
+
+@pytest.fixture
+def of_large_chunks(tmp_path):
+    """An array of 8 chunks of 8 MiB, two in each shard."""
+    edge = 8 << 20
+    (tmp_path / "disk/array.zarr/c").mkdir(parents=True)
+    (tmp_path / "disk/array.zarr/zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [8 * edge], "data_type": "uint8", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2 * edge]}}, "chunk_key_encoding": {"name": "default"},
+        "codecs": [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [edge], "codecs": [{"name": "bytes"}], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]}))
+    for shard in range(4):
+        (tmp_path / f"disk/array.zarr/c/{shard}").write_bytes(random.Random(shard).randbytes(2 * edge) + struct.pack("<QQQQ", 0, edge, edge, edge))
+    made = ObjectServer(tmp_path / "disk", "bucket")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("memory", ["memory=96M", "memory_cache=2M", ""])
+def test_what_is_too_large_to_keep_is_not_brought_again_with_each_part(of_large_chunks, mount, memory):
+    mounted = mount("s3://bucket/array.zarr", ",".join(filter(None, ["view=v3,immutable", bucket_options(of_large_chunks), memory])))
+    for chunk in range(8):
+        expected = random.Random(chunk // 2).randbytes(16 << 20)[(chunk % 2) * (8 << 20):][:8 << 20]
+        assert pathlib.Path(mounted / f"c/{chunk}").read_bytes() == expected
+    costs(of_large_chunks, 330, 1.1 * (64 << 20) / 1e6)
+
+
+@pytest.fixture
+def of_one_chunk(tmp_path):
+    """Each chunk is a file of its own: 16 x 16 x 16 of 16 KiB."""
+    root = tmp_path / "disk/array.zarr"
+    root.mkdir(parents=True)
+    (root / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [512, 512, 256], "data_type": "uint8", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [32, 32, 16]}}, "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}))
+    (tmp_path / "chunk").write_bytes(random.Random(3).randbytes(1 << 14))
+    for at in itertools.product(map(str, range(16)), repeat=3):
+        os.makedirs(root.joinpath("c", *at[:2]), exist_ok=True)
+        os.link(tmp_path / "chunk", root.joinpath("c", *at))
+    made = ObjectServer(tmp_path / "disk", "bucket")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_plane_of_chunks_in_files_of_their_own(of_one_chunk, mount, axis):
+    """That each file is read as a whole does not tell that all of them are."""
+    mounted = mount("s3://bucket/array.zarr", f"view=v3,immutable,{bucket_options(of_one_chunk)}")
+    for at in itertools.product(*(range(3, 4) if one == axis else range(16) for one in range(3))):
+        assert len(pathlib.Path(mounted / "c/{}/{}/{}".format(*at)).read_bytes()) == 1 << 14
+    costs(of_one_chunk, 340, 1.3 * 256 * (1 << 14) / 1e6)

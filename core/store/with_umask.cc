@@ -13,6 +13,15 @@ bool has_own_umask() {
   return has;
 }
 
+mode_t mask_that_makes(mode_t mode) {
+  mode_t mask = 0;
+  if ((mode & S_IRGRP) == 0) mask |= S_IRGRP | S_IXGRP;
+  if ((mode & S_IWGRP) == 0) mask |= S_IWGRP;
+  if ((mode & S_IROTH) == 0) mask |= S_IROTH | S_IXOTH;
+  if ((mode & S_IWOTH) == 0) mask |= S_IWOTH;
+  return mask;
+}
+
 WithUmask::WithUmask(std::optional<mode_t> mask) : outer_(innermost) {
   if (!mask) return;
   innermost = mask;

@@ -13,6 +13,10 @@ namespace zarrfs {
 /// Source: unshare(2), CLONE_FS, which needs no privilege, but may be denied to a container.
 bool has_own_umask();
 
+/// Of a program that makes files of this mode, and directories that can be entered where files can
+/// be read. The owner's bits are left out.
+mode_t mask_that_makes(mode_t mode);
+
 /// While it lives, this thread makes files and directories with the mask, where it can have one of
 /// its own. The kernel applies it, and leaves it out where a directory has a default access list.
 class WithUmask {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/names/refusals.h"
+#include "core/store/with_umask.h"
 #include "core/vfs/early_files.h"
 #include "core/vfs/stored_as_caller.h"
 
@@ -31,6 +32,7 @@ Result<void> Moves::move_staged(const StagedPointer& file, const Directory& dire
     return rename_staged(file, replaced.file, directory, target);
   }
   ZARRFS_TRY(const Bytes bytes, file->bytes.read(0, file->bytes.size()));
+  const WithUmask as_made(StagedFiles::mask_of(*file));
   ZARRFS_CHECK(take_bytes(directory, target, bytes, file->modified, std::move(alone)));
   if (replaced.file != nullptr) staged_.unlink(replaced.file);
   if (keep) return {};
@@ -82,6 +84,7 @@ Result<void> Moves::move_stored(const std::string& from, const Directory& direct
   const StagedPointer coming = parts_.staged.make(staged_kind_of(target));  // who opens it waits
   StagedFiles::Lock lock(coming->mutex, std::defer_lock);
   const auto replaced = staged_.displace(StagedFiles::key_of(directory, target), coming, lock);
+  const WithUmask as_made(mask_that_makes(file->status().st_mode));
   ZARRFS_CHECK(take_bytes(directory, target, bytes, file->status().st_mtim, std::move(alone)));
   if (replaced.file != nullptr) staged_.unlink(replaced.file);
   if (keep) return {};

@@ -61,12 +61,6 @@ std::string stored_path_of(const StagedFile& file) {
   return join_path(file.directory, name);
 }
 
-/// The mask for what becomes of the file. Its owner's bits stay: the daemon has to read it again.
-std::optional<mode_t> mask_of(const StagedFile& file) {
-  if (!file.umask) return std::nullopt;
-  return *file.umask & kOfOthers;
-}
-
 NameKind name_kind_of(StagedFile::Kind kind) {
   switch (kind) {
     case StagedFile::Kind::kChunk: return NameKind::kChunk;
@@ -211,6 +205,11 @@ Result<std::shared_ptr<OpenFile>> StagedFiles::reopen(const NamedNode& named, No
   name.part.coordinates = file->chunk;
   ZARRFS_CHECK(check_opening({state, std::nullopt}, name, flags));
   return one_more_writer(file, node, flags);
+}
+
+std::optional<mode_t> StagedFiles::mask_of(const StagedFile& file) {
+  if (!file.umask) return std::nullopt;
+  return *file.umask & kOfOthers;
 }
 
 Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& name) {

@@ -58,6 +58,8 @@ class StagedFiles {
   void unlink(const StagedPointer& file);
   /// The same of what is written under `key`, if anything; takes its mutex.
   void detach(const std::string& key);
+  /// The mask for what becomes of the file. Its owner's bits stay: the daemon has to read it again.
+  static std::optional<mode_t> mask_of(const StagedFile& file);
   /// Puts a temporary file into the store.
   Result<void> persist(StagedFile& file);
   /// Removes what an earlier persist has put there.

@@ -85,14 +85,15 @@ void FrontEnd::agree(fuse_conn_info& connection) {
   if (has_own_umask()) connection.want |= connection.capable & FUSE_CAP_DONT_MASK;
   // Always READDIRPLUS: the kernel's own choice comes too late, see listing_habit.h.
   connection.want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
-  without_open_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
-  without_opendir_ = settings_.immutable && (connection.capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+  const bool unasked = settings_.immutable && !settings_.guarded;
+  without_open_ = unasked && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  without_opendir_ = unasked && (connection.capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   settings_.ready();
 }
 
 double FrontEnd::timeout_of(const InodeEntry& found) const {
   if (found.uncached) return 0;
-  if (found.immutable) return kForEver;
+  if (found.immutable && !settings_.guarded) return kForEver;
   return std::max(settings_.timeout, static_cast<double>(found.lent.count()));
 }
 

@@ -55,6 +55,9 @@ struct FrontEndSettings {
   bool for_others = false;
   /// Only the user of this process, and root, are served. If false, the kernel checks that.
   bool own_user_only = false;
+  /// The kernel shows the mount to all users, and each request tells whether its user may see it.
+  /// So each open is asked for, and nothing is kept for longer than `timeout`.
+  bool guarded = false;
   /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is
   /// to blame for.
   std::function<void(const std::string&)> complain = [](const std::string&) {};

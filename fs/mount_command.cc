@@ -98,7 +98,8 @@ int run_mount_helper(const std::vector<std::string>& words, const Streams& strea
     return kHelperUsage;
   }
   // mount(8) always says rw where nobody said ro.
-  if (settings->access == MountSettings::Access::kReadWrite && !read_write) {
+  const bool asked = read_write || settings->insists_on_writing;
+  if (settings->access == MountSettings::Access::kReadWrite && !asked) {
     settings->access = MountSettings::Access::kUnsaid;
   }
   if (verbose) settings->log_level = LogLevel::kDebug;

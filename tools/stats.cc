@@ -94,6 +94,7 @@ class Stats final : public Command {
       if (error == std::errc::not_connected) {
         return fail(Fault::kIo, mount_ + ": its daemon " + kHasEnded);
       }
+      if (error) return fail(system_error(error.value(), (directory / kStatistics).string()));
       if (found) {
         // Not as a document of a store: this one changes with each request.
         errno = 0;

@@ -58,7 +58,9 @@ Result<std::string> path_of_file_url(const std::string& source) {
 /// `path` made absolute, without "." components and trailing slashes. Where it has "..", links are
 /// resolved, because a/link/.. is not a.
 std::string absolute_path(const std::string& path) {
-  const auto absolute = boost::filesystem::absolute(path);
+  const boost::filesystem::path given(path);
+  // Of an absolute path nothing is asked: the working directory may be gone.
+  const auto absolute = given.is_absolute() ? given : boost::filesystem::absolute(given);
   for (const auto& component : absolute) {
     if (component == "..") return boost::filesystem::weakly_canonical(absolute).string();
   }

@@ -109,6 +109,16 @@ void add_access(std::vector<MountOption>& table) {
         "reading and writing, or no mount; without ro and rw, a store that cannot be written "
         "is mounted read-only, with a message, and one that another mount writes is refused",
         Group::kAccess, flag_setter([](MountSettings& s) { s.access = Access::kReadWrite; })},
+       {"writers", "one|many", "",
+        "one: the same as rw; many: as rw,shared. For fstab and mount(8), which say rw of every "
+        "mount and keep the word shared for themselves",
+        Group::kAccess,
+        word_setter(Words<bool>{{"one", false}, {"many", true}},
+                    [](MountSettings& s, bool many) {
+                      s.access = Access::kReadWrite;
+                      s.insists_on_writing = true;
+                      s.shared.on = many;
+                    })},
        {"symlinks", alternatives(links), "inside",
         "whether symbolic links may lead out of the store", Group::kAccess,
         word_setter(links, [](MountSettings& s, LinkPolicy policy) { s.links = policy; })},
@@ -393,9 +403,10 @@ void add_daemon(std::vector<MountOption>& table) {
 }
 
 void add_mount(std::vector<MountOption>& table) {
-  const std::array<std::pair<const char*, const char*>, 8> flags = {{
+  const std::array<std::pair<const char*, const char*>, 9> flags = {{
       {"exec", "programs in the mount may be run"},
       {"noexec", "programs in the mount cannot be run"},
+      {"default_permissions", "the kernel checks the permission bits: with allow_other always so"},
       {"nosuid", "set-user-ID bits have no effect: always so"},
       {"nodev", "device files do not work: always so"},
       {"atime", "see mount(8)"},

@@ -40,10 +40,11 @@ struct MountSettings {
   ViewOptions view = by_what_the_store_is();
   LinkPolicy links = LinkPolicy::kInside;
   Access access = Access::kUnsaid;
-  Writing writing;       ///< How, unless the mount only reads.
-  double timeout = 1.0;  ///< Seconds.
-  bool watch = true;     ///< Whether names may be kept for longer where the store is watched.
-  double idle = 0;       ///< Seconds without a request after which it unmounts itself; 0: never.
+  bool insists_on_writing = false;  ///< By a word that mount(8) does not add by itself.
+  Writing writing;                  ///< How, unless the mount only reads.
+  double timeout = 1.0;             ///< Seconds.
+  bool watch = true;  ///< Whether names may be kept for longer where the store is watched.
+  double idle = 0;    ///< Seconds without a request after which it unmounts itself; 0: never.
   std::optional<pid_t> ends_with;  ///< The process at whose end it unmounts itself.
   bool temporary = false;          ///< Its mountpoint is removed when it has ended.
   RingUse ring = RingUse::kAuto;

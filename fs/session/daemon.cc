@@ -297,7 +297,7 @@ class Daemon {
       if (!cluster.empty()) {
         reason = printable(request_.source) + " lies on " + cluster +
                  ", where a mount on another machine may write to it at the same time; where none "
-                 "does, -o rw mounts it for writing";
+                 "does, -o rw (in fstab: writers=one) mounts it for writing";
       }
     }
     if (!reason) {
@@ -319,6 +319,7 @@ class Daemon {
     settings.immutable = request_.settings.view.immutable;
     settings.for_others = request_.settings.allow_other;
     settings.own_user_only = connection_.has_value();
+    settings.guarded = connection_ || request_.settings.allow_root;
     settings.complain = [log = log_](const std::string& line) {
       log->write(LogLevel::kError, line);
     };

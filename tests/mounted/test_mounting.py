@@ -155,6 +155,25 @@ def test_who_ends_a_mount_that_waits_leaves_no_daemon(mount, store, tmp_path, nu
     assert not os.path.ismount(tmp_path / "second")
 
 
+def test_mount_8_has_words_of_its_own_for_who_writes(store, tmp_path):
+    """It says rw of every mount, and keeps the word shared for itself."""
+    helper = tmp_path / "mount.zarrfs"
+    helper.symlink_to(DAEMON)
+    places = [tmp_path / "one", tmp_path / "two"]
+    try:
+        for place in places:
+            place.mkdir()
+            done = subprocess.run([helper, store.path, place, "-o", "rw,writers=many,shared_lease=20"], capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+        for place in places:
+            (place / "notes-of").write_text("this one writes")
+    finally:
+        for place in places:
+            subprocess.run([DAEMON, "umount", place], timeout=120)
+    done = subprocess.run([helper, store.path, places[0], "-o", "rw,spool=/tmp,writers=one"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 32 and "spool" in done.stderr
+
+
 def test_a_busy_mount_is_not_unmounted(mount, store):
     mounted = mount(store.path)
     with open(mounted / "a/0.0", "rb"):

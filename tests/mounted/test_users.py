@@ -169,11 +169,19 @@ os.mknod(sys.argv[1] + '_plain/node', 0o666)
 """
 
 
+# As zarr-python does, by another name first.
+RENAME_WITH_MASK = MAKE_WITH_MASK.replace("    with open(sys.argv[1] + '/' + name, 'w') as f: f.write(text)\n", """\
+    with open(sys.argv[1] + '/' + name + '.partial', 'w') as f: f.write(text)
+    os.replace(sys.argv[1] + '/' + name + '.partial', sys.argv[1] + '/' + name)
+""")
+
+
 @pytest.mark.parametrize("mask", ["077", "027", "002", "000"])
 @pytest.mark.parametrize("of_the_daemon", ["0077", "0000"])
-def test_the_umask_of_who_makes_it_counts(others, mask, of_the_daemon):
+@pytest.mark.parametrize("code", [MAKE_WITH_MASK, RENAME_WITH_MASK], ids=["directly", "renamed"])
+def test_the_umask_of_who_makes_it_counts(others, mask, of_the_daemon, code):
     mount = others(mode=0o777, prefix=["sh", "-c", f'umask {of_the_daemon} && exec "$@"', "sh"])
-    assert as_user(USER, MAKE_WITH_MASK, mount / "his", json.dumps(ZARRAY), mask) == 0
+    assert as_user(USER, code, mount / "his", json.dumps(ZARRAY), mask) == 0
     shown = os.stat(mount / "his/0.0").st_mode & 0o777
     mount.unmount()
     found = everything(mount.source)
@@ -184,6 +192,37 @@ def test_the_umask_of_who_makes_it_counts(others, mask, of_the_daemon):
         if status.st_mode & 0o777 != wanted:
             wrong[path] = oct(status.st_mode)
     assert wrong == {} and shown == 0o666 & ~int(mask, 8)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_what_a_stored_file_becomes_is_as_open_as_that_was(others, mode):
+    mount = others(mode=0o777, prefix=["sh", "-c", 'umask 0 && exec "$@"', "sh"])
+    assert as_user(USER, "os.umask(0o22); os.mkdir(sys.argv[1])", mount / "his") == 0
+    made = os.path.join(mount.source, "his/stored")
+    with open(made, "w") as file:
+        file.write(json.dumps(ZARRAY))
+    os.chown(made, USER, USER)
+    os.chmod(made, mode)
+    assert as_user(USER, "os.rename(sys.argv[1] + '/stored', sys.argv[1] + '/.zarray')", mount / "his") == 0
+    assert oct(os.stat(os.path.join(mount.source, "his/zarr.json")).st_mode & 0o777) == oct(mode)
+
+
+@pytest.mark.parametrize("options", ["ro", "ro,immutable"])
+def test_where_only_root_is_let_in_nobody_reads_what_it_has_read(place, options):
+    write_array(os.path.join(place, "plain"))
+    done = subprocess.run([DAEMON, "shard", os.path.join(place, "plain"), os.path.join(place, "store")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    os.mkdir(os.path.join(place, "mnt"))
+    mount = Mount(os.path.join(place, "store"), os.path.join(place, "mnt"), os.path.join(place, "log"), f"{options},allow_root")
+    try:
+        for name in (".zarray", "0.0"):
+            with open(mount / name, "rb") as file:
+                assert file.read()
+        assert os.listdir(mount.path)
+        for code in ("open(sys.argv[1] + '/.zarray').read()", "open(sys.argv[1] + '/0.0', 'rb').read()", "os.listdir(sys.argv[1])"):
+            assert errno_name(as_user(OTHER, code, mount.path)) == "EACCES"
+    finally:
+        mount.close()
 
 
 def test_the_umask_counts_where_threads_cannot_have_their_own(others):

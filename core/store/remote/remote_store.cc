@@ -109,7 +109,8 @@ class RemoteStore final : public Store {
 
   std::optional<std::string> why_read_only() override {
     if (!objects_->client().writes()) return Store::why_read_only();
-    return name_ + " is at a server, which is written to where -o rw says so";
+    return name_ +
+           " is at a server, which is written to where -o rw (in fstab: writers=one) says so";
   }
 
   [[nodiscard]] std::string statistics() const override { return objects_->statistics(); }

@@ -78,11 +78,12 @@ class Recover final : public Command {
   }
 
   /// Until all others have ended, or live: the token of one that lives moves, also once what was
-  /// seen of it is no older than this call. As long as logs are being taken it goes on.
+  /// seen of it is no older than this call. What is taken may be an old name of the token, so that
+  /// it takes as long again to see the present one. As long as logs are being taken it goes on.
   static void await_others(const Console& console, SharedStore& store,
                            std::chrono::milliseconds lease, std::chrono::milliseconds caches) {
     const auto begun = std::chrono::steady_clock::now();
-    const std::chrono::milliseconds patience = 2 * lease + caches;
+    const std::chrono::milliseconds patience = 2 * (lease + caches);
     auto until = begun + patience;
     std::map<std::string, OtherWriter> seen;
     for (bool told = false;; told = true) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <array>
@@ -77,6 +78,18 @@ std::string type_of_mount(std::string_view mountinfo, std::string_view number) {
     return std::string(rest.substr(0, rest.find(' ')));
   }
   return {};
+}
+
+bool has_names_on_several_bricks(std::string_view path_info) {
+  return path_info.find("<DISTRIBUTE:") != std::string_view::npos;
+}
+
+bool lies_on_several_bricks(int directory) {
+  std::string path_info(std::size_t{64} << 10U, '\0');  // no attribute is longer
+  const ssize_t length =
+      ::fgetxattr(directory, "glusterfs.pathinfo", path_info.data(), path_info.size());
+  path_info.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return has_names_on_several_bricks(path_info);
 }
 
 Result<std::string> cluster_file_system_of(Store& store) {

@@ -27,4 +27,12 @@ std::string type_of_mount(std::string_view mountinfo, std::string_view number);
 /// none.
 Result<std::string> cluster_file_system_of(Store& store);
 
+/// Whether a volume of GlusterFS has its names on several bricks, by what it says of a directory
+/// ("glusterfs.pathinfo", its xlators and bricks): link(2) and rename(2) are several calls of the
+/// client then, and one that ends between them leaves names that lead nowhere.
+bool has_names_on_several_bricks(std::string_view path_info);
+
+/// The same of an open directory; false on other file systems.
+bool lies_on_several_bricks(int directory);
+
 }  // namespace zarrfs

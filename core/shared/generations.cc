@@ -297,8 +297,11 @@ Result<void> Generations::decide(const std::string& path, std::uint64_t generati
 }
 
 Result<bool> Generations::has_won(const Announcement& announcement) {
-  ZARRFS_TRY(const auto found, record(announcement.path, announcement.generation));
-  return found && found->payload == announcement.payload;
+  // It was decided, so there is a record: that it cannot be seen says nothing.
+  const std::string at = record_path(announcement.path, announcement.generation);
+  ZARRFS_TRY(const std::string text, await_small(*store_, at, members_.patience()));
+  ZARRFS_TRY(const GenerationRecord found, generation_in(text, at));
+  return found.payload == announcement.payload;
 }
 
 }  // namespace zarrfs

@@ -11,6 +11,7 @@
 #include "core/base/host_name.h"
 #include "core/base/path.h"
 #include "core/base/random_name.h"
+#include "core/log/cluster_file_systems.h"
 #include "core/log/log.h"
 #include "core/log/whole_file.h"
 #include "core/shared/closing.h"
@@ -237,6 +238,10 @@ Result<void> Membership::check_names() {
                     ": its file system cannot be written with -o shared; docs/administration.md "
                     "has those that can");
   };
+  ZARRFS_TRY(const Fd directory, store_->open_plain(folder, O_RDONLY | O_DIRECTORY, 0));
+  if (lies_on_several_bricks(directory.get())) {
+    return needs("it lies on a volume of GlusterFS that is distributed over several bricks");
+  }
   const auto first = add_name(*store_, file, name);
   if (!first) return needs(first.error().message);
   const auto second = add_name(*store_, file, name);

@@ -445,7 +445,7 @@ class SharedDirectory final : public SharedStore {
 }  // namespace
 
 Result<std::chrono::milliseconds> usual_caches(Store& store) {
-  constexpr std::chrono::seconds kOfSeveralMachines{60};
+  constexpr std::chrono::seconds kOfSeveralMachines{90};
   ZARRFS_TRY(const std::string cluster, cluster_file_system_of(store));
   return cluster.empty() ? std::chrono::seconds{0} : kOfSeveralMachines;
 }

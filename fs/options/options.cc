@@ -335,7 +335,7 @@ void add_writing(std::vector<MountOption>& table) {
         value_setter(parse_pause,
                      [](MountSettings& s, double seconds) { s.shared.lease = seconds; })},
        {"shared_caches", "SECONDS", "",
-        "with shared, how long a machine's view of the file system may be old; by default 60, and "
+        "with shared, how long a machine's view of the file system may be old; by default 90, and "
         "0 on a local file system",
         Group::kWriting,
         value_setter(parse_pause,

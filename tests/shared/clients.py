@@ -1,5 +1,6 @@
 """File systems with two clients, made on this machine: mounts whose processes are the script's own."""
 import contextlib
+import functools
 import os
 import pathlib
 import shutil
@@ -24,7 +25,7 @@ def until(condition, longest):
 
 def enter_network(kinds):
     """Begins this script again where there is no network but its own, if any of the file systems has servers."""
-    if not {"gluster", "moosefs", "juicefs"} & set(kinds):
+    if not {"gluster", "gluster2", "moosefs", "juicefs"} & set(kinds):
         return
     if IN_NETWORK not in os.environ:
         os.environ[IN_NETWORK] = "1"
@@ -118,7 +119,7 @@ def ask_gluster(*arguments):
 
 
 @contextlib.contextmanager
-def gluster(place, seconds, count):
+def gluster(place, seconds, count, bricks=1):
     daemon = None
     if ask_gluster("volume", "list").returncode != 0:
         daemon = subprocess.Popen(["glusterd", "-N"], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -126,8 +127,8 @@ def gluster(place, seconds, count):
     host, volume = os.uname().nodename, f"zarrfs{os.getpid()}{'d' if seconds is None else seconds}"
     options = [] if seconds is None else [f"--{name}-timeout={seconds}" for name in ("entry", "attribute", "negative")]
     try:
-        bricks = [f"{host}:{place / brick}" for brick in ("brick1", "brick2")]
-        for command in (("volume", "create", volume, *bricks, "force"), ("volume", "start", volume)):
+        of_it = [f"{host}:{place}/brick{number + 1}" for number in range(bricks)]
+        for command in (("volume", "create", volume, *of_it, "force"), ("volume", "start", volume)):
             done = ask_gluster(*command)
             if done.returncode != 0:
                 sys.exit(f"gluster {' '.join(command)}: {done.stdout}{done.stderr}")
@@ -193,6 +194,7 @@ KINDS = {
     "local": (local, "stat", False),
     "bindfs": (bindfs, "bindfs", True),
     "gluster": (gluster, "glusterd", True),
+    "gluster2": (functools.partial(gluster, bricks=2), "glusterd", True),
     "moosefs": (moosefs, "mfsmaster", True),
     "juicefs": (juicefs, "juicefs", True),
 }
@@ -203,7 +205,7 @@ def title_of(kind, place, seconds):
     if kind == "local":
         found = subprocess.run(["stat", "-f", "-c", "%T", place], capture_output=True, text=True, check=True).stdout.strip()
         return f"{'ext4' if found == 'ext2/ext3' else found}, one mount"
-    name = {"tmpfs": "tmpfs, one mount", "bindfs": "bindfs over a local directory", "gluster": "GlusterFS, two bricks", "moosefs": "MooseFS", "juicefs": "JuiceFS, Redis"}[kind]
+    name = {"tmpfs": "tmpfs, one mount", "bindfs": "bindfs over a local directory", "gluster": "GlusterFS, one brick", "gluster2": "GlusterFS, two bricks", "moosefs": "MooseFS", "juicefs": "JuiceFS, Redis"}[kind]
     return name if seconds is None else f"{name}, caches of {seconds} s"
 
 

@@ -1,6 +1,7 @@
 // Which file systems several machines write to at a time.
 #include "core/log/cluster_file_systems.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include "core/store/open_store.h"
@@ -40,6 +41,19 @@ TEST(ClusterFileSystems, TheTypeOfAMountIsFoundByItsNumber) {
   EXPECT_EQ(type_of_mount(kMounts, "32"), "tmpfs");
   EXPECT_EQ(type_of_mount(kMounts, "0"), "");
   EXPECT_EQ(type_of_mount("", "3"), "");
+}
+
+TEST(ClusterFileSystems, GlusterSaysWhetherNamesLieOnSeveralBricks) {
+  EXPECT_FALSE(has_names_on_several_bricks("<POSIX(/data/brick1):vm:/data/brick1/store>"));
+  EXPECT_FALSE(has_names_on_several_bricks(
+      "(<REPLICATE:v-replicate-0> <POSIX(/b1):one:/b1/store> <POSIX(/b2):two:/b2/store>)"));
+  EXPECT_TRUE(has_names_on_several_bricks(
+      "((<DISTRIBUTE:v-dht> <POSIX(/b1):vm:/b1/store> <POSIX(/b2):vm:/b2/store>) (v-dht-layout "
+      "(v-client-0 0 2147483646) (v-client-1 2147483647 4294967295)))"));
+  EXPECT_FALSE(has_names_on_several_bricks(""));
+  const TempDir place;
+  const Fd directory(::open(place.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_FALSE(lies_on_several_bricks(directory.get()));
 }
 
 TEST(ClusterFileSystems, ADirectoryOfThisMachineIsOnNone) {

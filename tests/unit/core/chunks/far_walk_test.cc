@@ -309,6 +309,19 @@ TEST_F(FarWalkTest, ChunksThatAreOpenedTwiceByManyReadersAreOneReading) {
   EXPECT_EQ(brought(2), 0U);
 }
 
+TEST_F(FarWalkTest, EverySecondChunkIsNoRunOfAll) {
+  std::uint64_t chunks = 0;
+  Coordinates cell{0, 0, 0};
+  const ChunkBox cells{cell, {3, 3, 3}};
+  do {
+    for (std::uint64_t number = 0; number < kEntries; number += 2, ++chunks) {
+      read({4 * cell[0] + number / 16, 4 * cell[1] + number / 4 % 4, 4 * cell[2] + number % 4});
+    }
+  } while (cells.step(cell));
+  EXPECT_LE(brought(2), chunks / 50);
+  EXPECT_LE(brought(), chunks * 8 / 5);
+}
+
 TEST_F(FarWalkTest, AnotherSweepLeavesTheOldOne) {
   read(ChunkBox{{0, 0, 0}, {1, kEdge - 1, kEdge - 1}});
   const std::uint64_t before = brought();

@@ -192,11 +192,16 @@ Result<std::shared_ptr<File>> Generations::open_newest(const std::string& path,
   return nullptr;
 }
 
+/// The record at `path`, which is there: that it cannot be seen yet says nothing.
+Result<GenerationRecord> Generations::await_record(const std::string& path) {
+  ZARRFS_TRY(const std::string text, await_small(*store_, path, members_.patience()));
+  return generation_in(text, path);
+}
+
 /// Whose record stands where ours was to be.
 Result<Generations::Put> Generations::whose(const GenerationRecord& record,
                                             const std::string& path) {
-  ZARRFS_TRY(const std::string text, await_small(*store_, path, members_.patience()));
-  ZARRFS_TRY(const GenerationRecord there, generation_in(text, path));
+  ZARRFS_TRY(const GenerationRecord there, await_record(path));
   return there.id == record.id ? Put::kDone : Put::kLost;
 }
 
@@ -297,11 +302,9 @@ Result<void> Generations::decide(const std::string& path, std::uint64_t generati
 }
 
 Result<bool> Generations::has_won(const Announcement& announcement) {
-  // It was decided, so there is a record: that it cannot be seen says nothing.
-  const std::string at = record_path(announcement.path, announcement.generation);
-  ZARRFS_TRY(const std::string text, await_small(*store_, at, members_.patience()));
-  ZARRFS_TRY(const GenerationRecord found, generation_in(text, at));
-  return found.payload == announcement.payload;
+  ZARRFS_TRY(const GenerationRecord there,
+             await_record(record_path(announcement.path, announcement.generation)));
+  return there.payload == announcement.payload;
 }
 
 }  // namespace zarrfs

@@ -50,13 +50,14 @@ class Generations {
 
   /// Makes sure that there is a record of `generation`: where there is none, the same again.
   Result<void> decide(const std::string& path, std::uint64_t generation);
-  /// Whether the record of this announcement is there, and is that of its payload.
+  /// Whether the record of this announcement, which was decided, is that of its payload.
   Result<bool> has_won(const Announcement& announcement);
 
  private:
   Result<std::optional<GenerationRecord>> record(const std::string& path, std::uint64_t generation);
   [[nodiscard]] std::string record_path(const std::string& path, std::uint64_t generation) const;
   Result<Put> link(const GenerationRecord& record);
+  Result<GenerationRecord> await_record(const std::string& path);
   Result<Put> whose(const GenerationRecord& record, const std::string& path);
   Result<bool> copy(const std::string& path, const Tip& tip);
   Result<void> settle(const GenerationRecord& record, const std::string& before);

@@ -75,29 +75,34 @@ Result<ReadPlan> BytesFile::read(std::uint64_t offset, std::uint64_t length) {
 }
 
 Result<ReadPlan> SliceFile::read(std::uint64_t offset, std::uint64_t length) {
-  if (!immutable_) {
+  if (!ways_.immutable) {
     ZARRFS_TRY(const struct stat now, file_->current_status());
     if (identity_of(now) != file_->identity()) {
       return fail(Fault::kStale, name_ + ": its stored object was changed while it was open");
     }
   }
   const ByteRange part = clamp_read(offset, length, range_.length);
-  if (ahead_ > 0) {
+  if (ways_.ahead > 0) {
     const ByteRange next = next_to_fetch(part);
     if (next.length > 0) file_->fetch({range_.offset + next.offset, next.length});
   }
   return plan_of(*file_, {range_.offset + part.offset, part.length});
 }
 
+bool SliceFile::past_cache() const {
+  constexpr std::uint64_t kLarge = std::uint64_t{256} << 10U;  // docs/performance-tables.md
+  return ways_.past_cache && range_.length >= kLarge;
+}
+
 /// Of a file that is read in order: as much again as was read, in few requests.
 ByteRange SliceFile::next_to_fetch(ByteRange part) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t end = part.offset + part.length;
-  const bool goes_on = part.offset <= asked_to_ && end + ahead_ >= asked_to_;
+  const bool goes_on = part.offset <= asked_to_ && end + ways_.ahead >= asked_to_;
   if (!goes_on) run_ = 0;
   run_ += part.length;
   asked_to_ = goes_on ? std::max(asked_to_, end) : end;
-  const std::uint64_t window = std::min(ahead_, run_);
+  const std::uint64_t window = std::min(ways_.ahead, run_);
   if (run_ == part.length || asked_to_ - end > window / 2) return {};
   const std::uint64_t to = std::min(end + window, range_.length);
   const ByteRange next{asked_to_, to - std::min(asked_to_, to)};
@@ -121,10 +126,9 @@ Result<std::optional<InodeEntry>> PassThroughFile::attributes() {
 }
 
 std::shared_ptr<OpenFile> open_content(const ChunkContent& content, std::string name,
-                                       bool immutable, std::uint64_t ahead) {
+                                       ReadingWays ways) {
   if (content.file == nullptr) return std::make_shared<BytesFile>(content.bytes);
-  return std::make_shared<SliceFile>(content.file, content.range, std::move(name), immutable,
-                                     ahead);
+  return std::make_shared<SliceFile>(content.file, content.range, std::move(name), ways);
 }
 
 }  // namespace zarrfs

@@ -36,20 +36,22 @@ class BytesFile : public OpenFile {
   const bool direct_;
 };
 
+/// How a chunk's bytes are read.
+struct ReadingWays {
+  bool immutable = false;   ///< The shard is not looked at again.
+  std::uint64_t ahead = 0;  ///< Bytes that are fetched in advance at most.
+  bool past_cache = false;  ///< Where the chunk is large: see ViewOptions::direct_io.
+};
+
 /// `range` of a shard. kStale once the shard has been changed in place.
 class SliceFile : public OpenFile {
  public:
-  /// `name` is what messages call it. With `immutable` it is not looked at again. `ahead`: bytes
-  /// that are fetched in advance at most; 0: none.
-  SliceFile(std::shared_ptr<const File> file, ByteRange range, std::string name, bool immutable,
-            std::uint64_t ahead)
-      : file_(std::move(file)),
-        range_(range),
-        name_(std::move(name)),
-        immutable_(immutable),
-        ahead_(ahead) {}
+  /// `name` is what messages call it.
+  SliceFile(std::shared_ptr<const File> file, ByteRange range, std::string name, ReadingWays ways)
+      : file_(std::move(file)), range_(range), name_(std::move(name)), ways_(ways) {}
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] bool keep_cache() const override { return true; }
+  [[nodiscard]] bool past_cache() const override;
 
  private:
   [[nodiscard]] ByteRange next_to_fetch(ByteRange part);
@@ -57,16 +59,15 @@ class SliceFile : public OpenFile {
   const std::shared_ptr<const File> file_;
   const ByteRange range_;
   const std::string name_;
-  const bool immutable_;
-  const std::uint64_t ahead_;
+  const ReadingWays ways_;
   TableMutex mutex_;
   std::uint64_t run_ = 0;       // bytes that were read one after the other
   std::uint64_t asked_to_ = 0;  // behind them
 };
 
-/// Opens a chunk's content. `name` is what messages call it. `ahead`: see SliceFile.
+/// Opens a chunk's content. `name` is what messages call it.
 std::shared_ptr<OpenFile> open_content(const ChunkContent& content, std::string name,
-                                       bool immutable, std::uint64_t ahead);
+                                       ReadingWays ways);
 
 /// A chunk that cannot be read: every read of it is the error.
 class BrokenFile : public OpenFile {

@@ -50,6 +50,7 @@ struct ViewOptions {
   /// What `memory=` allows each part, for statistics: name -> bytes.
   std::vector<std::pair<std::string, std::uint64_t>> memory_bounds;
   std::uint64_t read_ahead = std::uint64_t{8} << 20U;  ///< Bytes; 0: none.
+  bool direct_io = false;  ///< Large chunks of a local file are read past the kernel's cache.
 
   /// For presented files: owner and permission bits taken away.
   std::optional<std::uint32_t> uid;

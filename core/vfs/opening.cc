@@ -83,8 +83,9 @@ Result<std::shared_ptr<OpenFile>> Opening::open_chunk(const InodeTarget& target,
     const std::uint64_t ahead =
         far ? std::min(parts_.shared.options.read_ahead, array.reader->store().room_ahead() / 2)
             : 0;
-    return open_content(*content, ChunkFinder::describe(array, at), parts_.shared.options.immutable,
-                        ahead);
+    const ViewOptions& options = parts_.shared.options;
+    return open_content(*content, ChunkFinder::describe(array, at),
+                        {options.immutable, ahead, options.direct_io && !far});
   }
   return open_decoded(target, chunk, content->bytes);
 }

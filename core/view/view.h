@@ -95,6 +95,8 @@ class OpenFile {
   /// Whether pages cached by the kernel from an earlier open are still right.
   [[nodiscard]] virtual bool keep_cache() const = 0;
   [[nodiscard]] virtual bool direct_io() const { return false; }
+  /// Whether it should be read past the kernel's cache, which would be right, too.
+  [[nodiscard]] virtual bool past_cache() const { return false; }
 
  private:
   std::optional<InodeEntry> remembered_;  ///< Set before the file is handed out.

@@ -221,9 +221,14 @@ void add_caching(std::vector<MountOption>& table) {
                                     std::uint64_t bytes) { s.memory.decode_memory = bytes; })},
        {"read_ahead", "SIZE", "8M",
         "bytes of a shard to fetch in advance when chunks are read in order; 0: none",
-        Group::kCaching, value_setter(parse_size, [](MountSettings& s, std::uint64_t bytes) {
-          s.view.read_ahead = bytes;
-        })}});
+        Group::kCaching,
+        value_setter(parse_size,
+                     [](MountSettings& s, std::uint64_t bytes) { s.view.read_ahead = bytes; })},
+       {"direct_io", "", "",
+        "chunks of 256 KiB and more that lie in a local file are read past the kernel's page "
+        "cache: whole chunks come faster and take no memory twice, small pieces of them come "
+        "slower, and programs cannot map them with MAP_SHARED",
+        Group::kCaching, flag_setter([](MountSettings& s) { s.view.direct_io = true; })}});
 }
 
 void add_remote(std::vector<MountOption>& table) {

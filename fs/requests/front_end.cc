@@ -86,7 +86,8 @@ void FrontEnd::agree(fuse_conn_info& connection) {
   // Always READDIRPLUS: the kernel's own choice comes too late, see listing_habit.h.
   connection.want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
   const bool unasked = settings_.immutable && !settings_.guarded;
-  without_open_ = unasked && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  without_open_ =
+      unasked && !settings_.direct_io && (connection.capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
   without_opendir_ = unasked && (connection.capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   settings_.ready();
 }
@@ -214,7 +215,7 @@ void FrontEnd::open(Reply& reply, NodeId node, const fuse_file_info& asked) {
   if (!file) return refuse(reply, file.error());
   fuse_file_info info = asked;
   info.keep_cache = (*file)->keep_cache();
-  info.direct_io = (*file)->direct_io();
+  info.direct_io = (*file)->direct_io() || (*file)->past_cache();
   info.noflush = true;
   open_.opened(node, *file);
   info.fh = handle_for(std::move(*file));

@@ -58,6 +58,8 @@ struct FrontEndSettings {
   /// The kernel shows the mount to all users, and each request tells whether its user may see it.
   /// So each open is asked for, and nothing is kept for longer than `timeout`.
   bool guarded = false;
+  /// How a file is read is told at each open.
+  bool direct_io = false;
   /// Receives one line for each fault that programs see as an errno and that the store or zarrfs is
   /// to blame for.
   std::function<void(const std::string&)> complain = [](const std::string&) {};

@@ -319,6 +319,7 @@ class Daemon {
     settings.immutable = request_.settings.view.immutable;
     settings.for_others = request_.settings.allow_other;
     settings.own_user_only = connection_.has_value();
+    settings.direct_io = request_.settings.view.direct_io;
     settings.guarded = connection_ || request_.settings.allow_root;
     settings.complain = [log = log_](const std::string& line) {
       log->write(LogLevel::kError, line);

@@ -29,7 +29,7 @@ _zarrfs() {
       esac
       mapfile -t COMPREPLY < <(compgen -W "$values" -- "${last#*=}")
     else
-      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw writers= symlinks= virtual= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= immutable timeout= watch= memory= index_cache= decode_memory= read_ahead= endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= stale_if_error= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= spool= spool_bytes= conflicts= shared shared_lease= shared_caches= fsync= spool_in_memory shards= threads= io_uring= idle= ends_with= temporary log_level= log= exec noexec default_permissions nosuid nodev atime noatime sync dirsync remount' -- "$last")
+      mapfile -t COMPREPLY < <(compgen -P "$done" -W 'ro rw writers= symlinks= virtual= uid= gid= umask= allow_other allow_root view= profile= separator= materialise= rechunk= immutable timeout= watch= memory= index_cache= decode_memory= read_ahead= direct_io endpoint= region= aws_profile= anonymous requester_pays addressing= ca_file= absent= cache= cache_size= memory_cache= connections= deadline= revalidate= stale_if_error= flush_after= flush= write_buffer= validate= deletes= foreign_bytes= spool= spool_bytes= conflicts= shared shared_lease= shared_caches= fsync= spool_in_memory shards= threads= io_uring= idle= ends_with= temporary log_level= log= exec noexec default_permissions nosuid nodev atime noatime sync dirsync remount' -- "$last")
       compopt -o nospace
     fi
     return

@@ -1,13 +1,14 @@
 """The files of the view behave as files: sizes, listings, absence, attributes, and what ordinary programs make of them."""
 import errno
 import json
+import mmap
 import os
 import subprocess
 import tarfile
 
 import pytest
 from conftest import need
-from stores import SmallStore
+from stores import SmallStore, document, shard_bytes, write_file, write_json
 
 ALWAYS = [".zarray", ".zattrs"]
 
@@ -284,3 +285,24 @@ def test_the_statistics_are_of_now_and_what_was_read_is_asked_for_once(mount, go
         asked = [{request: after[request] - first[request] for request in ("open", "read", "release", "flush", "lookup", "getattr")}
                  for first, after in zip(seen, seen[1:])]
         assert any(max(once.values()) <= 4 for once in asked), asked  # the kernel drops pages when others want memory
+
+
+@pytest.mark.parametrize("options", ["", ",immutable"])
+def test_large_chunks_are_read_past_the_page_cache_where_that_is_asked_for(mount, tmp_path, options):
+    """What can be mapped tells it: the kernel lets nobody share pages that it does not keep."""
+    chunks = {}
+    for name, size in (("large", 1 << 18), ("small", (1 << 18) - 1)):
+        chunks[name] = [os.urandom(size), os.urandom(size)]
+        write_json(f"{tmp_path}/store/{name}/zarr.json", document((2 * size,), (2 * size,), (size,), "uint8", codecs=[{"name": "bytes"}]))
+        write_file(f"{tmp_path}/store/{name}/c/0", shard_bytes(chunks[name]))
+    for direct in ("", ",direct_io"):
+        mounted = mount(tmp_path / "store", f"ro{options}{direct}")
+        for name, kept in chunks.items():
+            for number, data in enumerate(kept):
+                assert read(mounted / f"{name}/{number}") == data
+                with open(mounted / f"{name}/{number}", "rb") as file:
+                    assert os.pread(file.fileno(), 10, 1000) == data[1000:1010]
+                    refused = error_of(lambda: mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ))
+                    assert refused == (errno.ENODEV if direct and name == "large" else 0)
+                    with mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ) as mapped:
+                        assert mapped[1000:1010] == data[1000:1010]

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -40,6 +41,18 @@ std::string unescaped(const std::string& text) {
   return out;
 }
 
+/// Who has mounted, by options as "rw,user_id=1000,group_id=1000".
+std::optional<uid_t> user_in(std::string_view options) {
+  constexpr std::string_view kName = "user_id=";
+  const std::size_t at = options.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  uid_t user = 0;
+  const char* const begin = options.data() + at + kName.size();
+  const bool known =
+      std::from_chars(begin, options.data() + options.size(), user).ec == std::errc();
+  return known ? std::optional(user) : std::nullopt;
+}
+
 std::optional<MountEntry> parse_line(const std::string& line) {
   std::istringstream words(line);
   std::string id;
@@ -56,6 +69,9 @@ std::optional<MountEntry> parse_line(const std::string& line) {
   entry.mountpoint = unescaped(entry.mountpoint);
   entry.source = unescaped(entry.source);
   entry.read_only = options == "ro" || options.starts_with("ro,");
+  std::string of_file_system;
+  words >> of_file_system;
+  entry.user = user_in(of_file_system);
   return entry;
 }
 
@@ -158,7 +174,15 @@ Result<std::string> own_mount(const std::string& mountpoint) {
 
 Result<void> unmount(const std::string& mountpoint, bool lazily) {
   if (::umount2(mountpoint.c_str(), UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) == 0) return {};
-  if (errno == EPERM) return run_fusermount(mountpoint, lazily);
+  if (errno == EPERM) {
+    ZARRFS_TRY(const auto mount, mount_at(mountpoint));
+    if (mount && mount->user && *mount->user != ::getuid()) {
+      return fail(Fault::kDenied, "could not unmount " + printable(mountpoint) + ": user " +
+                                      std::to_string(*mount->user) +
+                                      " has mounted it; that user and root can unmount it");
+    }
+    return run_fusermount(mountpoint, lazily);
+  }
   if (errno == EINVAL) {
     return fail(Fault::kInvalid, "nothing is mounted on " + printable(mountpoint));
   }

@@ -2,6 +2,8 @@
 // Pure but for the system; thread-safe.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ struct MountEntry {
   std::string type;  ///< "fuse.zarrfs" for ours.
   std::string source;
   bool read_only = false;
+  std::optional<uid_t> user = {};  ///< Who has mounted it, as FUSE tells.
 };
 
 inline constexpr std::string_view kOwnType = "fuse.zarrfs";

@@ -225,6 +225,13 @@ def test_where_only_root_is_let_in_nobody_reads_what_it_has_read(place, options)
         mount.close()
 
 
+def test_another_user_is_told_whose_mount_it_is(others):
+    mount = others()
+    as_other = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups"]
+    done = subprocess.run([*as_other, DAEMON, "umount", mount.path], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "user 0 has mounted it; that user and root can unmount it" in done.stderr
+
+
 def test_the_umask_counts_where_threads_cannot_have_their_own(others):
     mount = others(mode=0o777, prefix=["/usr/bin/python3", REFUSING, "unshare", "EPERM"])
     assert as_user(USER, MAKE_WITH_MASK, mount / "his", json.dumps(ZARRAY), "077") == 0

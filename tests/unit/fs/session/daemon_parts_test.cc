@@ -34,6 +34,8 @@ TEST(MountTable, ReadsTheKernelsLines) {
   EXPECT_EQ(entries[1].source, "/data/x\\y");
   EXPECT_TRUE(entries[1].read_only);
   EXPECT_FALSE(entries[0].read_only);
+  EXPECT_EQ(entries[1].user, 0U);
+  EXPECT_EQ(entries[0].user, std::nullopt);
 }
 
 TEST(MountTable, FindsTheRootsMount) {

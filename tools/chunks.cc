@@ -149,6 +149,13 @@ class Ls final : public Command {
   bool damaged_ = false;
 };
 
+void declare_chunk(CLI::App& app, std::string& chunk) {
+  app.add_option("CHUNK", chunk,
+                 "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
+                 "a/b/0/1/2 or a/b/c/0/1/2")
+      ->required();
+}
+
 class Cat final : public Command {
  public:
   [[nodiscard]] std::string name() const override { return "cat"; }
@@ -158,10 +165,7 @@ class Cat final : public Command {
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, source_options_);
-    app.add_option("CHUNK", chunk_,
-                   "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
-                   "a/b/0/1/2 or a/b/c/0/1/2")
-        ->required();
+    declare_chunk(app, chunk_);
     auto* kinds = app.add_option_group("bytes", "Which bytes (--stored where none is given)");
     kinds->add_flag("--stored", stored_, "As they lie in the shard");
     kinds->add_flag("--shown", shown_, "As a mount shows them");
@@ -223,10 +227,7 @@ class Locate final : public Command {
 
   void declare(CLI::App& app) override {
     declare_source(app, source_, source_options_);
-    app.add_option("CHUNK", chunk_,
-                   "The array's path and the chunk, as a mount or the store has it: a/b/0.1.2, "
-                   "a/b/0/1/2 or a/b/c/0/1/2")
-        ->required();
+    declare_chunk(app, chunk_);
     app.add_flag("--json", json_, "One JSON object");
   }
 

@@ -74,19 +74,25 @@ Result<ReadPlan> BytesFile::read(std::uint64_t offset, std::uint64_t length) {
   return plan;
 }
 
+/// What writes into the shard changes its identity before its bytes: what was read before this is
+/// of the version that was opened.
+Result<void> SliceFile::confirm() const {
+  if (ways_.immutable) return {};
+  ZARRFS_TRY(const struct stat now, file_->current_status());
+  if (identity_of(now) == file_->identity()) return {};
+  return fail(Fault::kStale, name_ + ": its stored object was changed while it was open");
+}
+
 Result<ReadPlan> SliceFile::read(std::uint64_t offset, std::uint64_t length) {
-  if (!ways_.immutable) {
-    ZARRFS_TRY(const struct stat now, file_->current_status());
-    if (identity_of(now) != file_->identity()) {
-      return fail(Fault::kStale, name_ + ": its stored object was changed while it was open");
-    }
-  }
+  ZARRFS_CHECK(confirm());  // else what is sent to the end of a connection would not be looked at
   const ByteRange part = clamp_read(offset, length, range_.length);
   if (ways_.ahead > 0) {
     const ByteRange next = next_to_fetch(part);
     if (next.length > 0) file_->fetch({range_.offset + next.offset, next.length});
   }
-  return plan_of(*file_, {range_.offset + part.offset, part.length});
+  ZARRFS_TRY(ReadPlan plan, plan_of(*file_, {range_.offset + part.offset, part.length}));
+  if (plan.descriptor < 0) ZARRFS_CHECK(confirm());
+  return plan;
 }
 
 bool SliceFile::past_cache() const {

@@ -50,6 +50,7 @@ class SliceFile : public OpenFile {
   SliceFile(std::shared_ptr<const File> file, ByteRange range, std::string name, ReadingWays ways)
       : file_(std::move(file)), range_(range), name_(std::move(name)), ways_(ways) {}
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] Result<void> confirm() const override;
   [[nodiscard]] bool keep_cache() const override { return true; }
   [[nodiscard]] bool past_cache() const override;
 

@@ -103,7 +103,8 @@ std::vector<Unpublished> ControlFiles::unpublished() {
   if (!parts_.writable()) return list;
   const ChunkKeyEncoding dotted{ChunkKeyEncoding::Kind::kV2, '.'};
   for (const LeftDraft& draft : parts_.shared.writes->left()) {
-    list.push_back({"/" + draft.array_path + " chunk " + dotted.key(draft.chunk), draft.reason});
+    const std::string kind = draft.whole_shard ? " shard " : " chunk ";
+    list.push_back({"/" + draft.array_path + kind + dotted.key(draft.chunk), draft.reason});
   }
   ConditionalWriter* const server = conditional_writer_of(*parts_.shared.store);
   if (server == nullptr) return list;

@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "core/base/path.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/chunks/chunk_lister.h"
 #include "core/log/successor.h"
 #include "core/names/refusals.h"
 #include "core/nodes/orphan_chunks.h"
+#include "core/store/conditional_writer.h"
 
 namespace zarrfs {
 
@@ -60,9 +62,7 @@ Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_vie
 
 Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name,
                                                       FoundContent* content) {
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
-    return std::nullopt;
-  }
+  if (!is_plain_name(name)) return std::nullopt;
   ZARRFS_TRY(InodeTarget target, inodes_.resolve(parent));
   if (!target.named) {
     if (!target.part.directory) return std::nullopt;
@@ -100,7 +100,7 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
     case NameKind::kTemporary:
     case NameKind::kPassThrough: break;
   }
-  return find_stored(directory, name);
+  return find_stored(directory, name, resolved.kind);
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& state,
@@ -196,7 +196,7 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, C
 
 /// A file that is being written, or what the store has.
 Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& directory,
-                                                         const std::string& name) {
+                                                         const std::string& name, NameKind kind) {
   const NodeState& state = *directory.state;
   const std::string shown_path = join_path(directory.path(), name);
   if (const StagedPointer file = parts_.staged.find_temporary(shown_path)) {
@@ -210,7 +210,7 @@ Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& direct
   const std::string path = join_path(state.path, state.levels.stored(name).value_or(name));
   ZARRFS_TRY(const auto link, shown_link(state, path));
   if (link) return entries_.look_up_link(path, link->status);
-  ZARRFS_TRY(const auto status, parts_.shared.store->status(path));
+  ZARRFS_TRY(const auto status, status_of(path, kind));
   if (!status) return std::nullopt;
   if (!S_ISDIR(status->st_mode)) return entries_.look_up_pass_through(path, *status);
   ZARRFS_TRY(const StatePtr child, shown_directory(path, &state));
@@ -246,10 +246,16 @@ Result<std::optional<Link>> Namespace::shown_link(const NodeState& directory,
 }
 
 Result<std::optional<struct stat>> Namespace::stored_status(const NodeState& directory,
-                                                            const std::string& path) {
+                                                            const std::string& path,
+                                                            NameKind kind) {
   ZARRFS_TRY(const auto link, shown_link(directory, path));
   if (link) return link->status;
-  return parts_.shared.store->status(path);
+  return status_of(path, kind);
+}
+
+Result<std::optional<struct stat>> Namespace::status_of(const std::string& path, NameKind kind) {
+  Store& store = *parts_.shared.store;
+  return kind == NameKind::kTemporary ? status_of_temporary(store, path) : store.status(path);
 }
 
 Result<StatePtr> Namespace::shown_directory(const std::string& path, const NodeState* parent) {
@@ -370,7 +376,7 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
   }
   if (parts_.staged.find(name.path) != nullptr) return true;
   if (name.store_path.empty()) return false;
-  ZARRFS_TRY(const auto status, stored_status(*directory.state, name.store_path));
+  ZARRFS_TRY(const auto status, stored_status(*directory.state, name.store_path, name.kind));
   return status.has_value();
 }
 

@@ -61,7 +61,8 @@ class Namespace {
   Result<std::optional<Link>> shown_link(const NodeState& directory, const std::string& path);
   /// Of a link that is shown as one its own, else that of what is found at `path`.
   Result<std::optional<struct stat>> stored_status(const NodeState& directory,
-                                                   const std::string& path);
+                                                   const std::string& path, NameKind kind);
+  Result<std::optional<struct stat>> status_of(const std::string& path, NameKind kind);
   /// A directory of the store, or null where there is none or it is hidden.
   Result<StatePtr> shown_directory(const std::string& path, const NodeState* parent);
 
@@ -76,8 +77,8 @@ class Namespace {
                                                FoundContent* content);
   std::optional<NodeId> node_of_written(StagedFile& file, const NodeState& array,
                                         std::optional<NodeId> now) const;
-  Result<std::optional<InodeEntry>> find_stored(const Directory& directory,
-                                                const std::string& name);
+  Result<std::optional<InodeEntry>> find_stored(const Directory& directory, const std::string& name,
+                                                NameKind kind);
   /// The status of a file in a directory of chunks that was there before the array; nothing where
   /// there is none.
   Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);

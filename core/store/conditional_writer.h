@@ -59,4 +59,15 @@ class ConditionalWriter {
 /// Null where files are renamed over each other.
 inline ConditionalWriter* conditional_writer_of(Store& store) { return store.conditional_writer(); }
 
+/// The status of a file that only a program's atomic write would make. While the storage does not
+/// answer there is none: nobody takes that for the fill value, and writing goes on.
+inline Result<std::optional<struct stat>> status_of_temporary(Store& store,
+                                                              const std::string& path) {
+  auto status = store.status(path);
+  if (status || status.error().fault != Fault::kIo) return status;
+  ConditionalWriter* const server = conditional_writer_of(store);
+  if (server != nullptr && server->away()) return std::nullopt;
+  return status;
+}
+
 }  // namespace zarrfs

@@ -352,7 +352,10 @@ class LocalStore final : public Store, public StoreUsers, public StoreLinks {
     switch (error_number) {
       case EXDEV:
         return {Fault::kDenied,
-                name + ": a link in this path leaves the store (symlinks=follow follows it)"};
+                name + (links_ == LinkPolicy::kInside
+                            ? ": a link in this path leaves the store (symlinks=follow follows it)"
+                            : ": a link in this path leaves the store, and nothing is written "
+                              "behind such links: mount what it leads to")};
       case ELOOP:
         if (!guarded_) break;
         return {Fault::kDenied, name + ": " + action +

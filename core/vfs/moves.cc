@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/names/refusals.h"
+#include "core/store/conditional_writer.h"
 #include "core/store/with_umask.h"
 #include "core/vfs/early_files.h"
 #include "core/vfs/stored_as_caller.h"
@@ -55,7 +56,7 @@ Result<void> Moves::rename_staged(const StagedPointer& file, const StagedPointer
   ZARRFS_CHECK(staged_.withdraw(*file));
   file->path = target.path;
   if (target.kind == NameKind::kTemporary && !target.store_path.empty()) {
-    ZARRFS_TRY(const auto stored, parts_.shared.store->status(target.store_path));
+    ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, target.store_path));
     if (stored) file->replaces_stored();
   }
   if (replaced != nullptr) staged_.unlink(replaced);
@@ -165,7 +166,8 @@ Result<bool> Moves::rename(NodeId parent, std::string_view name, NodeId new_pare
     ZARRFS_CHECK(move_staged(file, new_directory, target, false, std::move(alone)));
     return true;
   }
-  ZARRFS_TRY(const auto status, names_.stored_status(*directory.state, source.store_path));
+  ZARRFS_TRY(const auto status,
+             names_.stored_status(*directory.state, source.store_path, source.kind));
   if (!status) return false;
   if (S_ISLNK(status->st_mode)) {
     ZARRFS_TRY(const bool shown,

@@ -65,7 +65,8 @@ Result<bool> Removal::remove_stored(const Directory& directory, const Name& targ
   if (written) ZARRFS_CHECK(rights_.check_caller(directory, target));
   staged_.detach(target.path);
   if (target.store_path.empty()) return written;
-  ZARRFS_TRY(const auto status, names_.stored_status(*directory.state, target.store_path));
+  ZARRFS_TRY(const auto status,
+             names_.stored_status(*directory.state, target.store_path, target.kind));
   if (!status) return written;
   ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, target.store_path));
   drop_empty_parked(*parts_.shared.store, target.store_path);

@@ -11,6 +11,7 @@
 #include "core/log/ownership.h"
 #include "core/log/whole_file.h"
 #include "core/names/refusals.h"
+#include "core/store/conditional_writer.h"
 #include "core/store/with_umask.h"
 #include "core/vfs/early_files.h"
 #include "core/vfs/staged_handle.h"
@@ -216,7 +217,7 @@ Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& 
   const NodeState& state = *directory.state;
   const StagedFile::Kind kind = staged_kind_of(name);
   if (kind == StagedFile::Kind::kTemporary && !name.store_path.empty()) {
-    ZARRFS_TRY(const auto stored, parts_.shared.store->status(name.store_path));
+    ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, name.store_path));
     if (stored) return refused(Fault::kStale, name.path, "it was stored");
   }
   StagedPointer file = parts_.staged.make(kind);

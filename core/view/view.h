@@ -92,6 +92,8 @@ class OpenFile {
   void remember(const InodeEntry& found) { remembered_ = found; }
 
   virtual Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) = 0;
+  /// After the bytes of a plan's descriptor were read: kStale where they may be another version's.
+  [[nodiscard]] virtual Result<void> confirm() const { return {}; }
   /// Whether pages cached by the kernel from an earlier open are still right.
   [[nodiscard]] virtual bool keep_cache() const = 0;
   [[nodiscard]] virtual bool direct_io() const { return false; }

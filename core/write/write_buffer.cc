@@ -22,6 +22,7 @@ bool is_due(const DirtyShard& shard, const WriteOptions& options, Clock::time_po
   const HeldLock lock(shard.state_mutex);
   const std::uint64_t publishable = shard.drafts.size() - shard.kept_back;
   if (publishable == 0 || now < shard.retry_at) return false;
+  if (shard.failure) return true;  // a program that goes on writing does not put it off
   return now - shard.changed >= options.flush_after ||
          now - shard.dirty_since >= options.flush_max ||
          publishable - shard.removed == shard.expected;
@@ -219,7 +220,16 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
                                      " holds bytes that cannot be a chunk of the array");
   }
   if (draft->second.held) return fail(Committer::held(*shard, number));
-  return shard->failure ? fail(*shard->failure) : Result<void>{};
+  return told_of(*shard);
+}
+
+/// Why the shard could not be written, where that is to be known by who syncs. A server that does
+/// not answer is none: what is in the spool is as safe as before.
+Result<void> WriteBuffer::told_of(const DirtyShard& shard) const {
+  if (!shard.failure) return {};
+  const bool far = conditional_writer_of(*parts_.store) != nullptr && !shared_of(*parts_.store);
+  if (far && shard.failure->fault == Fault::kIo && !parts_.options.commit_at_sync) return {};
+  return fail(*shard.failure);
 }
 
 Result<void> WriteBuffer::sync_below(const std::string& prefix) {
@@ -229,7 +239,7 @@ Result<void> WriteBuffer::sync_below(const std::string& prefix) {
     auto synced = committer_.sync(*shard);
     if (synced) {
       const HeldLock state(shard->state_mutex);
-      if (shard->failure) synced = fail(*shard->failure);
+      synced = told_of(*shard);
     }
     if (!synced && first) first = std::move(synced);
   }
@@ -316,12 +326,23 @@ Result<void> WriteBuffer::drop_below(const std::string& path) {
   return {};
 }
 
+/// Why nothing was put at a server for which others wait, too; empty where it answers.
+std::string WriteBuffer::why_unreachable() const {
+  if (conditional_writer_of(*parts_.store) == nullptr || shared_of(*parts_.store)) return "";
+  for (const DirtyPointer& shard : parts_.table.below("")) {
+    const HeldLock state(shard->state_mutex);
+    if (shard->failure && shard->failure->fault == Fault::kIo) return shard->failure->message;
+  }
+  return "";
+}
+
 std::vector<LeftDraft> WriteBuffer::left() const {
   std::vector<LeftDraft> left;
+  const std::string unreachable = why_unreachable();
   for (const DirtyPointer& shard : parts_.table.below("")) {
     const HeldLock state(shard->state_mutex);
     for (const auto& [number, draft] : shard->drafts) {
-      std::string reason = shard->failure ? shard->failure->message : "";
+      std::string reason = shard->failure ? shard->failure->message : unreachable;
       if (draft.sequence == 0)
         reason = "there was no room to note that it was removed: it will be there again";
       if (draft.quarantined) reason = kNoChunkReason;
@@ -334,9 +355,11 @@ std::vector<LeftDraft> WriteBuffer::left() const {
   }
   for (const ParkedWrite& parked : parts_.parked.all()) {
     const LogRecord& open = parked.logged.open;
+    const std::size_t count = parked.logged.writes.size();
     left.push_back({open.array_path, open.cell,
-                    std::to_string(parked.logged.writes.size()) +
-                        " writes to its shard wait: " + parked.reason});
+                    "of its " + std::to_string(count) + (count == 1 ? " chunk" : " chunks") +
+                        " what is stored is shown, and what was written waits: " + parked.reason,
+                    true});
   }
   std::vector<LeftDraft> of_others = others_.left();
   std::move(of_others.begin(), of_others.end(), std::back_inserter(left));

@@ -59,6 +59,7 @@ struct LeftDraft {
   std::string array_path;
   std::vector<std::uint64_t> chunk;  ///< Coordinates in array axes.
   std::string reason;
+  bool whole_shard = false;  ///< `chunk` is the cell of a shard.
 };
 
 struct WriteStatistics {

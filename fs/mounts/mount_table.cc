@@ -131,7 +131,7 @@ Result<std::vector<MountEntry>> mount_table() {
   std::ifstream file("/proc/self/mountinfo");
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
-    return fail(Fault::kIo, "could not read /proc/self/mountinfo");
+    return fail(system_error(errno, "could not read /proc/self/mountinfo"));
   }
   return parse_mountinfo(text.str());
 }

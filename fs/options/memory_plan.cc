@@ -8,6 +8,8 @@
 #include <fstream>
 #include <utility>
 
+#include "core/base/path.h"
+
 namespace zarrfs {
 namespace {
 
@@ -57,7 +59,7 @@ std::uint64_t least_limit(const std::string& mount, std::string path, const std:
       least = std::min(least, limit);
     }
     if (path.empty()) return least;
-    path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+    path = parent_path(path);
   }
 }
 

@@ -250,6 +250,7 @@ void FrontEnd::read(Reply& reply, NodeId node, std::size_t size, off_t offset,
                    : MutableByteView(reinterpret_cast<std::uint8_t*>(room.data()), room.size());
   const auto done = read_exactly(plan->descriptor, range.offset, memory.first(range.length));
   if (!done) return refuse(reply, done.error());
+  if (const auto same = (*file)->confirm(); !same) return refuse(reply, same.error());
   reply.data_in_place(memory);
 }
 

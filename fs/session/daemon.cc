@@ -226,6 +226,7 @@ class Daemon {
       auto view = zarrfs::open_view(store, options);
       if (view) {
         view_ = std::move(*view);
+        if (!settings.shared.on) tell_waiting();
         return {};
       }
       Error& problem = view.error();
@@ -239,6 +240,15 @@ class Daemon {
       }
       std::this_thread::sleep_for(kBetweenTries);
     }
+  }
+
+  /// What earlier mounts have written, and this one could not put into shards.
+  void tell_waiting() {
+    const std::vector<Unpublished> waiting = view_->unpublished();
+    if (waiting.empty()) return;
+    const std::string more =
+        waiting.size() == 1 ? "" : "; " + std::to_string(waiting.size() - 1) + " more wait";
+    say(waiting.front().name + ": " + waiting.front().reason + more);
   }
 
   [[nodiscard]] MemoryWishes memory_wishes() const {

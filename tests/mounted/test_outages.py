@@ -208,6 +208,52 @@ def test_a_full_spool_takes_writes_as_soon_as_the_server_answers(bucket):
     assert bucket.stored()["2.0"] == data(4)
 
 
+def test_programs_that_write_by_another_name_first_go_on_during_an_outage(bucket):
+    """As zarr-python and rsync do."""
+    mounted = bucket.open(more="flush_after=3600,revalidate=3600,deadline=0.5", damaged=True)
+    for chunk in ("0.0", "2.0"):
+        read(mounted, f"a/{chunk}")
+    bucket.server.away = True
+    written = {"0.1": "0.1.1f2e.partial", "2.0": ".2.0.abcDe0"}
+    for chunk, name in written.items():
+        with open(mounted / f"a/{name}", "xb") as file:
+            file.write(data(4))
+        os.replace(mounted / f"a/{name}", mounted / f"a/{chunk}")
+        assert read(mounted, f"a/{chunk}") == data(4)
+    assert answers(lambda: os.unlink(mounted / "a/0.1.1f2e.partial")) == errno.ENOENT
+    assert answers(lambda: read(mounted, "a/3.3")) == errno.EIO
+    bucket.server.away = False
+    publish(mounted)
+    stored = bucket.stored()
+    assert {chunk: stored[chunk] for chunk in written} == dict.fromkeys(written, data(4))
+
+
+def test_who_syncs_and_goes_on_writing_meets_no_error_and_does_not_put_off_what_waits(bucket):
+    mounted = bucket.open(more="flush_after=0.5,revalidate=3600,deadline=0.5", damaged=True)
+    read(mounted, "a/0.0")
+    bucket.server.away = True
+    put(mounted, "0.0", 1, sync=True)
+    within(60, lambda: "could not be written" in mounted.log_text())
+    bucket.server.away = False
+
+    def is_there():
+        put(mounted, "0.1", 2, sync=True)
+        return bucket.stored().get("0.0") == data(1)
+    within(60, is_there)
+
+
+def test_all_chunks_that_wait_for_a_server_are_named(bucket):
+    mounted = bucket.open(more="flush_after=3600,revalidate=3600,deadline=0.5", damaged=True)
+    chunks = ["0.0", "0.2", "2.0", "2.1"]
+    for chunk in chunks:
+        read(mounted, f"a/{chunk}")
+    bucket.server.away = True
+    for chunk in chunks:
+        put(mounted, chunk, 3, sync=True)
+    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and [chunk for chunk in chunks if f"/a chunk {chunk}: " not in done.stderr + done.stdout] == [], done
+
+
 def test_a_network_that_is_cut_under_a_writer_and_a_reader(tmp_path, mount, networks):
     bucket = Networks(tmp_path, mount, networks)
     try:

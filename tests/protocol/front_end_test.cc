@@ -45,7 +45,8 @@ class FrontEndTest : public testing::Test {
     node.bytes = bytes;
     return view_.add(std::move(node));
   }
-  NodeId add_slice(const std::string& contents, ByteRange slice) {
+  NodeId add_slice(const std::string& contents, ByteRange slice,
+                   std::optional<Error> confirm_fails = std::nullopt) {
     descriptor_ = Fd(::memfd_create("shard", MFD_CLOEXEC));
     EXPECT_EQ(::write(descriptor_.get(), contents.data(), contents.size()),
               static_cast<ssize_t>(contents.size()));
@@ -53,6 +54,7 @@ class FrontEndTest : public testing::Test {
     node.name = "slice";
     node.descriptor = descriptor_.get();
     node.slice = slice;
+    node.confirm_fails = std::move(confirm_fails);
     return view_.add(std::move(node));
   }
 
@@ -157,6 +159,14 @@ TEST_F(FrontEndTest, ASliceNeverReachesTheNextChunk) {
   const auto handle = kernel_.open(node).as<fuse_open_out>();
   EXPECT_EQ(kernel_.read(node, handle.fh, 0, 4096).body, "bbbb");
   EXPECT_EQ(kernel_.read(node, handle.fh, 2, 4096).body, "bb");
+}
+
+TEST_F(FrontEndTest, BytesOfAShardThatWasChangedWhileTheyWereReadAreNotGiven) {
+  const NodeId node =
+      add_slice("AAAAbbbbCCCC", {4, 4}, Error{Fault::kStale, "0.0: its stored object was changed"});
+  serve();
+  const auto handle = kernel_.open(node).as<fuse_open_out>();
+  EXPECT_EQ(kernel_.read(node, handle.fh, 0, 4096).error, ESTALE);
 }
 
 TEST_F(FrontEndTest, AShardThatBecameShorterIsStaleAndNeverAShortRead) {

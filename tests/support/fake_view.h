@@ -20,6 +20,7 @@ struct FakeNode {
   ByteRange slice;
   std::optional<Error> find_fails;
   std::optional<Error> open_fails;
+  std::optional<Error> confirm_fails;
   bool throws = false;  ///< Every question about it throws.
   bool immutable = false;
   bool replaced = false;  ///< Its node stands for the version before.
@@ -32,6 +33,9 @@ class FakeFile : public OpenFile {
     ++open_files_;
   }
   ~FakeFile() override { --open_files_; }
+  [[nodiscard]] Result<void> confirm() const override {
+    return node_.confirm_fails ? fail(*node_.confirm_fails) : Result<void>{};
+  }
   Result<ReadPlan> read(std::uint64_t offset, std::uint64_t length) override {
     if (node_.throws) throw std::runtime_error("a read that throws");
     ReadPlan plan;

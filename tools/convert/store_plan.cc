@@ -7,6 +7,7 @@
 
 #include "core/base/json.h"
 #include "core/base/json_numbers.h"
+#include "core/base/path.h"
 #include "core/base/printable.h"
 #include "core/base/request.h"
 #include "core/metadata/v2_note.h"
@@ -21,9 +22,7 @@
 namespace zarrfs::tools {
 namespace {
 
-bool is_no_document(const std::string& path) {
-  return !is_metadata_name(std::string_view(path).substr(path.rfind('/') + 1));
-}
+bool is_no_document(const std::string& path) { return !is_metadata_name(last_name(path)); }
 /// Whether it holds a number that may have been an integer beyond 64 bits.
 bool may_be_rounded(const Json& value) {
   constexpr double kBeyond = 9223372036854775808.0;

@@ -96,7 +96,7 @@ Result<ReadPlan> SliceFile::read(std::uint64_t offset, std::uint64_t length) {
 }
 
 bool SliceFile::past_cache() const {
-  constexpr std::uint64_t kLarge = std::uint64_t{256} << 10U;  // docs/performance-tables.md
+  constexpr std::uint64_t kLarge = std::uint64_t{256} << 10U;  // docs/performance.md
   return ways_.past_cache && range_.length >= kLarge;
 }
 

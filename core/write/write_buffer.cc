@@ -223,12 +223,16 @@ Result<void> WriteBuffer::sync(const std::string& shard_path, std::uint64_t numb
   return told_of(*shard);
 }
 
+bool WriteBuffer::at_server() const {
+  return conditional_writer_of(*parts_.store) != nullptr && shared_of(*parts_.store) == nullptr;
+}
+
 /// Why the shard could not be written, where that is to be known by who syncs. A server that does
 /// not answer is none: what is in the spool is as safe as before.
 Result<void> WriteBuffer::told_of(const DirtyShard& shard) const {
   if (!shard.failure) return {};
-  const bool far = conditional_writer_of(*parts_.store) != nullptr && !shared_of(*parts_.store);
-  if (far && shard.failure->fault == Fault::kIo && !parts_.options.commit_at_sync) return {};
+  const bool away = at_server() && shard.failure->fault == Fault::kIo;
+  if (away && !parts_.options.commit_at_sync) return {};
   return fail(*shard.failure);
 }
 
@@ -326,9 +330,10 @@ Result<void> WriteBuffer::drop_below(const std::string& path) {
   return {};
 }
 
-/// Why nothing was put at a server for which others wait, too; empty where it answers.
+/// Why the server could not be reached for some shard: the others wait for it, too. Empty where it
+/// answers.
 std::string WriteBuffer::why_unreachable() const {
-  if (conditional_writer_of(*parts_.store) == nullptr || shared_of(*parts_.store)) return "";
+  if (!at_server()) return "";
   for (const DirtyPointer& shard : parts_.table.below("")) {
     const HeldLock state(shard->state_mutex);
     if (shard->failure && shard->failure->fault == Fault::kIo) return shard->failure->message;

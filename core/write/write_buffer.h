@@ -104,6 +104,7 @@ class WriteBuffer {
   Result<void> put_now(const DirtyPointer& shard, const ArrayPointer& array, std::uint64_t number,
                        ByteView bytes, bool quarantined) ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> check_held(const std::string& prefix) const;
+  [[nodiscard]] bool at_server() const;
   Result<void> told_of(const DirtyShard& shard) const ZARRFS_REQUIRES(shard.state_mutex);
   std::string why_unreachable() const;
   void tick();

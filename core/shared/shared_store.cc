@@ -100,9 +100,10 @@ class SharedDirectory final : public SharedStore {
       auto found = look_again(several(), [&] { return below().status(path); });
       if (!found || *found || !may_be_hidden(path)) return found;
     }
-    ZARRFS_TRY(const auto file, open(path));
-    if (file == nullptr) return std::nullopt;
-    return file->status();
+    const auto file = open(path);
+    if (!file) return directory_or(file.error(), path);
+    if (*file == nullptr) return std::nullopt;
+    return (*file)->status();
   }
 
   Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
@@ -321,6 +322,12 @@ class SharedDirectory final : public SharedStore {
   /// absence is the fill value to readers.
   [[nodiscard]] bool may_be_hidden(const std::string& path) const {
     return several() && is_of_a_node(path) && !members_.epoch().empty();
+  }
+  /// What was absent may be a directory that another machine has made since: no file to open.
+  Result<std::optional<struct stat>> directory_or(const Error& error, const std::string& path) {
+    auto found = below().status(path);
+    if (found && *found && S_ISDIR((*found)->st_mode)) return found;
+    return fail(error);
   }
   [[nodiscard]] bool several() const { return members_.options().caches.count() > 0; }
   void log_is_lost() {

@@ -14,6 +14,14 @@ namespace {
 constexpr std::uint64_t kMaxOffset = std::numeric_limits<off_t>::max();
 constexpr std::uint64_t kCopyBuffer = std::uint64_t{1} << 20U;
 
+/// Where another machine has removed an open file, file systems of several machines answer ESTALE,
+/// EBADF (JuiceFS) or ENOENT.
+Error error_of_open(int error_number, const std::string& message) {
+  Error error = system_error(error_number, message);
+  if (error_number == EBADF || error_number == ENOENT) error.fault = Fault::kStale;
+  return error;
+}
+
 /// Reads until `out` is full or the file ends.
 Result<std::size_t> read_fully(int fd, std::uint64_t offset, MutableByteView out,
                                const std::string& name) {
@@ -25,7 +33,7 @@ Result<std::size_t> read_fully(int fd, std::uint64_t offset, MutableByteView out
         ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(*position));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      return fail(system_error(errno, name + ": reading " + spell_range({offset, out.size()})));
+      return fail(error_of_open(errno, name + ": reading " + spell_range({offset, out.size()})));
     }
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -35,7 +43,7 @@ Result<std::size_t> read_fully(int fd, std::uint64_t offset, MutableByteView out
 
 Result<struct stat> status_of(int fd, const std::string& name) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return fail(system_error(errno, name + ": reading its status"));
+  if (::fstat(fd, &status) != 0) return fail(error_of_open(errno, name + ": reading its status"));
   return status;
 }
 

@@ -252,6 +252,19 @@ TEST_F(LocalStoreTest, AFileChangedInPlaceIsStale) {
   EXPECT_EQ(file->read_range({0, 2}).error().fault, Fault::kStale);
 }
 
+TEST_F(LocalStoreTest, AnOpenFileThatTheFileSystemNoLongerReadsIsStale) {
+  directory.write("file", "0123456789");
+  const auto store = open();
+  const auto file = *store->open("file");
+  const Fd unreadable(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  // EBADF: what JuiceFS answers where another machine has removed the file.
+  ASSERT_GE(::dup2(unreadable.get(), file->descriptor()), 0);
+  const auto read = file->read_range({0, 4});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().fault, Fault::kStale);
+  EXPECT_THAT(read.error().message, HasSubstr("file: reading [0, +4)"));
+}
+
 TEST_F(LocalStoreTest, ARangePastTheEndIsRefusedBeforeMemoryIsAskedFor) {
   directory.write("a", "0123");
   const auto file = *open()->open("a");

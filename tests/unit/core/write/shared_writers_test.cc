@@ -33,6 +33,52 @@ class EndsBetweenNames final : public LayerStore {
   }
 };
 
+/// As file systems of several machines do: where another one has removed a file, who has opened it
+/// reads nothing any more.
+class LosesOpenFiles final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  Result<std::shared_ptr<File>> open_for(const std::string& path, const OpenHint& hint) override {
+    ZARRFS_TRY(auto file, below().open_for(path, hint));
+    return file == nullptr ? file : std::make_shared<OpenFile>(std::move(file));
+  }
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
+    if (auto other = std::exchange(meanwhile, nullptr)) std::thread(other).join();
+    return below().create(path, mode);
+  }
+
+  std::function<void()> meanwhile;  ///< What another does once the next shard is begun.
+
+ private:
+  class OpenFile final : public File {
+   public:
+    explicit OpenFile(std::shared_ptr<File> file) : file_(std::move(file)) {}
+    [[nodiscard]] const struct stat& status() const override { return file_->status(); }
+    [[nodiscard]] Result<struct stat> current_status() const override {
+      return file_->current_status();
+    }
+    Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const override {
+      ZARRFS_TRY(const struct stat now, file_->current_status());
+      if (now.st_nlink == 0) return fail(Fault::kStale, "removed");
+      return file_->read_at(offset, out);
+    }
+
+   private:
+    const std::shared_ptr<File> file_;
+  };
+};
+
+/// Another machine makes the directory just after it was looked for.
+class FindsTooEarly final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  Result<std::optional<struct stat>> status(const std::string& path) override {
+    auto found = below().status(path);
+    if (path == "a/c" && found && !*found) ZARRFS_CHECK(below().make_directory(path, 0755));
+    return found;
+  }
+};
+
 class SharedWriters : public ::testing::TestWithParam<Sharding> {
  protected:
   void SetUp() override {
@@ -439,6 +485,34 @@ TEST_P(SharedWriters, keep_the_shard_where_its_last_chunk_is_removed) {
   ASSERT_TRUE(one->buffer().close());
   EXPECT_THAT(stored(), IsEmpty());
   EXPECT_TRUE(fs::exists(directory_ / "a/c/0"));
+}
+
+TEST_P(SharedWriters, begin_again_where_another_removes_the_shard_that_they_copy) {
+  const auto below = std::make_shared<LosesOpenFiles>(plain());
+  const auto one = Writer::open(make_shared_store(below, {}), quiet_options());
+  ASSERT_NE(one, nullptr);
+  const auto two = writer();
+  ASSERT_TRUE(one->put(0, chunk_of(0)));
+  ASSERT_TRUE(one->commit(0));
+  ASSERT_TRUE(two->put(1, chunk_of(1)));
+  ASSERT_TRUE(one->put(2, chunk_of(2)));
+  below->meanwhile = [&] { EXPECT_TRUE(two->commit(1)); };
+  const auto committed = one->commit(2);
+  EXPECT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(below->meanwhile, nullptr);
+  EXPECT_EQ(stored(), (Chunks{{0, chunk_of(0)}, {1, chunk_of(1)}, {2, chunk_of(2)}}));
+}
+
+TEST_P(SharedWriters, see_the_directory_that_another_machine_makes_meanwhile) {
+  SharedOptions options;
+  options.caches = std::chrono::milliseconds(1);
+  options.say = [](bool, const std::string&) {};
+  const auto store = make_shared_store(std::make_shared<FindsTooEarly>(plain()), options);
+  ASSERT_TRUE(store->begin({}));
+  const auto found = store->status("a/c");
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(*found);
+  EXPECT_TRUE(S_ISDIR((*found)->st_mode));
 }
 
 INSTANTIATE_TEST_SUITE_P(each_layout, SharedWriters,

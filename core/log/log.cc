@@ -383,9 +383,12 @@ Result<void> LogWriter::sync_once() {
     size = size_;
     directory_durable = directory_durable_;
   }
-  if (auto synced = file->sync(); !synced) {
+  auto synced = file->sync();
+  if (synced && !file->has_name()) synced = fail(Fault::kIo, name_of_log(*store_) + kWasRemoved);
+  if (!synced) {
     const HeldLock lock(mutex_);
-    sync_failed_ = sync_failed_ || file == file_;
+    if (file != file_) return fail(Fault::kStale, "the log was written anew meanwhile");
+    sync_failed_ = true;
     return synced;
   }
   if (!directory_durable) {

@@ -21,6 +21,9 @@ namespace zarrfs {
 
 inline constexpr const char* kLogDirectory = ".zarrfs";
 inline constexpr const char* kLogPath = ".zarrfs/log";
+/// Why a file was synced in vain: behind its name.
+inline constexpr const char* kWasRemoved =
+    ": another program has removed it, and what was written to it goes with it";
 /// Beside the log: arrays of which chunks wait that were written before them (orphan_chunks.h).
 inline constexpr const char* kEarlyPath = ".zarrfs/early";
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/random_name.h"
+#include "core/log/log.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -117,7 +118,11 @@ Result<void> open_successor(Store& store, DirtyShard& shard) {
 
 Result<void> sync_successor(Store& store, DirtyShard& shard) {
   ZARRFS_CHECK(open_successor(store, shard));
-  if (auto synced = shard.file->sync(); !synced) {
+  auto synced = shard.file->sync();
+  if (synced && !shard.file->has_name()) {
+    synced = fail(Fault::kIo, store.name() + "/" + shard.successor_path + kWasRemoved);
+  }
+  if (!synced) {
     shard.sync_failed = true;
     return synced;
   }

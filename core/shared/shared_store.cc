@@ -57,6 +57,7 @@ class LogFile final : public NewFile {
   }
   [[nodiscard]] Result<struct stat> status() const override { return file_->status(); }
   [[nodiscard]] int descriptor() const override { return file_->descriptor(); }
+  [[nodiscard]] bool has_name() const override { return file_->has_name(); }
 
  private:
   const std::unique_ptr<NewFile> file_;

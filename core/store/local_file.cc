@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <climits>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace zarrfs {
@@ -130,6 +133,17 @@ class LocalNewFile final : public NewFile {
   }
   [[nodiscard]] Result<struct stat> status() const override { return status_of(fd_.get(), name_); }
   [[nodiscard]] int descriptor() const override { return fd_.get(); }
+  // Some file systems tell no number of names; the kernel tells of names that went by its own
+  // calls.
+  [[nodiscard]] bool has_name() const override {
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0 || status.st_nlink > 0) return true;
+    const std::string link = "/proc/self/fd/" + std::to_string(fd_.get());
+    std::array<char, PATH_MAX> path{};
+    const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+    return length < 0 ||
+           !std::string_view(path.data(), static_cast<std::size_t>(length)).ends_with(" (deleted)");
+  }
 
  private:
   [[nodiscard]] Result<void> check_end(ByteRange range) const {

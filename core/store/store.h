@@ -102,6 +102,8 @@ class NewFile {
   virtual Result<std::size_t> read_at(std::uint64_t offset, MutableByteView out) const = 0;
   [[nodiscard]] virtual Result<struct stat> status() const = 0;
   [[nodiscard]] virtual int descriptor() const { return -1; }
+  /// False once a program has removed its last name: what is written and synced goes with it.
+  [[nodiscard]] virtual bool has_name() const { return true; }
 };
 
 enum class EntryKind { kFile, kDirectory, kOther };

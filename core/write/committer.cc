@@ -282,7 +282,7 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
     return report_failure(*shard, base.error());
   if (auto opened = files_.open(*shard); !opened) return report_failure(*shard, opened.error());
   if (shard->sync_failed) {  // nothing that it holds can be made durable
-    ZARRFS_CHECK(finish(shard, {}));
+    if (auto moved = finish(shard, {}); !moved) return report_failure(*shard, moved.error());
     const DirtyPointer next = parts_.table.find(shard->shard_path);
     if (!next) return {};
     files_.limit();

@@ -325,3 +325,14 @@ def test_what_is_written_to_a_server_is_not_for_others(tmp_path, source):
     os.mkdir(tmp_path / "mnt")
     done = subprocess.run([DAEMON, "mount", source, tmp_path / "mnt", "-o", "rw,allow_other"], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and "options allow_other and rw exclude each other for stores at a server" in done.stderr, done.stderr
+
+
+def test_who_syncs_is_told_that_the_spool_was_deleted(bucket):
+    mounted = bucket.open("spool", "flush_after=3600,revalidate=60", damaged=True)
+    put(mounted, "0.0", 90, sync=True)
+    shutil.rmtree(bucket.folder / "spool")
+    assert answers(lambda: put(mounted, "0.0", 91, sync=True)) == errno.EIO
+    told = publish(mounted, status=3)
+    assert "chunk 0.0" in told and "was deleted" in told, told
+    unmounted = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True)
+    assert unmounted.returncode == 3 and "chunk 0.0" in unmounted.stderr, unmounted.stderr

@@ -1,6 +1,7 @@
 """A store for writers in tests, and its shards as they lie in the directory, read and written without zarrfs.
 
 Arrays of one dimension: "a", shards of CHUNKS chunks, each compressed by gzip; "u", without sharding. A chunk holds one number, CELLS times: who wrote it, its sequence, and where it belongs.
+With ZARRFS_CHUNK_KIB in the environment a chunk has that size, also in its shard: gzip stores its cells as they are.
 Groups "g0", "g1", ...: their attributes hold such a number.
 """
 import json
@@ -14,8 +15,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 from stores import MISSING, crc32c, document, shard_bytes, write_file, write_json  # noqa: E402
 
 SHARDS, CHUNKS, PLAIN, GROUPS = 4, 16, 8, 8
-CELLS = 64
-CODECS = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 1}}]
+KIB = os.environ.get("ZARRFS_CHUNK_KIB")
+CELLS, LEVEL = (128 * int(KIB), 0) if KIB else (64, 1)
+CODECS = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": LEVEL}}]
 # Every place that can be written: (array, number of the chunk), ("g", number of the group).
 ALL = [("a", number) for number in range(SHARDS * CHUNKS)] + [("u", number) for number in range(PLAIN)] + [("g", number) for number in range(GROUPS)]
 
@@ -49,7 +51,7 @@ def bytes_of(value, place):
     cells = struct.pack("<Q", value) * CELLS
     if place[0] == "u":
         return cells
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 31)
     return packer.compress(cells) + packer.flush()
 
 

@@ -1,0 +1,70 @@
+// Files of writes that another program removes: who syncs is told, and what can be kept is kept.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/temp_dir.h"
+#include "tests/support/write_fixture.h"
+
+namespace zarrfs::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+
+class RemovedFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto made = make_store(Sharding::kIndexAtEnd);
+    for (const char* name : {"zarr.json", "a/zarr.json"}) {
+      directory_.write(name, (*made->read_document(name, 1U << 20U))->text);
+    }
+    store_ = *open_store(directory_.path(), LinkPolicy::kInside);
+    writer_ = Writer::open(store_, quiet_options());
+    ASSERT_NE(writer_, nullptr);
+    ASSERT_TRUE(writer_->put(3, chunk_of(3)));
+  }
+  void remove_successors() {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with(".zarrfs-next-")) found.push_back(entry);
+    }
+    ASSERT_FALSE(found.empty());
+    for (const fs::path& path : found) fs::remove(path);
+  }
+  void expect_told() {
+    const auto synced = writer_->sync(3);
+    ASSERT_FALSE(synced);
+    EXPECT_EQ(synced.error().fault, Fault::kIo);
+    EXPECT_THAT(synced.error().message, HasSubstr("another program has removed it"));
+  }
+
+  TempDir directory_;
+  std::shared_ptr<Store> store_;
+  std::unique_ptr<Writer> writer_;
+};
+
+TEST_F(RemovedFiles, AreToldWhereTheWholeStoreWasRemoved) {
+  fs::remove_all(directory_.path());
+  expect_told();
+}
+
+TEST_F(RemovedFiles, AreToldWhereTheLogWasRemovedAndTheNextSyncWritesItAnew) {
+  fs::remove(directory_ / ".zarrfs/log");
+  expect_told();
+  EXPECT_TRUE(writer_->sync(3));
+  EXPECT_TRUE(fs::exists(directory_ / ".zarrfs/log"));
+}
+
+TEST_F(RemovedFiles, AreToldWhereAShardsNewChunksWereRemovedAndThoseAreKept) {
+  remove_successors();
+  expect_told();
+  ASSERT_TRUE(writer_->commit(3));
+  EXPECT_TRUE(fs::exists(directory_ / "a/c/0"));
+  EXPECT_EQ(**writer_->read(3), chunk_of(3));
+}
+
+}  // namespace
+}  // namespace zarrfs::testing

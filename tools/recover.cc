@@ -5,8 +5,10 @@
 #include <thread>
 
 #include "core/base/file_limit.h"
+#include "core/base/printable.h"
 #include "core/log/log.h"
 #include "core/shared/shared_store.h"
+#include "core/store/remote/spool.h"
 #include "core/vfs/open_view.h"
 #include "core/view/view.h"
 #include "tools/commands.h"
@@ -38,12 +40,27 @@ class Recover final : public Command {
   }
 
  private:
+  /// What is in a spool goes to its server.
+  Result<void> check_no_spool() {
+    std::string told;
+    for (const std::string& url : urls_in_spool(source_)) {
+      told += (told.empty() ? "" : ", ") + printable(url);
+    }
+    if (told.empty()) return {};
+    return fail(Fault::kUnsupported,
+                source_ +
+                    ": is a spool: what waits in it is put at its server when that is "
+                    "mounted with -o rw and the same spool=: " +
+                    told);
+  }
+
   /// Returns what could not be published.
   Result<std::vector<Unpublished>> recover(const Console& console) {
     ZARRFS_TRY(std::shared_ptr<Store> store, open_store(source_, LinkPolicy::kInside));
     ZARRFS_TRY(const bool shared, is_shared(*store));
     if (shared) return recover_shared(console, std::move(store));
     ZARRFS_TRY(const bool unpublished, has_unpublished(*store));
+    ZARRFS_CHECK(check_no_spool());
     if (!unpublished) console.say(source_ + ": nothing was left behind");
     return put(console, std::move(store), [] {});
   }

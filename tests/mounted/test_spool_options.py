@@ -336,3 +336,18 @@ def test_who_syncs_is_told_that_the_spool_was_deleted(bucket):
     assert "chunk 0.0" in told and "was deleted" in told, told
     unmounted = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True)
     assert unmounted.returncode == 3 and "chunk 0.0" in unmounted.stderr, unmounted.stderr
+
+
+def test_recover_names_the_store_of_a_spool(bucket):
+    mounted = bucket.open("spool", "flush_after=3600,revalidate=60", damaged=True)
+    put(mounted, "0.0", 92, sync=True)
+    kill(mounted.statistics_process())
+    subprocess.run(["umount", "-l", mounted.path], check=True)
+    own = next((bucket.folder / "spool").iterdir())
+    for place in (bucket.folder / "spool", own, own / "store"):
+        done = subprocess.run([DAEMON, "recover", place], capture_output=True, text=True)
+        assert done.returncode != 0 and "is a spool" in done.stderr and "s3://bucket/store" in done.stderr, (place, done)
+    again = bucket.open("spool", "flush_after=3600,revalidate=60", damaged=True)
+    assert read(again, "0.0") == data(92)
+    publish(again)
+    assert bucket.stored()["0.0"] == data(92)

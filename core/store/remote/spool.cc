@@ -62,7 +62,39 @@ bool remove_empty_below(Store& spool, const std::string& path) {
   return empty;
 }
 
+/// Of one store's spool; empty where `directory` is none.
+std::string url_in(const std::filesystem::path& directory) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory / "store", error)) return {};
+  std::ifstream text(directory / "source");
+  std::string server;
+  std::string url;
+  std::getline(text, server);
+  std::getline(text, url);
+  return url.find("://") == std::string::npos ? std::string() : url;
+}
+
 }  // namespace
+
+std::vector<std::string> urls_in_spool(const std::string& directory) {
+  constexpr std::size_t kMost = 16;
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path place = fs::canonical(directory, error);
+  for (const fs::path& one : {place, place.parent_path()}) {
+    if (std::string url = url_in(one); !url.empty()) return {std::move(url)};
+  }
+  std::vector<std::string> urls;
+  for (fs::directory_iterator entry(place, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const bool of_spool = entry->path().filename().string().size() == kNameLength;
+    if (std::string url = of_spool ? url_in(entry->path()) : ""; !url.empty()) {
+      urls.push_back(std::move(url));
+    }
+    if (urls.size() == kMost) break;
+  }
+  return urls;
+}
 
 Result<std::string> default_spool() {
   if (::geteuid() == 0) return std::string("/var/lib/zarrfs/spool");

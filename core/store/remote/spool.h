@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/store/http/options.h"
 #include "core/store/store.h"
@@ -19,6 +20,10 @@ Result<std::string> default_spool();
 /// where it is another user's.
 Result<std::unique_ptr<Store>> open_spool(const RemoteOptions& options, const std::string& server,
                                           const std::string& url);
+
+/// The URLs of the stores whose spools are below `directory`, or of the one that it is, at most 16;
+/// none where it is no spool.
+std::vector<std::string> urls_in_spool(const std::string& directory);
 
 /// Removes the directories that hold nothing, but zarrfs's own.
 void prune_spool(Store& spool);

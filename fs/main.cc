@@ -30,6 +30,7 @@ void reserve_standard_streams() {
 
 int main(int argc, char** argv) {
   reserve_standard_streams();
+  std::signal(SIGCHLD, SIG_DFL);  // else who starts it decides whether it sees how children end
   std::signal(SIGXFSZ, SIG_IGN);  // a file above the limit is an error of who writes it
   const zarrfs::Streams streams = {std::cin, std::cout, std::cerr};
   try {

@@ -142,15 +142,35 @@ Result<ChunkVersion> ChunkFinder::version_of_rechunked(const ArrayView& array,
                                                        const Coordinates& chunk,
                                                        std::uint64_t number,
                                                        const ShownChunk& found) const {
+  ZARRFS_TRY(ShardState all, state_of_overlapped(array, chunk));
+  if (is_before(all.modified, found.stored.st_mtim)) all.modified = found.stored.st_mtim;
+  return array.versions->version_of(number, number, all);
+}
+
+/// Of all shards that the shown chunk is put together of.
+Result<ShardState> ChunkFinder::state_of_overlapped(const ArrayView& array,
+                                                    const Coordinates& chunk) const {
   ShardState all;
-  all.modified = found.stored.st_mtim;
   ZARRFS_CHECK(visit_overlapped_cells(array, chunk, [&](const Coordinates& cell) -> Result<void> {
     ZARRFS_TRY(const ShardState one, shard_state(array, array.reader->shard_path(cell)));
     all.digest = mix_numbers(all.digest, one.digest);
     if (is_before(all.modified, one.modified)) all.modified = one.modified;
     return {};
   }));
-  return array.versions->version_of(number, number, all);
+  return all;
+}
+
+/// One version of each shard: if another one has come while it was read, all is read again.
+Result<Bytes> ChunkFinder::read_overlapped(const ArrayView& array, const Coordinates& chunk) const {
+  constexpr int kMostRounds = 8;
+  if (context_.options.immutable) return read_rechunked(array, chunk);
+  for (int round = 0; round < kMostRounds; ++round) {
+    ZARRFS_TRY(const ShardState before, state_of_overlapped(array, chunk));
+    auto bytes = read_rechunked(array, chunk);
+    ZARRFS_TRY(const ShardState after, state_of_overlapped(array, chunk));
+    if (before.digest == after.digest) return bytes;
+  }
+  return fail(Fault::kStale, "its shards are written all the time");
 }
 
 bool ChunkFinder::is_listed(const ArrayView& array, const Coordinates& chunk, bool stored_only,
@@ -195,7 +215,7 @@ Result<std::shared_ptr<const Bytes>> ChunkFinder::bytes_of(const ArrayView& arra
                                                            const ShownChunk& found) {
   if (found.is_fill) return array.presentation.fill_chunk;
   const auto read = [&]() -> Result<Bytes> {
-    if (!found.bytes) return read_rechunked(array, chunk);
+    if (!found.bytes) return read_overlapped(array, chunk);
     ZARRFS_TRY(Bytes stored, found.bytes->read(context_.counters.get()));
     if (found.is_quarantined) return stored;
     return array.presentation.present(stored);

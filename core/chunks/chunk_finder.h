@@ -93,6 +93,11 @@ class ChunkFinder {
                                                           std::uint64_t number,
                                                           const ShownChunk& found) const;
 
+  [[nodiscard]] Result<ShardState> state_of_overlapped(const ArrayView& array,
+                                                       const Coordinates& chunk) const;
+  [[nodiscard]] Result<Bytes> read_overlapped(const ArrayView& array,
+                                              const Coordinates& chunk) const;
+
   static Result<void> check_frame(const ArrayView& array, const Coordinates& chunk,
                                   const ChunkBytes& stored);
 

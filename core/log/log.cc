@@ -287,6 +287,7 @@ Result<void> LogWriter::replace_locked(const std::vector<LogRecord>& records) {
     const Bytes frame = encode_frame(record, 0);  // the file is durable before it is the log
     bytes.insert(bytes.end(), frame.begin(), frame.end());
   }
+  ZARRFS_CHECK(make_own_directory(*store_));
   ZARRFS_CHECK(store_->remove(next_log_path()));
   ZARRFS_TRY(std::unique_ptr<NewFile> next, store_->create(next_log_path(), 0600));
   ZARRFS_CHECK(next->write_at(0, bytes));

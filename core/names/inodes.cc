@@ -6,8 +6,17 @@
 
 namespace zarrfs {
 
-Result<InodeTarget> Inodes::resolve(NodeId node) {
-  if (node >= kFirstChunkNode) return resolve_part(node);
+Result<InodeTarget> Inodes::resolve(NodeId node) { return resolve_by(node, &NodeCache::get); }
+
+Result<InodeTarget> Inodes::resolve_or_known(NodeId node) {
+  ZARRFS_TRY(InodeTarget target, resolve_by(node, &NodeCache::get_or_known));
+  const bool chunk = !target.named && !target.part.directory;
+  if (chunk && target.state->unread) return stale(target.state->path);
+  return target;
+}
+
+Result<InodeTarget> Inodes::resolve_by(NodeId node, Get get) {
+  if (node >= kFirstChunkNode) return resolve_part(node, get);
   InodeTarget target;
   target.id = node;
   target.named = parts_.table.find(node);
@@ -16,7 +25,7 @@ Result<InodeTarget> Inodes::resolve(NodeId node) {
   switch (named.kind) {
     case NamedNode::Kind::kBroken:
     case NamedNode::Kind::kDirectory: {
-      ZARRFS_TRY(target.state, parts_.nodes.get(named.path));
+      ZARRFS_TRY(target.state, (parts_.nodes.*get)(named.path));
       if (!target.state->has_document() && parts_.overlay.has_chunk_directory(named.path)) {
         return resolve_adopted(named);
       }
@@ -34,12 +43,12 @@ Result<InodeTarget> Inodes::resolve(NodeId node) {
   return target;
 }
 
-Result<InodeTarget> Inodes::resolve_part(NodeId node) {
+Result<InodeTarget> Inodes::resolve_part(NodeId node, Get get) {
   const auto computed = parts_.shared.numbers.find(node);
   if (!computed) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
   InodeTarget target;
   target.id = node;
-  ZARRFS_TRY(target.state, parts_.nodes.get(computed->array_path));
+  ZARRFS_TRY(target.state, (parts_.nodes.*get)(computed->array_path));
   if (target.state->kind != NodeState::Kind::kArray) return stale(computed->array_path);
   if (target.state->generation != computed->generation) {
     // A directory of chunks is the same one after the array was resized; programs may be in it.

@@ -41,6 +41,9 @@ class Inodes {
   explicit Inodes(ViewParts& parts) : parts_(parts) {}
 
   Result<InodeTarget> resolve(NodeId node);
+  /// The same for who looks at names: what was known of a directory that cannot be read any more,
+  /// with NodeState::unread. A chunk in one is kStale: by its name it is found as a broken one.
+  Result<InodeTarget> resolve_or_known(NodeId node);
   /// The chunk, where it still is what the node was given out for.
   Result<ShownChunk> current_chunk(const InodeTarget& target);
   /// kStale where another version of the chunk has taken the place of what the node was given out
@@ -64,7 +67,9 @@ class Inodes {
  private:
   Result<void> check_current(const InodeTarget& target);
   static bool is_of(const InodeTarget& target, const ShownChunk& chunk);
-  Result<InodeTarget> resolve_part(NodeId node);
+  using Get = Result<StatePtr> (NodeCache::*)(const std::string& path);
+  Result<InodeTarget> resolve_by(NodeId node, Get get);
+  Result<InodeTarget> resolve_part(NodeId node, Get get);
   /// What a directory is that was one of the store until an array was made around it.
   Result<InodeTarget> resolve_adopted(const NamedNode& directory);
   [[nodiscard]] StagedPointer staged_of(const InodeTarget& target) const;

@@ -63,7 +63,7 @@ Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_vie
 Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string_view name,
                                                       FoundContent* content) {
   if (!is_plain_name(name)) return std::nullopt;
-  ZARRFS_TRY(InodeTarget target, inodes_.resolve(parent));
+  ZARRFS_TRY(InodeTarget target, inodes_.resolve_or_known(parent));
   if (!target.named) {
     if (!target.part.directory) return std::nullopt;
     return find_in({target.state, std::move(target.part.coordinates)}, std::string(name), content);
@@ -81,6 +81,7 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
                                                      FoundContent* content) {
   const NodeState& state = *directory.state;
   ResolvedName resolved = resolve(directory, name);
+  if (state.unread) return find_known(directory, name, resolved);
   switch (resolved.kind) {
     case NameKind::kControl: return control_.folder();
     case NameKind::kChunk: return find_chunk(directory.state, std::move(resolved.part), content);
@@ -100,7 +101,56 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
     case NameKind::kTemporary:
     case NameKind::kPassThrough: break;
   }
-  return find_stored(directory, name, resolved.kind);
+  auto found = find_stored(directory, name, resolved.kind);
+  if (found || found.error().fault == Fault::kStale || directory.prefix) return found;
+  return find_known_directory(state, name, found.error());
+}
+
+/// In a directory of which only is known what it was: see NodeState::unread.
+Result<std::optional<InodeEntry>> Namespace::find_known(const Directory& directory,
+                                                        const std::string& name,
+                                                        const ResolvedName& resolved) {
+  const NodeState& state = *directory.state;
+  switch (resolved.kind) {
+    case NameKind::kControl: return control_.folder();
+    case NameKind::kChunk: {
+      const std::uint64_t number = state.shown.names.number_of(resolved.part);
+      const StagedPointer file = parts_.staged.find(chunk_key(state, number));
+      if (file != nullptr && file->has_name()) {
+        return entries_.of_staged(file, node_of_written(*file, state, std::nullopt));
+      }
+      parts_.shared.reporter.fault(*state.unread);
+      return entries_.of_broken_chunk(state, resolved.part, std::nullopt);
+    }
+    case NameKind::kPrefix: {
+      const std::uint64_t number = state.shown.names.number_of(resolved.part);
+      return entries_.of(Entries::id_of(state, number, 0),
+                         statuses_.of_prefix(state, inode_of(state.path, number)));
+    }
+    case NameKind::kConcealed:
+    case NameKind::kLevel: return std::nullopt;
+    case NameKind::kTemporary:
+    case NameKind::kPassThrough:
+      if (directory.prefix) break;
+      return find_known_directory(state, name, *state.unread);
+    case NameKind::kDocument:
+    case NameKind::kUnreadable:
+    case NameKind::kOutside: break;
+  }
+  return fail(*state.unread);
+}
+
+/// The directory that was known by this name; `error` where there was none.
+Result<std::optional<InodeEntry>> Namespace::find_known_directory(const NodeState& parent,
+                                                                  const std::string& name,
+                                                                  const Error& error) {
+  const std::string path = join_path(parent.path, parent.levels.stored(name).value_or(name));
+  const auto known = parts_.nodes.last_known(path);
+  const bool shown = known != nullptr && known->kind != NodeState::Kind::kAbsent &&
+                     known->kind != NodeState::Kind::kHidden;
+  if (!shown) return fail(error);
+  const NodeId id = parts_.table.look_up({NamedNode::Kind::kDirectory, path, 0});
+  return entries_.of(id, statuses_.of_directory(*known));
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& state,
@@ -212,11 +262,21 @@ Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& direct
   if (link) return entries_.look_up_link(path, link->status);
   ZARRFS_TRY(const auto status, status_of(path, kind));
   if (!status) return std::nullopt;
-  if (!S_ISDIR(status->st_mode)) return entries_.look_up_pass_through(path, *status);
+  // At a server an object may have the name of a directory: that of a node stays one.
+  const bool directory_too = S_ISDIR(status->st_mode) || was_node(path);
+  if (!directory_too) return entries_.look_up_pass_through(path, *status);
   ZARRFS_TRY(const StatePtr child, shown_directory(path, &state));
+  if (child == nullptr && !S_ISDIR(status->st_mode)) {
+    return entries_.look_up_pass_through(path, *status);
+  }
   if (child == nullptr) return std::nullopt;
   const NodeId id = parts_.table.look_up({NamedNode::Kind::kDirectory, path, 0});
   return entries_.of(id, statuses_.of_directory(*child));
+}
+
+bool Namespace::was_node(const std::string& path) const {
+  const auto known = parts_.nodes.last_known(path);
+  return known != nullptr && known->has_document();
 }
 
 Result<std::optional<struct stat>> Namespace::parked_status(const NodeState& array,

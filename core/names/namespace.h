@@ -72,6 +72,12 @@ class Namespace {
   [[nodiscard]] bool is_concealed(const NodeState& state, std::string_view name) const;
   Result<std::optional<InodeEntry>> find_document(const NodeState& state, const std::string& name,
                                                   FoundContent* content);
+  [[nodiscard]] bool was_node(const std::string& path) const;
+  Result<std::optional<InodeEntry>> find_known(const Directory& directory, const std::string& name,
+                                               const ResolvedName& resolved);
+  Result<std::optional<InodeEntry>> find_known_directory(const NodeState& parent,
+                                                         const std::string& name,
+                                                         const Error& error);
   Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
   Result<std::optional<InodeEntry>> find_chunk(const StatePtr& state, ChunkOrPrefix part,
                                                FoundContent* content);

@@ -111,6 +111,19 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   return state;
 }
 
+Result<std::shared_ptr<const NodeState>> NodeCache::get_or_known(const std::string& path) {
+  auto state = get(path);
+  if (state && (*state)->kind != NodeState::Kind::kDamaged) return state;
+  if (!state && state.error().fault == Fault::kStale) return state;
+  const auto known = state ? (*state)->before : last_known(path);
+  if (known == nullptr) return state;
+  const auto& shown = known->kind == NodeState::Kind::kDamaged ? known->before : known;
+  if (shown == nullptr || shown->kind == NodeState::Kind::kHidden) return state;
+  auto copy = std::make_shared<NodeState>(*shown);
+  copy->unread = state ? (*state)->error : state.error();
+  return copy;
+}
+
 /// Programs that have opened an array take chunks that vanish with it for the fill value.
 bool NodeCache::was_shown(const std::string& path) {
   const auto before = last_known(path);
@@ -217,6 +230,11 @@ Result<std::shared_ptr<const NodeState>> NodeCache::build(const std::string& pat
   }
   const bool vanishes = state->kind == NodeState::Kind::kHidden && was_shown(path);
   if (vanishes) state->kind = NodeState::Kind::kDamaged;
+  if (state->kind == NodeState::Kind::kDamaged) {
+    const auto before = last_known(path);
+    const bool array = before != nullptr && before->kind == NodeState::Kind::kArray;
+    state->before = before == nullptr || array ? before : before->before;
+  }
   return state;
 }
 

@@ -30,6 +30,10 @@ class NodeCache {
 
   /// What stands at `path`, which is a directory or absent.
   Result<std::shared_ptr<const NodeState>> get(const std::string& path);
+  /// The same. Where that cannot be told any more, what was known of it, with the reason in
+  /// `unread`: names that programs have seen are there, and reading them is the error. To many
+  /// programs a file that cannot be looked up is a missing one, and so the fill value.
+  Result<std::shared_ptr<const NodeState>> get_or_known(const std::string& path);
   /// What was last known of `path`, without a look at the store; null where nothing was.
   std::shared_ptr<const NodeState> last_known(const std::string& path);
   /// What a number stood for in an earlier generation of an array, before its shape or attributes

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +44,11 @@ struct NodeState {
   std::string path;
   Node node;
   Error error;
+  /// Of kDamaged: the array as it was shown before; null where it was none.
+  std::shared_ptr<const NodeState> before;
+  /// Why its document, or the path to it, cannot be read any more: then this is what was known of
+  /// it. See NodeCache::get_or_known().
+  std::optional<Error> unread;
   std::vector<ShownDocument> documents;  ///< Consolidated metadata not included.
   LevelNames levels;                     ///< Of an image: children with other names in the store.
   bool netcdf_wrote = false;             ///< In a data set that netCDF-C wrote (v2 view).

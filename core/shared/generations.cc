@@ -184,12 +184,15 @@ Result<std::shared_ptr<File>> Generations::open_newest(const std::string& path,
     ZARRFS_TRY(Tip tip, newest_tip(path));
     if (tip.generation == 0 || tip.record.payload.empty()) return nullptr;
     ZARRFS_TRY(auto file, store_->open_for(kept_path(path, tip.record.payload), hint));
-    if (file == nullptr || file->size() != tip.record.size) continue;
+    if (file == nullptr || file->size() != tip.record.size) {
+      std::this_thread::sleep_for(kUntilSeen);
+      continue;
+    }
     tip.identity = file->identity();
     note(path, tip);
     return file;
   }
-  return nullptr;
+  return fail(Fault::kStale, path + ": what another machine has put there cannot be seen yet");
 }
 
 /// The record at `path`, which is there: that it cannot be seen yet says nothing.

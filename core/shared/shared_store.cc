@@ -116,8 +116,10 @@ class SharedDirectory final : public SharedStore {
     const FileIdentity there = file == nullptr ? FileIdentity{} : file->identity();
     if (tip && there == tip->identity) return file;
     // An older one, by a cache, or a later one: this mount has seen its own, at least.
-    ZARRFS_TRY(auto newest, generations_.open_newest(path, hint));
-    return newest == nullptr ? file : newest;
+    auto newest = generations_.open_newest(path, hint);
+    const bool unseen = !newest && newest.error().fault == Fault::kStale;
+    if (!newest && (!unseen || file == nullptr)) return newest;  // absence is the fill value
+    return unseen || *newest == nullptr ? file : *newest;
   }
 
   Result<std::optional<std::vector<Entry>>> list(const std::string& path) override {

@@ -11,7 +11,7 @@ namespace zarrfs {
 
 Result<InodeEntry> Attributes::get(NodeId node, Version version) {
   const auto creation = parts_.shared_creation();
-  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve_or_known(node));
   if (target.named) {
     auto own = get_named(node, *target.named, target.state);
     const bool replaced = !own && own.error().fault == Fault::kStale;

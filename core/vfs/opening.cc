@@ -26,7 +26,7 @@ Opening::Opening(ViewParts& parts, Namespace& names, Documents& documents, Entri
       far_ahead_(parts.shared.options.read_ahead) {}
 
 Result<std::shared_ptr<OpenFile>> Opening::open_file(NodeId node) {
-  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve_or_known(node));
   if (target.named) return open_named(node, *target.named, target.state);
   if (target.part.directory) return fail(Fault::kInvalid, "a directory is not opened as a file");
   ZARRFS_TRY(StagedPointer written, inodes_.current_staged(target));
@@ -146,7 +146,8 @@ Result<std::shared_ptr<OpenFile>> Opening::open_document(NodeId id, const NamedN
 }
 
 Result<std::shared_ptr<OpenFile>> Opening::open_broken(const NamedNode& node) {
-  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(node.path));
+  ZARRFS_TRY(const StatePtr array, parts_.nodes.get_or_known(node.path));
+  if (array->unread) return std::make_shared<BrokenFile>(*array->unread);
   if (array->kind != NodeState::Kind::kArray || node.version >= array->shown.names.chunks()) {
     return stale(node.path);
   }

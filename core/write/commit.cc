@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/hash.h"
+#include "core/log/log.h"
 #include "core/log/lost_races.h"
 #include "core/log/ownership.h"
 #include "core/store/conditional_writer.h"
@@ -318,6 +319,9 @@ Result<NextFile> make_durable_next(Store& store, DirtyShard& shard, const Drafts
   auto done = take_ownership(store, shard, next);
   if (done) {
     done = next.file->sync();
+    if (done && !next.own && !next.file->has_name()) {
+      done = fail(Fault::kIo, store.name() + "/" + next.path + kWasRemoved);
+    }
     shard.sync_failed = shard.sync_failed || (!done && !next.own);
   }
   if (done) return made;

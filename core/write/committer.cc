@@ -229,7 +229,9 @@ CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
   hooks.before_publish = [this, shard](bool successor_moves)
                              ZARRFS_REQUIRES(shard->commit_mutex) -> Result<void> {
     if (!successor_moves) {  // it outlives the commit, and must not bring back older writes
-      if (shard->stage == ShardStage::kAppending) ZARRFS_CHECK(shard->file->sync());
+      if (shard->stage == ShardStage::kAppending) {
+        ZARRFS_CHECK(sync_successor(*parts_.store, *shard));
+      }
       return parts_.log->sync();
     }
     auto noted = parts_.log->append({.kind = LogRecord::Kind::kPublish, .successor = shard->id});
@@ -271,6 +273,17 @@ Result<CommitOutcome> Committer::commit_with(DirtyShard& shard, const CommitHook
   return outcome;
 }
 
+/// Nothing that its file holds can be made durable: the drafts move to another one, and that is
+/// committed.
+Result<void> Committer::commit_elsewhere(const DirtyPointer& shard) {
+  if (auto moved = finish(shard, {}); !moved) return report_failure(*shard, moved.error());
+  const DirtyPointer next = parts_.table.find(shard->shard_path);
+  if (!next) return {};
+  files_.limit();
+  const ChainedLock lock(next->commit_mutex);  // as carry_on: after the one that it follows
+  return next->stage == ShardStage::kClosed ? Result<void>{} : commit(next);
+}
+
 Result<void> Committer::commit(const DirtyPointer& shard) {
   {
     const HeldLock state(shard->state_mutex);
@@ -281,15 +294,12 @@ Result<void> Committer::commit(const DirtyPointer& shard) {
   if (auto base = drafts_.check_unknown_base(*shard); !base)
     return report_failure(*shard, base.error());
   if (auto opened = files_.open(*shard); !opened) return report_failure(*shard, opened.error());
-  if (shard->sync_failed) {  // nothing that it holds can be made durable
-    if (auto moved = finish(shard, {}); !moved) return report_failure(*shard, moved.error());
-    const DirtyPointer next = parts_.table.find(shard->shard_path);
-    if (!next) return {};
-    files_.limit();
-    const ChainedLock lock(next->commit_mutex);  // as carry_on: after the one that it follows
-    return next->stage == ShardStage::kClosed ? Result<void>{} : commit(next);
-  }
+  if (shard->sync_failed) return commit_elsewhere(shard);
   auto outcome = commit_with(*shard, hooks_of(shard));
+  if (!outcome && shard->sync_failed && shard->failures == 0) {
+    shard->failures = 1;  // no third file at once
+    return commit_elsewhere(shard);
+  }
   if (!outcome) return report_failure(*shard, outcome.error());
   parts_.has_clones = parts_.has_clones || outcome->cloned;
   {
@@ -319,7 +329,9 @@ Result<void> Committer::sync(DirtyShard& shard) {
     unsynced = shard.unsynced;
     shard.unsynced = false;
   }
-  if (!unsynced || shard.stage != ShardStage::kAppending) return {};
+  if (shard.stage != ShardStage::kAppending) return {};
+  const bool removed = shard.file && !shard.file->has_name();
+  if (!unsynced && !removed) return {};
   ZARRFS_CHECK(files_.open(shard));
   auto synced = sync_successor(*parts_.store, shard);
   if (synced) return synced;

@@ -78,6 +78,7 @@ class Committer {
       ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> copy_drafts(const DirtyShard& from, const std::map<std::uint64_t, Draft>& drafts,
                            DirtyShard& to) ZARRFS_REQUIRES(to.commit_mutex);
+  Result<void> commit_elsewhere(const DirtyPointer& shard) ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> tidy_log();
 
   WriteParts& parts_;

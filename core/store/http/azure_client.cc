@@ -114,6 +114,10 @@ class AzureClient final : public HttpObjectClient {
   [[nodiscard]] bool lists() const override { return place_.lists; }
   [[nodiscard]] bool writes() const override { return true; }
   [[nodiscard]] bool counts_from_end() const override { return false; }
+  // Azure keeps it as "/".
+  [[nodiscard]] bool takes_key(const std::string& key) const override {
+    return key.find('\\') == std::string::npos;
+  }
   [[nodiscard]] bool puts_parts() const override { return true; }
   [[nodiscard]] std::uint64_t largest_put() const override { return std::uint64_t{5000} << 20U; }
   [[nodiscard]] bool tells_apart(const ObjectInfo& version) const override {

@@ -138,6 +138,8 @@ class ObjectClient {
   [[nodiscard]] virtual bool puts_parts() const { return false; }
   /// Bytes of an object that is put in one request.
   [[nodiscard]] virtual std::uint64_t largest_put() const { return std::uint64_t{5} << 30U; }
+  /// Whether the server keeps an object of this key under this key.
+  [[nodiscard]] virtual bool takes_key(const std::string& /*key*/) const { return true; }
   /// Which server it is, without secrets: to tell equal names at several servers apart.
   [[nodiscard]] virtual std::string server() const { return {}; }
   /// The URL of an object, for messages and for the cache: without secrets.

@@ -198,7 +198,11 @@ Result<std::optional<ObjectInfo>> RemoteObjects::status_of_key(const std::string
     return fail(answer.error());
   }
   std::optional<ObjectInfo> info;
-  if (answer->kind == ObjectAnswer::Kind::kPresent) info = answer->part.info;
+  if (answer->kind == ObjectAnswer::Kind::kPresent) {
+    info = answer->part.info;
+  } else if (answer->kind != ObjectAnswer::Kind::kAbsent) {
+    return fail(unexpected_answer(key));  // absence is the fill value to readers
+  }
   table_.keep(key, info, asked);
   return info;
 }

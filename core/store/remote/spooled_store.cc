@@ -134,6 +134,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     }
     if (is_own_path(to)) return spool_->rename(from, to);
     ZARRFS_CHECK(below().check_changeable(to));
+    ZARRFS_CHECK(check_key(to));
     ZARRFS_TRY(const auto info, status_for_condition(to));
     ZARRFS_CHECK(put_object(from, to, info, note_of(from)));
     return spool_->remove(from);
@@ -159,6 +160,7 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
       return spool_->make_directory(path, mode);
     }
     ZARRFS_CHECK(below().check_changeable(path));
+    ZARRFS_CHECK(check_key(path));
     ZARRFS_TRY(const auto there, status(path));
     if (there) return refused(Fault::kExists, path, "is there already");
     return make_directories(path);
@@ -263,6 +265,11 @@ class SpooledStore final : public LayerStore, public ConditionalWriter {
     if (!parking) return false;
     ZARRFS_TRY(const auto at_server, below().list(from));
     return !at_server || at_server->empty();
+  }
+  [[nodiscard]] Result<void> check_key(const std::string& path) const {
+    if (objects_->client().takes_key(path)) return {};
+    return fail(Fault::kInvalid,
+                objects_->url_of(path) + ": the server takes a backslash for a slash");
   }
   tl::unexpected<Error> refused(Fault fault, const std::string& path, const char* why) const {
     return fail(fault, objects_->url_of(path) + ": what is at a server " + why);

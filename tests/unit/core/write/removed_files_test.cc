@@ -66,5 +66,38 @@ TEST_F(RemovedFiles, AreToldWhereAShardsNewChunksWereRemovedAndThoseAreKept) {
   EXPECT_EQ(**writer_->read(3), chunk_of(3));
 }
 
+TEST_F(RemovedFiles, OfAShardAreMadeAnewWhereNobodySyncs) {
+  remove_successors();
+  const auto committed = writer_->commit(3);
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_TRUE(fs::exists(directory_ / "a/c/0"));
+  EXPECT_EQ(**writer_->read(3), chunk_of(3));
+}
+
+TEST_F(RemovedFiles, AreToldToWhoSyncsAgain) {
+  ASSERT_TRUE(writer_->sync(3));
+  remove_successors();
+  expect_told();
+  ASSERT_TRUE(writer_->commit(3));
+  EXPECT_EQ(**writer_->read(3), chunk_of(3));
+}
+
+TEST_F(RemovedFiles, AreMadeAnewWhereTheirDirectoryWasRemovedToo) {
+  fs::remove_all(directory_ / ".zarrfs");
+  expect_told();
+  EXPECT_TRUE(writer_->sync(3));
+  EXPECT_TRUE(fs::exists(directory_ / ".zarrfs/log"));
+}
+
+TEST_F(RemovedFiles, OfAShardAreMadeAnewWhereItIsRewritten) {
+  ASSERT_TRUE(writer_->commit(3));
+  ASSERT_TRUE(writer_->put(5, chunk_of(5)));
+  remove_successors();
+  const auto committed = writer_->commit(5);
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(**writer_->read(3), chunk_of(3));
+  EXPECT_EQ(**writer_->read(5), chunk_of(5));
+}
+
 }  // namespace
 }  // namespace zarrfs::testing

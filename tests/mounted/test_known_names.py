@@ -9,7 +9,11 @@ from conftest import within
 from stores import SmallStore, write_file
 from test_remote_writing import bucket, credentials, data  # noqa: F401, two are fixtures
 
-VALIDITY = 1.2  # seconds for which a document that was looked at is taken for granted, and a little more
+
+
+def wait_for_a_look():
+    """Until a document that was looked at is not taken for granted any more."""
+    time.sleep(1.2)  # nothing tells
 
 
 def read(mounted, chunk):
@@ -36,7 +40,7 @@ def test_chunks_of_an_array_that_the_server_refuses_by_now(bucket, mount, refuse
     mounted = server_mount(bucket, mount, "revalidate=0,memory_cache=0")
     stored = read(mounted, "0.0"), read(mounted, "1.1")
     bucket.server.fault = lambda seen: {"status": status} if f"/store{refused}" in seen["path"] else None
-    time.sleep(VALIDITY)
+    wait_for_a_look()
     for _ in range(2):
         assert [reads(mounted, chunk) for chunk in ("0.0", "1.1", "3.3")] == [expected] * 3
     bucket.server.fault = None
@@ -49,7 +53,7 @@ def test_an_array_in_a_group_that_the_server_refuses_by_now(bucket, mount):
     mounted = server_mount(bucket, mount, "revalidate=0,memory_cache=0")
     stored = read(mounted, "0.0")
     bucket.server.fault = lambda seen: {"status": 403} if seen["path"].endswith("/store/zarr.json") else None
-    time.sleep(VALIDITY)
+    wait_for_a_look()
     assert reads(mounted, "0.0") == stored
     assert not os.path.exists(mounted / "a/3.3"), "it is absent"
 
@@ -65,11 +69,11 @@ def test_a_refusal_that_passes_costs_no_value(bucket, mount):
             return {"status": 403}
         return None
 
-    time.sleep(VALIDITY)
+    wait_for_a_look()
     bucket.server.fault = refuse_twice
     for _ in range(20):
         assert reads(mounted, "0.0") in (stored, errno.EACCES)
-        time.sleep(0.1)
+        time.sleep(0.1)  # a look at each of the moments in which it is asked again
     assert left == [0] and reads(mounted, "0.0") == stored
 
 
@@ -80,7 +84,7 @@ def test_what_is_written_is_read_while_the_document_is_refused(bucket):
         file.write(data(5))
         file.flush()
         bucket.server.fault = lambda seen: {"status": 403} if seen["path"].endswith("zarr.json") else None
-        time.sleep(VALIDITY)
+        wait_for_a_look()
         assert os.path.isfile(mounted / "a/1.1")
         bucket.server.fault = None
     within(20, lambda: reads(mounted, "1.1") == data(5))
@@ -91,7 +95,7 @@ def test_chunks_of_an_array_whose_document_was_replaced_by_garbage(mount, tmp_pa
     mounted = mount(store.path, damaged=True)
     stored, document = read(mounted, "0.0"), open(store.file("a/zarr.json"), "rb").read()
     write_file(store.file("a/zarr.json"), b'{"zarr_for')
-    time.sleep(VALIDITY)
+    wait_for_a_look()
     assert [reads(mounted, chunk) for chunk in ("0.0", "3.3")] == [errno.EUCLEAN] * 2
     write_file(store.file("a/zarr.json"), document)
     within(20, lambda: reads(mounted, "0.0") == stored)

@@ -10,7 +10,6 @@ from stores import SmallStore, write_file
 from test_remote_writing import bucket, credentials, data  # noqa: F401, two are fixtures
 
 
-
 def wait_for_a_look():
     """Until a document that was looked at is not taken for granted any more."""
     time.sleep(1.2)  # nothing tells

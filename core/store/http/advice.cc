@@ -6,8 +6,8 @@ namespace zarrfs {
 namespace {
 
 constexpr const char* kReadRights =
-    "the credentials need the right to read objects (s3:GetObject) and to list the bucket "
-    "(s3:ListBucket); requester_pays where the reader pays";
+    "the credentials have expired, or lack the right to read objects and to list the bucket (S3: "
+    "s3:GetObject, s3:ListBucket; Azure: sp=rl); requester_pays where the reader pays";
 constexpr const char* kMayBeAbsent =
     "; where the bucket may not be listed, a missing object is answered so, too: absent=403";
 constexpr const char* kWriteRights =

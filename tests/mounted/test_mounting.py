@@ -459,6 +459,21 @@ def test_a_mount_whose_daemon_is_stopped_is_unmounted_in_time(mount, tmp_path):
     assert read(again / "a/0.0") == store.chunk(0, 0)[::-1]
 
 
+def test_commands_end_where_a_daemon_waits_for_its_store(mount, tmp_path):
+    """The daemon has read the request then: the kernel lets nobody go who waits for the answer."""
+    below = mount(SmallStore(tmp_path).path, "ro,view=v3")
+    above = mount(below.path, "ro")
+    process = below.statistics_process()
+    os.kill(process, signal.SIGSTOP)
+    try:
+        for words, status in ((("mounts",), 0), (("umount", "--timeout", "1", above.path), 3), (("umount", "-l", above.path), 4)):
+            done = subprocess.run([DAEMON, *words], capture_output=True, text=True, timeout=120, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+            assert done.returncode == status and "its daemon gives no answer" in (done.stdout + done.stderr).replace("whose", "its"), (words, done)
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert not os.path.ismount(above.path)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="binding a mount needs root")
 def test_a_mount_that_is_bound_elsewhere_is_not_waited_for(mount, tmp_path):
     mounted = mount(SmallStore(tmp_path).path)

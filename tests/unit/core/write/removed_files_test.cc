@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "tests/support/temp_dir.h"
@@ -97,6 +98,31 @@ TEST_F(RemovedFiles, OfAShardAreMadeAnewWhereItIsRewritten) {
   ASSERT_TRUE(committed) << committed.error().message;
   EXPECT_EQ(**writer_->read(3), chunk_of(3));
   EXPECT_EQ(**writer_->read(5), chunk_of(5));
+}
+
+/// The file of its drafts is synced before a clone of the shard is put in its place.
+TEST(FailedSyncs, OfNewChunksAreNotTriedForEver) {
+  const auto store = make_store(Sharding::kIndexAtEnd);
+  store->has_clones = true;
+  const auto writer = Writer::open(store, quiet_options());
+  ASSERT_NE(writer, nullptr);
+  for (std::uint64_t chunk = 0; chunk < 8; ++chunk) {
+    ASSERT_TRUE(writer->put(chunk, chunk_of(chunk)));
+  }
+  ASSERT_TRUE(writer->commit(0));
+  std::string bad;
+  store->fault = [&](const std::string& call, const std::string& path) {
+    if (call == "write" && bad.empty() && path.find(".zarrfs-next-") != std::string::npos) {
+      bad = path;
+    }
+    return call == "sync" && path == bad ? EIO : 0;
+  };
+  ASSERT_TRUE(writer->put(3, chunk_of(30)));
+  static_cast<void>(writer->commit(3));
+  const auto committed = writer->commit(3);
+  EXPECT_TRUE(committed) << committed.error().message;
+  EXPECT_FALSE(bad.empty());
+  EXPECT_EQ(*(*open_array(store)->find_chunk(std::vector<std::uint64_t>{3}))->read(), chunk_of(30));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "core/store/store.h"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 namespace zarrfs {
 namespace {
@@ -53,7 +56,7 @@ Result<Bytes> File::read_range(ByteRange range) const {
 }
 
 Result<std::optional<Document>> Store::read_document(const std::string& path, std::size_t limit) {
-  for (int attempt = 1;; ++attempt) {
+  const auto read = [&]() -> Result<std::optional<Document>> {
     ZARRFS_TRY(const std::shared_ptr<File> file, open(path));
     if (!file) return std::nullopt;
     if (file->size() > limit) {
@@ -61,10 +64,15 @@ Result<std::optional<Document>> Store::read_document(const std::string& path, st
                                        " bytes are more than the " + std::to_string(limit) +
                                        " that such a document may have");
     }
-    const auto bytes = file->read_range({0, file->size()});
-    if (bytes) return Document{std::string(bytes->begin(), bytes->end()), file->status()};
-    const bool again = bytes.error().fault == Fault::kStale && attempt < kDocumentAttempts;
-    if (!again) return fail(bytes.error());
+    ZARRFS_TRY(const Bytes bytes, file->read_range({0, file->size()}));
+    return Document{std::string(bytes.begin(), bytes.end()), file->status()};
+  };
+  for (int attempt = 1;; ++attempt) {
+    auto document = read();
+    const bool replaced = !document && document.error().fault == Fault::kStale;
+    if (!replaced || attempt == kDocumentAttempts) return document;
+    // Nothing tells when who writes it is done.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1U << std::min(attempt, 6)));
   }
 }
 

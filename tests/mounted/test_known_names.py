@@ -76,7 +76,7 @@ def test_a_refusal_that_passes_costs_no_value(bucket, mount):
     assert left == [0] and reads(mounted, "0.0") == stored
 
 
-def test_what_is_written_is_read_while_the_document_is_refused(bucket):
+def test_what_is_being_written_is_there_while_the_document_is_refused(bucket):
     mounted = bucket.open("spool", "flush_after=3600", damaged=True)
     assert read(mounted, "0.0")
     with open(mounted / "a/1.1", "wb") as file:

@@ -2,9 +2,15 @@
 
 #include <utility>
 
+#include "core/base/hash.h"
 #include "core/names/refusals.h"
 
 namespace zarrfs {
+
+namespace {
+/// Not 0, whatever bits of it a number has room for.
+std::uint64_t tag_of_older(std::uint64_t node) { return node | 1U; }
+}  // namespace
 
 Result<InodeTarget> Inodes::resolve(NodeId node) { return resolve_by(node, &NodeCache::get); }
 
@@ -48,6 +54,7 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node, Get get) {
   if (!computed) return fail(Fault::kStale, "node " + std::to_string(node) + " is not known");
   InodeTarget target;
   target.id = node;
+  target.tag = computed->tag;
   ZARRFS_TRY(target.state, (parts_.nodes.*get)(computed->array_path));
   if (target.state->kind != NodeState::Kind::kArray) return stale(computed->array_path);
   if (target.state->generation != computed->generation) {
@@ -58,12 +65,13 @@ Result<InodeTarget> Inodes::resolve_part(NodeId node, Get get) {
                       target.state->shown.names.nested();
     if (!same) return stale(computed->array_path);
     target.part = std::move(*part);
+    target.tag = tag_of_older(mix_numbers(computed->generation, computed->tag));
     return target;
   }
   target.part = target.state->shown.names.part_of(computed->offset);
-  if (!target.part.directory)
+  if (!target.part.directory) {
     target.place = shown_place(target.state->shown, target.part.coordinates);
-  target.tag = computed->tag;
+  }
   return target;
 }
 
@@ -83,6 +91,7 @@ Result<InodeTarget> Inodes::resolve_adopted(const NamedNode& directory) {
     }
     if (!part || !part->directory) break;
     target.part = std::move(*part);
+    target.tag = tag_of_older(digest_of(directory.path));
     return target;
   }
   return stale(directory.path);

@@ -15,9 +15,14 @@ namespace zarrfs {
 struct InodeTarget {
   NodeId id = 0;
   std::optional<NamedNode> named;
-  ChunkOrPrefix part;     ///< Where not `named`.
-  ShownPlace place;       ///< Of the part, where it is a chunk.
-  std::uint64_t tag = 0;  ///< Of the part's version.
+  ChunkOrPrefix part;  ///< Where not `named`.
+  ShownPlace place;    ///< Of the part, where it is a chunk.
+  /// Of a chunk's version. Of a directory of chunks: 0, or what stands for the older node by which
+  /// it was come to. The directories in it have numbers with that tag. To the kernel a directory is
+  /// in one place: by one number, found by the older node and by the one of now, its lookups would
+  /// move it to and fro, and fail with ESTALE while a program makes something in either.
+  /// Source: d_splice_alias and __d_unalias of Linux.
+  std::uint64_t tag = 0;
   StatePtr state;
 };
 

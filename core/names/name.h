@@ -14,6 +14,7 @@ using StatePtr = std::shared_ptr<const NodeState>;
 struct Directory {
   StatePtr state;                     ///< Of the directory, or of the array it belongs to.
   std::optional<Coordinates> prefix;  ///< Of a directory of chunks.
+  std::uint64_t tag = 0;              ///< See InodeTarget::tag.
 
   /// As programs see it.
   [[nodiscard]] std::string path() const {

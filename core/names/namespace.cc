@@ -66,7 +66,8 @@ Result<std::optional<InodeEntry>> Namespace::find_now(NodeId parent, std::string
   ZARRFS_TRY(InodeTarget target, inodes_.resolve_or_known(parent));
   if (!target.named) {
     if (!target.part.directory) return std::nullopt;
-    return find_in({target.state, std::move(target.part.coordinates)}, std::string(name), content);
+    return find_in({target.state, std::move(target.part.coordinates), target.tag},
+                   std::string(name), content);
   }
   switch (target.named->kind) {
     case NamedNode::Kind::kDirectory:
@@ -85,7 +86,7 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
   switch (resolved.kind) {
     case NameKind::kControl: return control_.folder();
     case NameKind::kChunk: return find_chunk(directory.state, std::move(resolved.part), content);
-    case NameKind::kPrefix: return find_prefix(state, resolved.part);
+    case NameKind::kPrefix: return find_prefix(directory, resolved.part);
     case NameKind::kUnreadable: return fail(state.error);
     case NameKind::kOutside:
     case NameKind::kConcealed:
@@ -124,7 +125,7 @@ Result<std::optional<InodeEntry>> Namespace::find_known(const Directory& directo
     }
     case NameKind::kPrefix: {
       const std::uint64_t number = state.shown.names.number_of(resolved.part);
-      return entries_.of(Entries::id_of(state, number, 0),
+      return entries_.of(Entries::id_of(state, number, directory.tag),
                          statuses_.of_prefix(state, inode_of(state.path, number)));
     }
     case NameKind::kConcealed:
@@ -179,8 +180,9 @@ Result<std::optional<InodeEntry>> Namespace::find_document(const NodeState& stat
       status);
 }
 
-Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
+Result<std::optional<InodeEntry>> Namespace::find_prefix(const Directory& directory,
                                                          const ChunkOrPrefix& part) {
+  const NodeState& array = *directory.state;
   ZARRFS_TRY(bool exists, ChunkLister(array.shown, parts_.chunks).prefix_exists(part.coordinates));
   // Where missing chunks are synthesized when asked for by name, so is the way to them.
   exists =
@@ -190,7 +192,7 @@ Result<std::optional<InodeEntry>> Namespace::find_prefix(const NodeState& array,
     return std::nullopt;
   }
   const std::uint64_t number = array.shown.names.number_of(part);
-  const NodeId id = Entries::id_of(array, number, 0);
+  const NodeId id = Entries::id_of(array, number, directory.tag);
   return entries_.of(id, statuses_.of_prefix(array, inode_of(array.path, number)));
 }
 
@@ -333,7 +335,7 @@ Result<Directory> Namespace::directory_of(NodeId node) {
   ZARRFS_TRY(InodeTarget target, inodes_.resolve(node));
   if (!target.named) {
     if (!target.part.directory) return fail(Fault::kInvalid, "a chunk is not a directory");
-    return Directory{target.state, std::move(target.part.coordinates)};
+    return Directory{target.state, std::move(target.part.coordinates), target.tag};
   }
   if (target.named->kind != NamedNode::Kind::kDirectory) {
     return refused(Fault::kForbidden, target.named->path, "nothing can be made here");

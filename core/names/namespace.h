@@ -78,7 +78,8 @@ class Namespace {
   Result<std::optional<InodeEntry>> find_known_directory(const NodeState& parent,
                                                          const std::string& name,
                                                          const Error& error);
-  Result<std::optional<InodeEntry>> find_prefix(const NodeState& array, const ChunkOrPrefix& part);
+  Result<std::optional<InodeEntry>> find_prefix(const Directory& directory,
+                                                const ChunkOrPrefix& part);
   Result<std::optional<InodeEntry>> find_chunk(const StatePtr& state, ChunkOrPrefix part,
                                                FoundContent* content);
   std::optional<NodeId> node_of_written(StagedFile& file, const NodeState& array,

@@ -225,7 +225,9 @@ def test_conversions_put_large_shards_in_parts(bucket, plain, refused):
     place = f"{bucket.place()},deadline=60"
     subprocess.run([DAEMON, "shard", plain, bucket.url, "--shard-bytes", "1G", "--target-remote", place], check=True, timeout=600)
     large = [size for _, path, size in bucket.proxy.seen if "/a/c/0" in path and size > 1 << 20]
-    assert len(large) == 1 if refused else len(large) > 8 and max(large) < 20 << 20, large
+    whole = [size for size in large if size > 43 * 3 << 20]
+    # As one it is put once more where a slow server has not taken it in time.
+    assert large and whole == large if refused else len(large) > 8 and max(large) < 20 << 20, large
     bucket.proxy.fault = None
     assert bucket.stored_size("a/c/0") > 43 * 3 << 20
     reader = bucket.reader()

@@ -50,6 +50,39 @@ def test_parts_at_once_make_what_a_directory_gets(bucket, store, tmp_path, comma
     assert contents_of(os.path.join(bucket.server.root, "made.zarr")) == contents_of(local)
 
 
+def test_a_note_that_another_machine_replaces_while_it_is_compared(bucket, sharded):  # noqa: F811
+    """Two machines that begin the same part say the same of it; then one of them is done."""
+    note = os.path.join(bucket.server.root, "made.zarr/.zarrfs-part-1")
+    said, replaced = [], []
+
+    def contents():
+        with open(note, "rb") as file:
+            return file.read()
+
+    def watch(seen):
+        if seen["method"] == "PUT" and seen["path"].endswith("/.zarrfs-part-1") and os.path.exists(note):
+            said.append(contents())
+
+    def replace(seen):
+        if seen["method"] == "GET" and seen["path"].endswith("/.zarrfs-part-1") and not replaced:
+            replaced.append(contents())
+            with open(note + ".new", "wb") as file:
+                file.write(done)
+            os.rename(note + ".new", note)
+
+    words = "reshard", sharded, "made.zarr", "--shard-chunks", "1", "--part", "1/1"
+    bucket.server.fault = watch
+    bucket.convert(*words)
+    done = contents()
+    assert said and said[0] != done
+    with open(note, "wb") as file:
+        file.write(said[0])
+    bucket.server.fault = replace
+    bucket.convert(*words)
+    assert replaced == [said[0]]
+    assert contents() == done
+
+
 def test_finish_names_what_is_missing_in_a_bucket(bucket, sharded):  # noqa: F811
     def step(*words, status=0):
         return bucket.convert("reshard", sharded, "made.zarr", "--shard-chunks", "1", *words, status=status)

@@ -124,15 +124,17 @@ class Uploads final : public UploadStore {
     return fail(Fault::kExists, objects_->url_of(path) + " was put by another program meanwhile");
   }
 
-  /// Whether the object, of the same size, has the bytes of `file`.
+  /// Whether the object, of the same size, has the bytes of `file`. False where another takes its
+  /// place meanwhile: what is put for this one then is refused, and the next one is looked at.
   Result<bool> holds(const std::string& path, const ObjectInfo& info, const File& file) {
     Bytes there;
     for (std::uint64_t at = 0; at < info.size; at += kCompared) {
       const ByteRange range{at, std::min(kCompared, info.size - at)};
       ZARRFS_TRY(const Bytes here, file.read_range(range));
       there.resize(range.length);
-      ZARRFS_CHECK(objects_->read(path, info, at, there));
-      if (here != there) return false;
+      const auto read = objects_->read(path, info, at, there);
+      if (!read && read.error().fault != Fault::kStale) return fail(read.error());
+      if (!read || here != there) return false;
     }
     return true;
   }

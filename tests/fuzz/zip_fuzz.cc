@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const ZipEntry& entry : *entries) {
     require(lies_within({entry.header_offset, kZipHeader}, size));
     require(!entry.name.empty() && entry.name.front() != '/' && !entry.name.starts_with("../"));
-    const auto header = read({entry.header_offset, kZipHeader});
+    const auto header = read(zip_header_range(entry, size));
     const auto offset = zip_data_offset(entry, *header, size);
     if (offset) require(lies_within({*offset, entry.stored_size}, size));
   }

@@ -296,9 +296,23 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadR
   return kept;
 }
 
+ByteRange zip_header_range(const ZipEntry& entry, std::uint64_t size) {
+  const std::uint64_t rest = size - std::min(entry.header_offset, size);
+  return {entry.header_offset, std::min(kZipHeader + entry.name.size(), rest)};
+}
+
 Result<std::uint64_t> zip_data_offset(const ZipEntry& entry, ByteView header, std::uint64_t end) {
   if (header.size() < kZipHeader || u32(header, 0) != kHeaderSignature) {
     return damaged("entry \"" + entry.name + "\" has no local header");
+  }
+  const ByteView name = header.subspan(kZipHeader);
+  const bool named = u16(header, 26) == entry.name.size() &&
+                     std::equal(name.begin(), name.end(), entry.name.begin(), entry.name.end(),
+                                [](std::uint8_t one, char other) {
+                                  return one == static_cast<std::uint8_t>(other);
+                                });
+  if (!named || u16(header, 8) != entry.method) {
+    return damaged("entry \"" + entry.name + "\" has the local header of another one");
   }
   const std::uint64_t offset = entry.header_offset + kZipHeader + u16(header, 26) + u16(header, 28);
   if (lies_within({offset, entry.stored_size}, end)) return offset;

@@ -40,8 +40,12 @@ using ReadRange = std::function<Result<Bytes>(ByteRange range)>;
 /// slashes, and archives with other bytes before them.
 Result<std::vector<ZipEntry>> read_zip_directory(std::uint64_t size, const ReadRange& read);
 
-/// Where the bytes of `entry` begin, from its local header (kZipHeader bytes). kDamaged where it is
-/// none, or they would not end before `end`.
+/// Its local header up to the end of the name, in an archive of `size` bytes.
+ByteRange zip_header_range(const ZipEntry& entry, std::uint64_t size);
+
+/// Where the bytes of `entry` begin, from its local header (see zip_header_range). kDamaged where
+/// it is none, or that of another entry, or they would not end before `end`: ranges of an entry are
+/// compared with no checksum.
 Result<std::uint64_t> zip_data_offset(const ZipEntry& entry, ByteView header, std::uint64_t end);
 
 }  // namespace zarrfs

@@ -115,7 +115,7 @@ class ZipStore final : public Store {
                       "without compression (zip -0)");
     }
     ask_for(entry, hint);
-    ZARRFS_TRY(const Bytes header, archive_->read_range({entry.header_offset, kZipHeader}));
+    ZARRFS_TRY(const Bytes header, archive_->read_range(zip_header_range(entry, archive_->size())));
     auto offset = zip_data_offset(entry, header, archive_->size());
     if (!offset) return fail(offset.error().fault, name_ + ": " + offset.error().message);
     const ByteRange range{*offset, entry.stored_size};

@@ -226,10 +226,35 @@ TEST(ZipWriter, SaysLargeSizesAndPlacesInZip64) {
     EXPECT_EQ(entry.name, written[i].name);
     EXPECT_EQ(entry.size, sizes[i]);
     EXPECT_EQ(entry.header_offset, written[i].header_offset);
-    const auto offset = zip_data_offset(entry, *read({entry.header_offset, kZipHeader}), at);
+    const auto offset = zip_data_offset(entry, *read(zip_header_range(entry, whole)), at);
     ASSERT_TRUE(offset);
     EXPECT_EQ(*offset, entry.header_offset + zip_local_header_size(entry.name.size(), sizes[i]));
   }
+}
+
+TEST(ZipEntries, HaveALocalHeaderOfTheirNameAndMethod) {
+  ZipEntry entry;
+  entry.name = "a/c/0/1";
+  entry.size = entry.stored_size = 8;
+  const std::size_t begin = zip_local_header(entry).size();
+  Bytes archive = zip_local_header(entry);
+  archive.resize(begin + entry.size);
+  const auto offset_of = [&](const ZipEntry& wanted) {
+    const ByteRange range = zip_header_range(wanted, archive.size());
+    const ByteView header = ByteView(archive).subspan(range.offset, range.length);
+    return zip_data_offset(wanted, header, archive.size());
+  };
+  EXPECT_EQ(offset_of(entry).value_or(0), begin);
+  for (const char* const other : {"a/c/1/0", "a/c/0", "a/c/0/10"}) {
+    ZipEntry wanted = entry;
+    wanted.name = other;
+    const auto offset = offset_of(wanted);
+    ASSERT_FALSE(offset) << other;
+    EXPECT_EQ(offset.error().fault, Fault::kDamaged);
+    EXPECT_NE(offset.error().message.find(other), std::string::npos) << offset.error().message;
+  }
+  entry.method = 8;
+  EXPECT_FALSE(offset_of(entry));
 }
 
 }  // namespace

@@ -217,3 +217,21 @@ def test_every_form_of_sharding_codec_and_type_is_written_back(mount, tmp_path, 
     run(python_of("zarr2"), FLIP, mounted.path, tmp_path / "flipped.json")
     mounted.unmount()
     run(python_of("zarr3"), IS_FLIPPED, original, store, tmp_path / "flipped.json", least)
+
+
+TEXT = """
+import sys, numpy as np, zarr
+a = zarr.create_array(sys.argv[1] + "/text", shape=(4,), chunks=(2,), dtype=str)
+a[:2] = ["first", "second"]
+a.attrs["unit"] = "m"
+a.resize((7,))
+a[6] = "last"
+assert list(a[:]) == ["first", "second", "", "", "", "", "last"] and dict(a.attrs) == {"unit": "m"}
+"""
+
+
+def test_text_with_chunks_is_resized_in_the_v3_view(mount, tmp_path):
+    """The codec of text has no parameters: zarr-python writes an empty configuration, which the view does not show."""
+    (tmp_path / "store").mkdir()
+    shown = mount(tmp_path / "store", "rw,view=v3")
+    subprocess.run([python_of("zarr3"), "-W", "ignore", "-c", TEXT, shown.path], check=True, timeout=300)

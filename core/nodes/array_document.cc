@@ -59,6 +59,17 @@ std::vector<std::uint64_t> with_room_to_grow(std::vector<std::uint64_t> shape,
   shape[0] = std::max(shape[0], room.value_or(0));
   return shape;
 }
+
+/// Codecs without parameters are written with an empty configuration, or with none.
+Json codecs_of(const Json& document) {
+  Json codecs = document.value("codecs", Json());
+  for (Json& codec : codecs) {
+    if (codec.is_object() && codec.value("configuration", Json()) == Json::object()) {
+      codec.erase("configuration");
+    }
+  }
+  return codecs;
+}
 }  // namespace
 
 bool same_fill(const Json& a, const Json& b) {
@@ -71,19 +82,6 @@ bool same_fill(const Json& a, const Json& b) {
   const auto element_of_b = parse_fill_value(*type, fill_of_b, false);
   return element_of_a && element_of_b && *element_of_a == *element_of_b;
 }
-
-namespace {
-/// Codecs without parameters are written with an empty configuration, or with none.
-Json codecs_of(const Json& document) {
-  Json codecs = document.value("codecs", Json());
-  for (Json& codec : codecs) {
-    if (codec.is_object() && codec.value("configuration", Json()) == Json::object()) {
-      codec.erase("configuration");
-    }
-  }
-  return codecs;
-}
-}  // namespace
 
 bool same_but_shape(const Json& a, const Json& b) {
   for (const char* member : {"data_type", "chunk_grid"}) {

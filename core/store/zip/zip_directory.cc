@@ -305,12 +305,9 @@ Result<std::uint64_t> zip_data_offset(const ZipEntry& entry, ByteView header, st
   if (header.size() < kZipHeader || u32(header, 0) != kHeaderSignature) {
     return damaged("entry \"" + entry.name + "\" has no local header");
   }
-  const ByteView name = header.subspan(kZipHeader);
-  const bool named = u16(header, 26) == entry.name.size() &&
-                     std::equal(name.begin(), name.end(), entry.name.begin(), entry.name.end(),
-                                [](std::uint8_t one, char other) {
-                                  return one == static_cast<std::uint8_t>(other);
-                                });
+  const std::string_view name(reinterpret_cast<const char*>(header.data()) + kZipHeader,
+                              header.size() - kZipHeader);
+  const bool named = u16(header, 26) == entry.name.size() && name == entry.name;
   if (!named || u16(header, 8) != entry.method) {
     return damaged("entry \"" + entry.name + "\" has the local header of another one");
   }

@@ -1,5 +1,6 @@
 #include "tests/support/shown_store.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -54,6 +55,16 @@ Result<std::string> ShownStore::read(const std::string& path) {
                                      std::to_string(found->status.st_size));
   }
   return text;
+}
+
+Result<NodeId> ShownStore::write(NodeId directory, const std::string& name,
+                                 const std::string& text) {
+  ZARRFS_TRY(const auto made, view_->create(directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+  const ByteView bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+  ZARRFS_CHECK(made.file->write(0, bytes));
+  ZARRFS_CHECK(made.file->flush());
+  made.file->closed();
+  return made.found.id;
 }
 
 Result<Json> ShownStore::json(const std::string& path) {

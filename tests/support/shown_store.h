@@ -29,6 +29,8 @@ class ShownStore {
   /// The whole file.
   Result<std::string> read(const std::string& path);
   Result<Json> json(const std::string& path);
+  /// Writes the file `name` anew, as a program that closes it; its node.
+  Result<NodeId> write(NodeId directory, const std::string& name, const std::string& text);
   /// All names of a directory, listed `at_once` at a time with a new offset each.
   Result<std::vector<std::string>> list(const std::string& path, std::size_t at_once = 1000);
   /// What was logged.

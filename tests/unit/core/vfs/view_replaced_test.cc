@@ -46,13 +46,9 @@ class ViewReplaced : public ::testing::Test {
   }
 
   NodeId write(NodeId directory, const std::string& name, const std::string& text) {
-    auto made = view().create(directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    const auto made = shown_.write(directory, name, text);
     EXPECT_TRUE(made) << made.error().message;
-    EXPECT_TRUE(made->file->write(
-        0, ByteView(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())));
-    EXPECT_TRUE(made->file->flush());
-    made->file->closed();
-    return made->found.id;
+    return made.value_or(0);
   }
 
   /// `node` stands for nothing of its own any more, and leads to the document at `path`.

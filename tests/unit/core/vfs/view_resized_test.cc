@@ -1,6 +1,5 @@
 // Directories of chunks to a kernel that knows them by a node of before their array was resized, or
 // of before it was an array: programs that work in such a directory go on.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,12 +33,8 @@ class ViewResized : public ::testing::Test {
     return made ? made->id : 0;
   }
   void write(NodeId directory, const std::string& name, const std::string& text) {
-    auto made = view().create(directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    const auto made = shown_.write(directory, name, text);
     ASSERT_TRUE(made) << made.error().message;
-    ASSERT_TRUE(made->file->write(
-        0, ByteView(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())));
-    ASSERT_TRUE(made->file->flush());
-    made->file->closed();
   }
   /// `rows` of two chunks in each of two columns.
   void resize(std::uint64_t rows) {

@@ -72,7 +72,7 @@ std::optional<ChunkOrPrefix> ChunkNames::in_prefix(std::span<const std::uint64_t
   return part;
 }
 
-bool ChunkNames::nested() const { return keys_.separator == '/' && counts_.size() > first_depth(); }
+bool ChunkNames::nested() const { return keys_.separator == '/' && two_names(); }
 
 std::string ChunkNames::flat_name(std::span<const std::uint64_t> chunk) const {
   return ChunkKeyEncoding{keys_.kind, '.'}.key(chunk);

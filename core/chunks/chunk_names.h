@@ -45,6 +45,8 @@ class ChunkNames {
   [[nodiscard]] std::optional<ChunkOrPrefix> in_prefix(std::span<const std::uint64_t> prefix,
                                                        std::string_view name) const;
 
+  /// Whether a chunk has two names: a flat one, and one in prefix directories.
+  [[nodiscard]] bool two_names() const { return counts_.size() > first_depth(); }
   /// Whether chunks are listed in prefix directories.
   [[nodiscard]] bool nested() const;
   /// Coordinates fixed by the array's own directory: none. The first prefix directories that

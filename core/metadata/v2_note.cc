@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kUtf8 = "utf8";
 constexpr const char* kBare = "bare";
+constexpr const char* kSeparatorMember = "dimension_separator";
 /// In front of a string that stands for a bare number; escaped, in its text.
 constexpr char kBareMark = '\x01';
 constexpr std::string_view kBareMarkText = "\\u0001";
@@ -139,6 +140,12 @@ bool has_no_mark_in_v3(const Json& dtype) {
   return name.size() > 1 && kKinds.find(name[1]) != std::string_view::npos;
 }
 
+std::optional<char> separator_named(const Json& separator) {
+  if (separator == "/") return '/';
+  if (separator == ".") return '.';
+  return std::nullopt;
+}
+
 void set_note(Json note, Json& attributes) {
   if (!attributes.is_object()) attributes = Json::object();
   if (note.empty()) {
@@ -196,6 +203,13 @@ void note_fill(const Json& zarray, Json& attributes) {
   if (changed != note_in(attributes)) set_note(std::move(changed), attributes);
 }
 
+void note_separator(const Json& zarray, char expected, Json& attributes) {
+  if (!zarray.is_object() || zarray.value("shape", Json()).size() < 2) return;
+  const Json said = zarray.value(kSeparatorMember, Json("."));
+  if (said == std::string(1, expected)) return;
+  if (separator_named(said)) note(kNotedSeparator, said, attributes);
+}
+
 void note(const char* member, const Json& value, Json& attributes) {
   Json changed = note_in(attributes);
   if (value.is_null()) {
@@ -218,6 +232,11 @@ bool is_noted_null(const Json& attributes) {
 }
 
 bool is_noted_fill(const Json& attributes) { return noted(attributes, kNotedFill) == Json(true); }
+
+std::optional<char> noted_separator(const Json& attributes) {
+  const auto separator = noted(attributes, kNotedSeparator);
+  return separator ? separator_named(*separator) : std::nullopt;
+}
 
 Json without_note(Json attributes) {
   if (attributes.is_object()) attributes.erase(kNoteAttribute);

@@ -7,6 +7,8 @@
 //                 there
 //   "fill_value"  null, where `.zarray` said so; true, where it gave text or complex numbers one,
 //                 for which Zarr v3 has no mark
+//   "separator"   "/" or ".": between the numbers in the names of chunks, where a reader would be
+//                 shown the other one
 //   "dimensions"  true: a level of an image was written with `_ARRAY_DIMENSIONS`; "netcdf": the
 //                 names of dimensions are from netCDF-C's own documents, and in no such attribute
 //   "consolidated" true: a group that netCDF-C wrote was given `.zmetadata`
@@ -27,6 +29,7 @@ inline constexpr const char* kAttributesPointer = "/attributes";
 inline constexpr const char* kNoteAttribute = "_zarrfs";
 inline constexpr const char* kNotedFill = "fill_value";
 inline constexpr const char* kNotedMark = "_FillValue";
+inline constexpr const char* kNotedSeparator = "separator";
 inline constexpr const char* kNotedDimensions = "dimensions";
 inline constexpr const char* kDimensionsOfNetcdf = "netcdf";
 inline constexpr const char* kNotedConsolidated = "consolidated";
@@ -46,6 +49,8 @@ void copy_note(const Json& from, Json& attributes);
 /// Notes whether `zarray`, a `.zarray`, has null as its fill value, or one of a type without marks
 /// in Zarr v3.
 void note_fill(const Json& zarray, Json& attributes);
+/// Notes the separator of `zarray`, where chunks have two names and it is not `expected`.
+void note_separator(const Json& zarray, char expected, Json& attributes);
 /// Notes one member; null takes it away.
 void note(const char* member, const Json& value, Json& attributes);
 
@@ -55,6 +60,8 @@ std::optional<Json> noted(const Json& attributes, const char* member);
 bool is_noted_null(const Json& attributes);
 /// Whether `.zarray` gave text, or complex numbers, a fill value.
 bool is_noted_fill(const Json& attributes);
+/// What `.zarray` had between the numbers in the names of chunks; nothing where none is noted.
+std::optional<char> noted_separator(const Json& attributes);
 /// `attributes` without the note.
 Json without_note(Json attributes);
 

@@ -82,6 +82,9 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
                                                      FoundContent* content) {
   const NodeState& state = *directory.state;
   ResolvedName resolved = resolve(directory, name);
+  if (resolved.kind == NameKind::kChunk && parts_.writable() && state.shown.names.two_names()) {
+    parts_.names_in_use.called(request_task(), state.path, directory.prefix.has_value());
+  }
   if (state.unread) return find_known(directory, name, resolved);
   switch (resolved.kind) {
     case NameKind::kControl: return control_.folder();

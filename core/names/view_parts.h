@@ -12,6 +12,7 @@
 #include "core/files/staged_table.h"
 #include "core/names/inode_table.h"
 #include "core/names/name_loans.h"
+#include "core/names/names_in_use.h"
 #include "core/names/removed_chunks.h"
 #include "core/nodes/consolidation.h"
 #include "core/nodes/creation_gate.h"
@@ -39,6 +40,7 @@ struct ViewParts {
   StagedTable staged;
   MountOverlay overlay;
   RemovedChunks removed_chunks;
+  NamesInUse names_in_use;
   CreationGate creation_gate;
   MoveGate move_gate;
   ChunkWriter chunk_writer;

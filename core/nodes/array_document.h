@@ -20,6 +20,10 @@ namespace zarrfs {
 /// Whether two array documents have one element as their fill value, however it is spelled.
 bool same_fill(const Json& a, const Json& b);
 
+/// The codecs of an array document, without what is of no consequence: an empty configuration, and
+/// an order of axes of chunks that have one axis only that is longer than 1.
+Json plain_codecs(const Json& document);
+
 /// Whether two array documents differ in nothing but shape, attributes and names.
 bool same_but_shape(const Json& a, const Json& b);
 

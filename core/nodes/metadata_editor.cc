@@ -14,6 +14,7 @@
 #include "core/metadata/v2_metadata.h"
 #include "core/metadata/v2_note.h"
 #include "core/nodes/array_document.h"
+#include "core/nodes/kept_notes.h"
 #include "core/present/attributes.h"
 #include "core/present/cf_mask.h"
 #include "core/zarr/zvf.h"
@@ -24,7 +25,6 @@ namespace {
 constexpr const char* kDocument = "zarr.json";
 constexpr const char* kAttributes = ".zattrs";
 constexpr const char* kConsolidated = ".zmetadata";
-constexpr const char* kAttributeMember = "attributes";
 constexpr const char* kFillMember = "fill_value";
 
 tl::unexpected<Error> invalid(const std::string& path, const std::string& name,
@@ -32,36 +32,6 @@ tl::unexpected<Error> invalid(const std::string& path, const std::string& name,
   return fail(Fault::kInvalid, "/" + join_path(path, name) + ": " + what);
 }
 
-/// The attributes as `document` of the node shows them, with the note of how they are spelled.
-Json spelled_attributes(const NodeState& state, const std::string& name) {
-  const ShownDocument* const document = state.document(name);
-  if (document == nullptr) return Json::object();
-  const std::string_view text(reinterpret_cast<const char*>(document->text->data()),
-                              document->text->size());
-  auto json = parse_first_json(text, name);
-  if (!json) return Json::object();
-  const bool v3 = name == kDocument;
-  Json attributes = v3 ? json->value(kAttributeMember, Json::object()) : std::move(*json);
-  note_spelling(text, attributes, v3 ? kAttributesPointer : "");
-  return attributes;
-}
-
-/// Gives `document`, a `zarr.json` as a program wrote it in place of one with the attributes
-/// `stored`, shown as `shown`, the note of those.
-void keep_note(const Json& shown, const Json& stored, Json& document) {
-  const Json written = document.value(kAttributeMember, Json::object());
-  Json attributes = without_note(written);
-  copy_note(stored, attributes);
-  take_spelling(shown, written, attributes);
-  if (!attributes.empty() || document.contains(kAttributeMember)) {
-    document[kAttributeMember] = std::move(attributes);
-  }
-}
-
-Json group_of(Json attributes) {
-  if (!attributes.is_object()) attributes = Json::object();
-  return {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", std::move(attributes)}};
-}
 }  // namespace
 
 Result<void> MetadataEditor::write(const std::string& path, const std::string& name, ByteView text,
@@ -131,6 +101,7 @@ Result<void> MetadataEditor::check_unnoted(const std::string& path, const std::s
   ZARRFS_CHECK(check_integers_of(path, name, characters));
   const auto state = nodes_.get(path);
   if (!state || !(*state)->takes_documents()) return {};
+  ZARRFS_CHECK(check_place(**state, name));
   return shared_.options.format == ViewFormat::kV2 ? check_v2(**state, name, *json)
                                                    : check_v3(**state, *json);
 }
@@ -174,10 +145,24 @@ Result<void> MetadataEditor::write_json(const std::string& path, const std::stri
     case NodeState::Kind::kAbsent: return fail(Fault::kStale, "/" + path + " is gone");
     default: break;
   }
+  ZARRFS_CHECK(check_place(*state, name));
   const bool v2 = shared_.options.format == ViewFormat::kV2;
   auto written = v2 ? write_v2(*state, name, json) : write_v3(*state, json);
   forget();
   return written;
+}
+
+/// No view shows a node in an array, and no reader of Zarr looks for one.
+Result<void> MetadataEditor::check_place(const NodeState& state, const std::string& name) {
+  if (state.has_document() || state.path.empty()) return {};
+  for (std::string above = parent_path(state.path);; above = parent_path(above)) {
+    ZARRFS_TRY(const auto node, nodes_.get(above));
+    if (node->kind == NodeState::Kind::kArray) {
+      return invalid(state.path, name,
+                     "is in the array /" + above + ", which can hold no other node");
+    }
+    if (above.empty()) return {};
+  }
 }
 
 Result<void> MetadataEditor::check_integers_of(const std::string& path, const std::string& name,
@@ -249,7 +234,19 @@ Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState&
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
   array.plain = std::move(*plain);
   note_fill(array.zarray, array.plain["attributes"]);
+  ZARRFS_TRY(const char separator, separator_of_new(state.path));
+  note_separator(array.zarray, separator, array.plain["attributes"]);
   return array;
+}
+
+/// Between the numbers in the names of chunks, as a new array at `path` is shown where its
+/// `.zarray` says nothing else.
+Result<char> MetadataEditor::separator_of_new(const std::string& path) {
+  const Profile& profile = shared_.profile_of_made.value_or(shared_.profile);
+  if (profile.separator) return *profile.separator;
+  if (path.empty()) return '.';
+  ZARRFS_TRY(const auto above, nodes_.get(parent_path(path)));
+  return above->in_image ? '/' : '.';
 }
 
 /// What `zarray` says to attributes of the array that is stored.
@@ -259,6 +256,7 @@ void MetadataEditor::take_unsaid(const NodeState& state, const Json& zarray, Jso
   const bool as_shown =
       same_json(zarray.value(kFillMember, Json()), shown.value(kFillMember, Json()));
   if (!as_shown) note_fill(zarray, attributes);
+  note_separator(zarray, state.shown.presentation.keys.separator, attributes);
 }
 
 Result<void> MetadataEditor::store_unsaid(const NodeState& state, const Json& zarray) {

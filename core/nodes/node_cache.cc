@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kLeastNodes = 64;  // kept, whatever they take
 constexpr std::size_t kMaxFamilies = 1024;
 constexpr std::size_t kMaxGenerations = 4096;
+constexpr std::size_t kMostShown = 262144;  // arrays whose being shown is remembered
 constexpr std::size_t kMaxSiblings = 1000;
 constexpr std::chrono::seconds kPassThroughValidity{10};
 constexpr const char* kMarked =
@@ -107,7 +108,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
   ZARRFS_TRY(auto state, build(path, std::move(node)));
   ZARRFS_CHECK(check_wanted());  // what was looked at in part only is not kept
   report(*state);
-  if (epoch_.load() == epoch) keep(state);  // what was read before a change is not kept after it
+  keep(state, epoch);
   return state;
 }
 
@@ -127,8 +128,9 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get_or_known(const std::stri
 /// Programs that have opened an array take chunks that vanish with it for the fill value.
 bool NodeCache::was_shown(const std::string& path) {
   const auto before = last_known(path);
-  return before != nullptr &&
-         (before->kind == NodeState::Kind::kArray || before->kind == NodeState::Kind::kDamaged);
+  if (before != nullptr && before->kind == NodeState::Kind::kDamaged) return true;
+  const HeldLock lock(mutex_);
+  return shown_arrays_.contains(digest_of(path));
 }
 
 std::shared_ptr<const NodeState> NodeCache::valid(const std::string& path) {
@@ -168,8 +170,13 @@ void NodeCache::drop(const std::string& path) {
   entries_.erase(found);
 }
 
-void NodeCache::keep(const std::shared_ptr<const NodeState>& state) {
+/// Unless documents were changed since `epoch`: then what was read before is not kept.
+void NodeCache::keep(const std::shared_ptr<const NodeState>& state, std::uint64_t epoch) {
   const HeldLock lock(mutex_);
+  if (state->kind == NodeState::Kind::kArray && shown_arrays_.size() < kMostShown) {
+    shown_arrays_.insert(digest_of(state->path));
+  }
+  if (epoch_.load() != epoch) return;
   drop(state->path);
   if (state->kind == NodeState::Kind::kAbsent) return;
   uses_.push_front(state->path);
@@ -490,8 +497,8 @@ std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
 }
 
 void NodeCache::forget() {
-  ++epoch_;
   const HeldLock lock(mutex_);
+  ++epoch_;
   entries_.clear();
   uses_.clear();
   bytes_ = 0;

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/lock_order.h"
 #include "core/nodes/node_state.h"
@@ -67,7 +68,7 @@ class NodeCache {
   std::shared_ptr<const NodeState> stale(const std::string& path);
   bool was_shown(const std::string& path);
   Result<bool> unchanged(const NodeState& state);
-  void keep(const std::shared_ptr<const NodeState>& state);
+  void keep(const std::shared_ptr<const NodeState>& state, std::uint64_t epoch);
   void touch(const std::string& path);
   void drop(const std::string& path) ZARRFS_REQUIRES(mutex_);
 
@@ -97,6 +98,7 @@ class NodeCache {
   std::list<std::string> uses_ ZARRFS_GUARDED_BY(mutex_);  // most recent first
   std::uint64_t bytes_ ZARRFS_GUARDED_BY(mutex_) = 0;      // of the entries
   std::unordered_map<std::uint64_t, ChunkNames> names_ ZARRFS_GUARDED_BY(mutex_);  // by generation
+  std::unordered_set<std::uint64_t> shown_arrays_ ZARRFS_GUARDED_BY(mutex_);  // digests of paths
   struct KeptFamily {
     std::shared_ptr<const Family> family;
     Clock::time_point loaded;

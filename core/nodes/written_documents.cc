@@ -78,8 +78,10 @@ Json WrittenDocuments::spell(const std::string& path, Json document) const {
   auto meaning = v3_document_of_v2(document, Json(), path);
   auto own_meaning = v3_document_of_v2(own, Json(), path);
   if (!meaning || !own_meaning) return document;
-  meaning->erase("chunk_key_encoding");  // chunks are found by either separator
-  own_meaning->erase("chunk_key_encoding");
+  for (Json* document : {&*meaning, &*own_meaning}) {
+    document->erase("chunk_key_encoding");  // chunks are found by either separator
+    (*document)["codecs"] = plain_codecs(*document);
+  }
   if (same_fill(*meaning, *own_meaning)) (*own_meaning)["fill_value"] = (*meaning)["fill_value"];
   return same_json(*meaning, *own_meaning) ? own : document;
 }

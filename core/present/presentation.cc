@@ -205,6 +205,7 @@ std::string why_refused(const Given& given) {
 char separator_of(const Given& given) {
   if (given.array.shape.empty()) return '.';  // it has none, and GDAL 3.6 ends at a slash
   if (given.options.separator) return *given.options.separator;
+  if (const auto written = noted_separator(given.array.attributes)) return *written;
   if (given.profile.separator) return *given.profile.separator;
   const bool of_image = given.circumstances.in_ome_image || given.circumstances.image_level;
   return of_image ? '/' : '.';

@@ -28,6 +28,7 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   ZARRFS_CHECK(rights_.check_caller(directory, target));
   const NodeState& array = *directory.state;
   const Coordinates& chunk = target.part.coordinates;
+  ZARRFS_CHECK(check_called_so(directory));
   const std::string key = chunk_key(array, array.shown.names.number_of(target.part));
   const bool written = parts_.staged.find(key) != nullptr;
   ZARRFS_TRY(const bool stored, names_.chunk_is_stored(array, chunk));
@@ -44,6 +45,19 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
   if (synthesized) parts_.removed_chunks.add(request_task(), key);
   keep_directories(directory);
   return true;
+}
+
+/// Who takes the two names of a chunk for two files would remove what he keeps.
+Result<void> Removal::check_called_so(const Directory& directory) {
+  const NodeState& array = *directory.state;
+  const bool otherwise = !directory.prefix.has_value();
+  if (!array.shown.names.two_names() ||
+      !parts_.names_in_use.calls(request_task(), array.path, otherwise)) {
+    return {};
+  }
+  return refused(Fault::kForbidden, array.path,
+                 "the program that removes chunks uses their other names, too: both are one file, "
+                 "and nothing is removed");
 }
 
 Result<bool> Removal::remove_document(const Directory& directory, const Name& target) {

@@ -23,6 +23,7 @@ class Removal {
 
  private:
   Result<bool> remove_chunk(const Directory& directory, const Name& target);
+  Result<void> check_called_so(const Directory& directory);
   Result<bool> remove_document(const Directory& directory, const Name& target);
   Result<bool> remove_stored(const Directory& directory, const Name& target);
   Result<void> remove_node(const Directory& directory, const Name& target);

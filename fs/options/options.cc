@@ -170,7 +170,8 @@ void add_view(std::vector<MountOption>& table) {
         Group::kView,
         [](MountSettings& s, const std::string& text) { return take_profile(s.view, text); }},
        {"separator", alternatives(separators), "",
-        "between the numbers in the name of a v2 chunk; by default the profile's", Group::kView,
+        "between the numbers in the name of a v2 chunk; by default as written, or the profile's",
+        Group::kView,
         word_setter(separators, [](MountSettings& s, char c) { s.view.separator = c; })},
        {"materialise", alternatives(ways), "",
         "show chunks that are not stored, full of the fill value: never (off), when asked "

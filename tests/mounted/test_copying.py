@@ -387,3 +387,15 @@ def test_absent_chunks_without_a_fill_value_are_made_up_for_readers_only(mount, 
     again.unmount()
     zeros = "import sys, zarr; assert not zarr.open_array(sys.argv[1], mode='r')[:4, :3].any()"
     subprocess.run([python_of("zarr2"), "-c", zeros, mount(store, "ro") / "none"], check=True)
+
+
+def test_a_node_in_an_array_is_refused(empty):
+    """No view would show it: `cp -a group array/` says so."""
+    os.makedirs(empty / "a")
+    write(empty / "a/.zarray", zarray())
+    os.makedirs(empty / "a/inner/deep")
+    for folder in ("a/inner", "a/inner/deep"):
+        for name, text in ((".zgroup", b'{"zarr_format": 2}'), (".zarray", zarray())):
+            assert error_of(write, f"{empty.path}/{folder}/{name}", text) == errno.EINVAL
+    assert "can hold no other node" in empty.log_text()
+    assert not [path for path, _, names in os.walk(os.path.join(empty.source, "a/inner")) if "zarr.json" in names]

@@ -53,6 +53,7 @@ Result<void> fill_array(Node& node, const Json& zarray, const Json& zattrs,
                         const std::string& path) {
   ZARRFS_TRY(Json document, v3_document_of_v2(zarray, zattrs, path));
   note_fill(zarray, document["attributes"]);
+  note_separator(zarray, '.', document["attributes"]);
   ZARRFS_TRY(ArrayMetadata array, parse_array(document, join_path(path, ".zarray")));
   node.array = std::make_shared<ArrayMetadata>(std::move(array));
   node.kind = Node::Kind::kArray;

@@ -140,5 +140,23 @@ TEST(V2Note, OfZarrV3OnlyTheSpellingIsNoted) {
             std::string::npos);
 }
 
+TEST(V2Note, ASeparatorIsNotedWhereAnotherWouldBeShown) {
+  const Json zarray = Json::parse(R"({"shape": [4, 4], "dimension_separator": "/"})");
+  Json attributes = Json::object();
+  note_separator(zarray, '/', attributes);
+  EXPECT_EQ(noted_separator(attributes), std::nullopt);
+  note_separator(zarray, '.', attributes);
+  EXPECT_EQ(noted_separator(attributes), '/');
+  note_separator(Json::parse(R"({"shape": [4, 4]})"), '/', attributes);
+  EXPECT_EQ(noted_separator(attributes), '.');
+  Json of_one_axis = Json::object();
+  note_separator(Json::parse(R"({"shape": [4], "dimension_separator": "/"})"), '.', of_one_axis);
+  EXPECT_EQ(noted_separator(of_one_axis), std::nullopt);
+  for (const char* text : {R"("x")", "[]", "7", "null", R"("//")"}) {
+    const Json strange = {{kNoteAttribute, {{kNotedSeparator, Json::parse(text)}}}};
+    EXPECT_EQ(noted_separator(strange), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace zarrfs

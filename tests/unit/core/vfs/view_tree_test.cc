@@ -104,6 +104,24 @@ TEST(ViewTree, AnArrayThatCannotBeShownIsHiddenAndReported) {
   EXPECT_FALSE((*shown.json(".zmetadata"))["metadata"].contains("strange/.zarray"));
 }
 
+// To who has it open, an array that vanishes would be full of the fill value.
+TEST(ViewTree, AnArrayThatWasShownIsAnErrorWhereItCannotBeShownAnyMore) {
+  constexpr useconds_t kPastValidity = 1'100'000;
+  StoreMaker maker;
+  ArrayPlan plan;
+  plan.extra = {{"storage_transformers", Json::parse(R"([{"name":"secret"}])")}};
+  maker.group("").array("a");
+  ShownStore shown(maker.root());
+  EXPECT_FALSE(shown.absent("a/.zarray"));
+  maker.group("a");
+  ::usleep(kPastValidity);  // what is known of a document holds for a second
+  EXPECT_FALSE(shown.absent("a/.zgroup"));
+  maker.text("a/zarr.json", dump_document(plan.document()));
+  ::usleep(kPastValidity);  // the same
+  EXPECT_EQ(shown.fault("a/0.0"), Fault::kUnsupported);
+  EXPECT_EQ(shown.fault("a/.zarray"), Fault::kUnsupported);
+}
+
 TEST(ViewTree, DamagedMetadataIsListedAndAnswersWithDamage) {
   StoreMaker maker;
   maker.group("").text("broken/zarr.json", "{\"zarr_format\": 3, ").text("broken/notes", "kept");

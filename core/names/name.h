@@ -22,6 +22,12 @@ struct Directory {
   }
 };
 
+/// Whether chunks are listed by the names that they have in this directory.
+inline bool is_called_as_listed(const Directory& directory) {
+  const ChunkNames& names = directory.state->shown.names;
+  return !names.two_names() || names.nested() == directory.prefix.has_value();
+}
+
 /// What a name in a directory stands for, whether or not something is there.
 enum class NameKind {
   kControl,      ///< `.zarrfs` in the root.

@@ -1,6 +1,8 @@
 #include "core/names/names_in_use.h"
 
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <utility>
 
 #include "core/base/hash.h"
@@ -10,35 +12,39 @@ namespace zarrfs {
 namespace {
 constexpr std::size_t kMostCalls = 32768;  // of each age
 
-std::uint64_t key_of(pid_t task, const std::string& path) {
-  return mix_numbers(static_cast<std::uint64_t>(task), std::hash<std::string>()(path));
+/// When the thread began, in ticks since the machine did: others get its number later. 0: not told.
+/// Source: proc(5), /proc/PID/stat, field 22.
+std::uint64_t beginning_of(pid_t task) {
+  std::string text;
+  std::getline(std::ifstream("/proc/" + std::to_string(task) + "/stat"), text);
+  const auto name_ends = text.rfind(')');  // the name may hold anything
+  if (name_ends == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_ends + 1));
+  std::string field;
+  for (int number = 3; number < 22; ++number) fields >> field;
+  std::uint64_t ticks = 0;
+  return fields >> ticks ? ticks : 0;
 }
 
-std::uint8_t bit_of(bool in_directories) { return in_directories ? 2 : 1; }
+std::uint64_t key_of(pid_t task, const std::string& path, bool in_directories) {
+  const std::uint64_t who = mix_numbers(static_cast<std::uint64_t>(task), beginning_of(task));
+  return mix_numbers(mix_numbers(who, std::hash<std::string>()(path)), in_directories ? 1 : 0);
+}
 }  // namespace
 
-void NamesInUse::called(pid_t task, const std::string& path, bool in_directories) {
+void NamesInUse::called_otherwise(pid_t task, const std::string& path, bool in_directories) {
   if (task == 0) return;
-  const std::uint64_t key = key_of(task, path);
+  const std::uint64_t key = key_of(task, path, in_directories);
   const std::lock_guard lock(mutex_);
-  auto known = calls_.find(key);
-  if (known == calls_.end()) {
-    if (calls_.size() >= kMostCalls) before_ = std::exchange(calls_, {});
-    const auto earlier = before_.find(key);
-    known = calls_.emplace(key, earlier == before_.end() ? 0 : earlier->second).first;
-  }
-  known->second |= bit_of(in_directories);
+  if (calls_.size() >= kMostCalls) before_ = std::exchange(calls_, {});
+  calls_.insert(key);
 }
 
-bool NamesInUse::calls(pid_t task, const std::string& path, bool in_directories) const {
+bool NamesInUse::calls_otherwise(pid_t task, const std::string& path, bool in_directories) const {
   if (task == 0) return false;
-  const std::uint64_t key = key_of(task, path);
+  const std::uint64_t key = key_of(task, path, in_directories);
   const std::lock_guard lock(mutex_);
-  for (const Calls* calls : {&calls_, &before_}) {
-    const auto known = calls->find(key);
-    if (known != calls->end()) return (known->second & bit_of(in_directories)) != 0;
-  }
-  return false;
+  return calls_.contains(key) || before_.contains(key);
 }
 
 }  // namespace zarrfs

@@ -82,13 +82,19 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
                                                      FoundContent* content) {
   const NodeState& state = *directory.state;
   ResolvedName resolved = resolve(directory, name);
-  if (resolved.kind == NameKind::kChunk && parts_.writable() && state.shown.names.two_names()) {
-    parts_.names_in_use.called(request_task(), state.path, directory.prefix.has_value());
+  const bool called_otherwise =
+      resolved.kind == NameKind::kChunk && parts_.writable() && !is_called_as_listed(directory);
+  if (called_otherwise) {
+    parts_.names_in_use.called_otherwise(request_task(), state.path, state.shown.names.nested());
   }
   if (state.unread) return find_known(directory, name, resolved);
   switch (resolved.kind) {
     case NameKind::kControl: return control_.folder();
-    case NameKind::kChunk: return find_chunk(directory.state, std::move(resolved.part), content);
+    case NameKind::kChunk: {
+      auto found = find_chunk(directory.state, std::move(resolved.part), content);
+      if (called_otherwise && found && *found) (*found)->uncached = true;
+      return found;
+    }
     case NameKind::kPrefix: return find_prefix(directory, resolved.part);
     case NameKind::kUnreadable: return fail(state.error);
     case NameKind::kOutside:

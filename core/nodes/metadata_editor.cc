@@ -199,9 +199,19 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
   if (known && same_but_shape(plain, array.shown)) {
     ZARRFS_CHECK(marks_.store(state, plain));
     ZARRFS_CHECK(store_unsaid(state, array.zarray));
+    note_renamed(state, array.zarray);
   }
   shared_.written.set(state.path, array.zarray);
   return {};
+}
+
+/// Notes whether chunks are listed by their other names from here on.
+void MetadataEditor::note_renamed(const NodeState& state, const Json& zarray) {
+  if (shared_.options.separator) return;
+  const bool nested = zarray.value("dimension_separator", Json(".")) == "/";
+  if (state.shown.names.two_names() && nested != state.shown.names.nested()) {
+    shared_.written.note(state.path, WrittenDocuments::Fact::kRenamed);
+  }
 }
 
 Result<bool> MetadataEditor::is_written_by_netcdf(const NodeState& state) {
@@ -234,19 +244,9 @@ Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState&
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
   array.plain = std::move(*plain);
   note_fill(array.zarray, array.plain["attributes"]);
-  ZARRFS_TRY(const char separator, separator_of_new(state.path));
+  ZARRFS_TRY(const char separator, nodes_.separator_of_new(state.path));
   note_separator(array.zarray, separator, array.plain["attributes"]);
   return array;
-}
-
-/// Between the numbers in the names of chunks, as a new array at `path` is shown where its
-/// `.zarray` says nothing else.
-Result<char> MetadataEditor::separator_of_new(const std::string& path) {
-  const Profile& profile = shared_.profile_of_made.value_or(shared_.profile);
-  if (profile.separator) return *profile.separator;
-  if (path.empty()) return '.';
-  ZARRFS_TRY(const auto above, nodes_.get(parent_path(path)));
-  return above->in_image ? '/' : '.';
 }
 
 /// What `zarray` says to attributes of the array that is stored.
@@ -355,6 +355,7 @@ Result<void> MetadataEditor::make_array(const NodeState& state, const Json& plai
   ZARRFS_CHECK(finish_removals(state.path));
   if (!state.has_document()) ZARRFS_CHECK(orphan_chunks_.park(state.path));
   shared_.written.note(state.path, WrittenDocuments::Fact::kMade);
+  shared_.written.note(state.path, WrittenDocuments::Fact::kRenamed, false);
   ZARRFS_CHECK(documents_.put(state.path, made.document, state.node.document));
   return remove_early_documents(state);
 }

@@ -72,7 +72,7 @@ class MetadataEditor {
   static Result<void> check_integers_of(const std::string& path, const std::string& name,
                                         std::string_view text);
   Result<void> check_place(const NodeState& state, const std::string& name);
-  Result<char> separator_of_new(const std::string& path);
+  void note_renamed(const NodeState& state, const Json& zarray);
   Result<NewArray> checked_new_array(const NodeState& state, const Json& plain);
   Result<void> write_json(const std::string& path, const std::string& name, const Json& json);
   Result<void> write_v2(const NodeState& state, const std::string& name, const Json& written);

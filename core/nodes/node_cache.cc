@@ -488,6 +488,14 @@ std::shared_ptr<const NodeState> NodeCache::last_known(const std::string& path) 
   return found == entries_.end() ? nullptr : found->second.state;
 }
 
+Result<char> NodeCache::separator_of_new(const std::string& path) {
+  const Profile& profile = shared_.profile_of_made.value_or(shared_.profile);
+  if (profile.separator) return *profile.separator;
+  if (path.empty()) return '.';
+  ZARRFS_TRY(const auto above, get(parent_path(path)));
+  return above->in_image ? '/' : '.';
+}
+
 std::optional<ChunkOrPrefix> NodeCache::earlier_part(std::uint64_t generation,
                                                      std::uint64_t offset) {
   const HeldLock lock(mutex_);

@@ -37,6 +37,9 @@ class NodeCache {
   Result<std::shared_ptr<const NodeState>> get_or_known(const std::string& path);
   /// What was last known of `path`, without a look at the store; null where nothing was.
   std::shared_ptr<const NodeState> last_known(const std::string& path);
+  /// Between the numbers in the names of chunks, as a new array at `path` is shown where its
+  /// `.zarray` says nothing else.
+  Result<char> separator_of_new(const std::string& path);
   /// What a number stood for in an earlier generation of an array, before its shape or attributes
   /// were changed through this mount; nothing where that is long ago.
   std::optional<ChunkOrPrefix> earlier_part(std::uint64_t generation, std::uint64_t offset);

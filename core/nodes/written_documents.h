@@ -25,6 +25,8 @@ class WrittenDocuments {
     kMarked,      ///< What its `_FillValue` says was written as a fill value.
     kUnnamed,     ///< Its attributes were written last without the names of axes that were shown.
     kUndeclared,  ///< The same of `_FillValue`.
+    kRenamed,     ///< Its chunks have been listed by other names, through this mount, than they are
+                  ///< now.
     kNamesKept,   ///< It was resized, and then written without the names, once: they stay.
   };
   void set(const std::string& path, Json document);

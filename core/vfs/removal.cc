@@ -50,11 +50,14 @@ Result<bool> Removal::remove_chunk(const Directory& directory, const Name& targe
 /// Who takes the two names of a chunk for two files would remove what he keeps.
 Result<void> Removal::check_called_so(const Directory& directory) {
   const NodeState& array = *directory.state;
-  const bool otherwise = !directory.prefix.has_value();
-  if (!array.shown.names.two_names() ||
-      !parts_.names_in_use.calls(request_task(), array.path, otherwise)) {
-    return {};
-  }
+  if (parts_.overlay.is_pending_delete(array.path)) return {};
+  // What was listed before the names were changed is not there any more.
+  const bool two_files =
+      is_called_as_listed(directory)
+          ? parts_.names_in_use.calls_otherwise(request_task(), array.path,
+                                                array.shown.names.nested())
+          : parts_.shared.written.is(array.path, WrittenDocuments::Fact::kRenamed);
+  if (!two_files) return {};
   return refused(Fault::kForbidden, array.path,
                  "the program that removes chunks uses their other names, too: both are one file, "
                  "and nothing is removed");

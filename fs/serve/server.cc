@@ -173,8 +173,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                    std::string(field.value()));
     }
     request_.body = message.body();
-    keep_ = message.keep_alive();
-    send(handle());
+    // RFC 9112 6.1: where the body ends is not known, so what follows is no request.
+    const bool unknown_coding =
+        message.count(http::field::transfer_encoding) > 0 && !message.chunked();
+    keep_ = message.keep_alive() && !unknown_coding;
+    send(unknown_coding ? plain_answer(501, "the only transfer coding known here is chunked")
+                        : handle());
   }
 
   Answer handle() {

@@ -406,6 +406,8 @@ def test_clients_that_mean_it_ill(serve, small):
     first = lambda request: served.raw(request).splitlines()[:1]  # noqa: E731
     assert b" 431 " in first(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100000)[0]
     assert b" 413 " in first(b"PROPFIND / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")[0]
+    smuggled = b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\nGET /.zgroup HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert b" 501 " in first(smuggled)[0] and served.raw(smuggled).count(b"HTTP/1.1") == 1
     for nonsense in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n", b"\r\n" * 100 + b"x y z\r\n\r\n",
                      b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
                      b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", b"GET / HTTP/1.1\r\n: x\r\n\r\n"):

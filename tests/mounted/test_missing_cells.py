@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from conftest import DAEMON, python_of
+from warm_python import run_warm
 
 # Packed integers, an unsigned type whose mark is 0, floats marked by NaN and by 1e20, integers without a mark, text's place.
 WRITE = """
@@ -45,9 +46,7 @@ PYTHONS = {"xarray": "xarray 2023.01 and zarr 2.13", "zarr2.18": "xarray 2025.01
 
 
 def program(which, text, *arguments):
-    done = subprocess.run([python_of(which), "-c", text, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{which}: {done.stderr[-3000:]}"
-    return done.stdout
+    return run_warm(python_of(which), [] if which == "gdal" else ["zarr", "xarray", "dask.array"], text, *arguments)
 
 
 def read(which, *stores):

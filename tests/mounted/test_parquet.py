@@ -3,14 +3,15 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
 from conftest import need_own_memory, read_all
 from test_doctor_server import bucket_options, credentials  # noqa: F401 (fixture)
 from test_references import PLACE, python_with, run
 from test_remote import serve  # noqa: F401 (fixture)
+from warm_python import run_warm
 
+PYARROW = ["pyarrow.parquet", "pyarrow.dataset", "pyarrow.fs", "pandas"]
 ZARRAY = {"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "|u1", "order": "C", "fill_value": 7, "filters": None, "compressor": None}
 
 # Random references of all kinds, and what fsspec reads of each key that is there.
@@ -58,10 +59,9 @@ def files_below(folder):
 def test_each_key_is_what_fsspec_reads(mount, tmp_path, engine, threshold, record):
     for number in range(3):
         (tmp_path / f"{number}.bin").write_bytes(bytes((number * 100 + i) % 256 for i in range(100 + number)))
-    done = subprocess.run([python_with(), "-c", WRITE, tmp_path / "refs.parq", engine, str(threshold), str(record)], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    told_of_all = run_warm(python_with(), PYARROW, WRITE, tmp_path / "refs.parq", engine, threshold, record)
     wanted = {}
-    for key, told in json.loads(done.stdout).items():
+    for key, told in json.loads(told_of_all).items():
         if isinstance(told, str):
             wanted[key] = bytes.fromhex(told)
         else:
@@ -84,7 +84,7 @@ def test_a_chunk_takes_its_file_of_references_once(mount, serve, tmp_path, name)
              "refs.update({'.zgroup': json.dumps({'zarr_format': 2}), 'a/.zarray': json.dumps(dict(json.loads(sys.argv[2]), shape=[100000]))}); "
              "refs_to_dataframe(refs, sys.argv[1], record_size=10000)")
     os.mkdir(tmp_path / "disk" / name)
-    subprocess.run([python_with(), "-c", write, tmp_path / "disk" / name, json.dumps(ZARRAY)], check=True, capture_output=True)
+    run_warm(python_with(), PYARROW, write, tmp_path / "disk" / name, json.dumps(ZARRAY))
     server = serve(tmp_path / "disk", "bucket")
     mounted = mount(f"s3://bucket/{name}", f"virtual=s3://bucket,immutable,view=v2,{bucket_options(server)}")
     assert not [one for one in server.seen if "/a/refs." in str(one)], server.seen
@@ -112,7 +112,7 @@ def rewritten(file, words):
     """The file as pyarrow writes it again."""
     words = f"dict(dict(compression='zstd'), **dict({words}))"
     write = f"import sys, pyarrow.parquet as pq; table = pq.read_table(sys.argv[1]); pq.write_table(table, sys.argv[1], **{words})"
-    subprocess.run([python_with(), "-c", write, file], check=True, capture_output=True)
+    run_warm(python_with(), PYARROW, write, file)
 
 
 def test_verify_and_info_go_on_behind_what_is_damaged(tmp_path):
@@ -153,7 +153,7 @@ def test_references_that_are_written_anew_are_not_mixed_with_those_that_were(mou
 def test_a_table_that_is_not_whole_is_no_table_without_references(mount, tmp_path, spoil, said):
     source = copied(tmp_path)
     write = f"import sys, pyarrow, pyarrow.parquet as pq; table = pq.read_table(sys.argv[1]); pq.write_table({spoil}, sys.argv[1], compression='zstd')"
-    subprocess.run([python_with(), "-c", write, source / "packed/refs.0.parq"], check=True, capture_output=True)
+    run_warm(python_with(), PYARROW, write, source / "packed/refs.0.parq")
     mounted = mount(source, f"virtual={tmp_path},view=v2", damaged=True)
     with pytest.raises(OSError) as refused:
         content(mounted, "packed/0.0")
@@ -177,7 +177,7 @@ def test_hostile_tables_take_little_memory(mount, tmp_path):
     make = ("import sys, pyarrow as pa, pyarrow.parquet as pq; rows = 3000000; number = pa.array([1] * rows, pa.int64()); text = pa.array(['x' * 200]).dictionary_encode();"
             "index = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), text.dictionary);"
             "pq.write_table(pa.table(dict(path=index, offset=number, size=number, raw=index)), sys.argv[1], compression='zstd')")
-    subprocess.run([python_with(), "-c", make, source / "packed/refs.0.parq"], check=True, capture_output=True)
+    run_warm(python_with(), PYARROW, make, source / "packed/refs.0.parq")
     text = json.loads((source / ".zmetadata").read_text())
     (source / ".zmetadata").write_text(json.dumps(dict(text, record_size=3000000)))
     mounted = mount(source, f"virtual={tmp_path},view=v2,memory=128M", damaged=True)
@@ -203,7 +203,7 @@ def test_damage_is_named_and_no_chunk_is_missing(mount, tmp_path, damage):
     source = copied(tmp_path)
     if damage == "another":
         rewritten_rows = "import sys, pyarrow.parquet as pq; table = pq.read_table(sys.argv[1]); pq.write_table(table.slice(0, 2), sys.argv[1], compression='zstd')"
-        subprocess.run([python_with(), "-c", rewritten_rows, source / "n10/refs.0.parq"], check=True, capture_output=True)
+        run_warm(python_with(), PYARROW, rewritten_rows, source / "n10/refs.0.parq")
     DAMAGES[damage](source / "packed/refs.0.parq")
     mounted = mount(source, f"virtual={tmp_path},view=v2", damaged=True)
     with pytest.raises(OSError) as refused:

@@ -212,7 +212,16 @@ void FrontEnd::fsync(Reply& reply, NodeId node, const fuse_file_info& info) {
   OpenFile* file = file_behind(&info);
   if (file == nullptr) return fsyncdir(reply, node);
   patiently(
-      reply, [file] { return file->sync(); }, [file] { return file->must_wait(); });
+      reply,
+      [this, file, node] {
+        auto synced = file->sync();
+        if (!synced) return synced;
+        // Through a descriptor that only reads, too: what others have written.
+        auto written = view_.sync(node);
+        const bool is_another = !written && written.error().fault == Fault::kStale;
+        return is_another ? synced : written;
+      },
+      [file] { return file->must_wait(); });
 }
 
 void FrontEnd::fsyncdir(Reply& reply, NodeId node) {

@@ -43,14 +43,22 @@ class Writer(threading.Thread):
     def write(self):
         key, self.value = f"{self.rng.randrange(SIDE)}.{self.rng.randrange(SIDE)}", self.value + 1
         self.allowed.setdefault(key, {0}).add(self.value)
-        descriptor = os.open(f"{self.mountpoint}/a/{key}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        path, way = f"{self.mountpoint}/a/{key}", self.rng.choice(["no", "no", "by its writer", "by a reader"])
+        self.done(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, self.value.to_bytes(4, "little") * CHUNK**2, way == "by its writer")
+        if way == "by a reader":  # as sync(1) does
+            self.done(path, os.O_RDONLY, b"", True)
+        if way != "no" and not self.off.is_set():
+            self.allowed[key] = {self.value}
+            self.synced += 1
+
+    @staticmethod
+    def done(path, flags, data, sync):
+        descriptor = os.open(path, flags, 0o644)
         try:
-            os.write(descriptor, self.value.to_bytes(4, "little") * CHUNK**2)
-            if self.rng.random() < 0.5:
+            if data:
+                os.write(descriptor, data)
+            if sync:
                 os.fsync(descriptor)
-                if not self.off.is_set():
-                    self.allowed[key] = {self.value}
-                    self.synced += 1
         finally:
             os.close(descriptor)
 

@@ -151,6 +151,7 @@ def test_bytes_that_are_no_chunk_are_kept_and_not_published(mount, store):
     os.write(descriptor, b"short")
     assert error_of(os.fsync, descriptor) == errno.EINVAL
     os.close(descriptor)
+    assert subprocess.run(["sync", mounted / "a/1.0"], capture_output=True).returncode != 0  # by a descriptor that only reads
     assert read(mounted / "a/1.0") == b"short"
     assert list(mounted.report()["unpublished"]) == ["/a chunk 1.0"]
     done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)

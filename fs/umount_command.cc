@@ -158,8 +158,8 @@ class Unmounting {
   }
 
   /// Where nobody is seen to hold the mount, somebody may just be asking something of it, as
-  /// monitors and other commands do: tried again for a second, or longer
-  /// on a busy machine.
+  /// monitors and other commands do: tried again for a second, or
+  /// longer on a busy machine.
   Result<void> detach(std::string& holders) {
     Result<void> done;
     for (int tried = 0; tried < kTries;

@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char* kUtf8 = "utf8";
 constexpr const char* kBare = "bare";
-constexpr const char* kSeparatorMember = "dimension_separator";
 /// In front of a string that stands for a bare number; escaped, in its text.
 constexpr char kBareMark = '\x01';
 constexpr std::string_view kBareMarkText = "\\u0001";
@@ -140,12 +139,6 @@ bool has_no_mark_in_v3(const Json& dtype) {
   return name.size() > 1 && kKinds.find(name[1]) != std::string_view::npos;
 }
 
-std::optional<char> separator_named(const Json& separator) {
-  if (separator == "/") return '/';
-  if (separator == ".") return '.';
-  return std::nullopt;
-}
-
 void set_note(Json note, Json& attributes) {
   if (!attributes.is_object()) attributes = Json::object();
   if (note.empty()) {
@@ -203,11 +196,14 @@ void note_fill(const Json& zarray, Json& attributes) {
   if (changed != note_in(attributes)) set_note(std::move(changed), attributes);
 }
 
+char separator_in(const Json& zarray) {
+  return zarray.value("dimension_separator", Json()) == "/" ? '/' : '.';
+}
+
 void note_separator(const Json& zarray, char expected, Json& attributes) {
   if (!zarray.is_object() || zarray.value("shape", Json()).size() < 2) return;
-  const Json said = zarray.value(kSeparatorMember, Json("."));
-  if (said == std::string(1, expected)) return;
-  if (separator_named(said)) note(kNotedSeparator, said, attributes);
+  const char said = separator_in(zarray);
+  if (said != expected) note(kNotedSeparator, std::string(1, said), attributes);
 }
 
 void note(const char* member, const Json& value, Json& attributes) {
@@ -235,7 +231,9 @@ bool is_noted_fill(const Json& attributes) { return noted(attributes, kNotedFill
 
 std::optional<char> noted_separator(const Json& attributes) {
   const auto separator = noted(attributes, kNotedSeparator);
-  return separator ? separator_named(*separator) : std::nullopt;
+  if (separator == Json("/")) return '/';
+  if (separator == Json(".")) return '.';
+  return std::nullopt;
 }
 
 Json without_note(Json attributes) {

@@ -49,6 +49,8 @@ void copy_note(const Json& from, Json& attributes);
 /// Notes whether `zarray`, a `.zarray`, has null as its fill value, or one of a type without marks
 /// in Zarr v3.
 void note_fill(const Json& zarray, Json& attributes);
+/// Between the numbers in the names of chunks of `zarray`, a `.zarray` that is an object.
+char separator_in(const Json& zarray);
 /// Notes the separator of `zarray`, where chunks have two names and it is not `expected`.
 void note_separator(const Json& zarray, char expected, Json& attributes);
 /// Notes one member; null takes it away.

@@ -208,7 +208,7 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
 /// Notes whether chunks are listed by their other names from here on.
 void MetadataEditor::note_renamed(const NodeState& state, const Json& zarray) {
   if (shared_.options.separator) return;
-  const bool nested = zarray.value("dimension_separator", Json(".")) == "/";
+  const bool nested = separator_in(zarray) == '/';
   if (state.shown.names.two_names() && nested != state.shown.names.nested()) {
     shared_.written.note(state.path, WrittenDocuments::Fact::kRenamed);
   }

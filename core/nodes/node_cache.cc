@@ -352,8 +352,7 @@ void NodeCache::present(NodeState& state) {
   if (!shared_.options.separator) {
     Json& spelled = state.shown.presentation.document;
     spelled = shared_.written.spell(state.path, std::move(spelled));
-    state.shown.presentation.keys.separator =
-        spelled.value("dimension_separator", "") == "/" ? '/' : '.';
+    state.shown.presentation.keys.separator = separator_in(spelled);
   }
   state.documents.push_back(
       {".zarray", text_of(shown.document, {.ascii = style.ascii, .bare = {}})});

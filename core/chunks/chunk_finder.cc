@@ -23,6 +23,8 @@ bool is_before(const timespec& a, const timespec& b) {
   return std::pair(a.tv_sec, a.tv_nsec) < std::pair(b.tv_sec, b.tv_nsec);
 }
 
+constexpr int kFindRounds = 64;  // each is as short as a look, and comes with a write
+
 bool passes_bytes(ByteRule rule) { return rule == ByteRule::kVerbatim || rule == ByteRule::kTrim; }
 }  // namespace
 
@@ -46,11 +48,19 @@ Result<std::optional<ShownChunk>> ChunkFinder::find_at(const ArrayView& array,
     return find_rechunked(array, chunk, place.number);
   }
   if (!place.stored) return fail(array.reader->place_of(chunk).error());
-  ZARRFS_TRY(auto found, find_stored(array, chunk, *place.stored));
-  if (!found || array.versions == nullptr) return found;
-  ZARRFS_TRY(const ChunkVersion version, version_of(array, place.number, *place.stored, *found));
-  give_version(*found, version);
-  return found;
+  if (array.versions == nullptr) return find_stored(array, chunk, *place.stored);
+  const std::uint64_t shard = array.cells->number_of(place.stored->cell);
+  const auto writes = [&] { return array.versions->writes_of(shard, place.number); };
+  for (int round = 0; round < kFindRounds; ++round) {
+    const std::uint32_t before = writes();
+    ZARRFS_TRY(auto found, find_stored(array, chunk, *place.stored));
+    if (!found) return found;
+    ZARRFS_TRY(const ChunkVersion version, version_of(array, place.number, *place.stored, *found));
+    if (before != writes()) continue;  // the version may be of other bytes
+    give_version(*found, version);
+    return found;
+  }
+  return fail(Fault::kStale, describe(array, chunk) + ": it is written all the time");
 }
 
 Result<std::optional<std::optional<ShownChunk>>> ChunkFinder::find_draft(

@@ -92,8 +92,8 @@ Result<void> ChunkWriter::put(const ArrayView& array, const Coordinates& chunk, 
   const bool quarantined =
       validate ? !(stored && is_chunk(array, place, *stored)) : stored->empty();
   ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, place.number,
-                                    quarantined ? shown : *stored, quarantined));
-  note(array, chunk, place, modified);
+                                    quarantined ? shown : *stored, quarantined,
+                                    note_of(array, chunk, place, modified)));
   return {};
 }
 
@@ -102,17 +102,16 @@ Result<void> ChunkWriter::remove(const ArrayView& array, const Coordinates& chun
   ZARRFS_CHECK(check_writable(array));
   const ChunkPlace place = array.reader->layout().place_of(chunk);
   ZARRFS_TRY(const Bytes left, removed_bytes(array, chunk));
-  ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, place.number, left, false));
-  note(array, chunk, place, now());
+  ZARRFS_CHECK(context_.writes->put(array.reader, place.cell, place.number, left, false,
+                                    note_of(array, chunk, place, now())));
   return {};
 }
 
 Result<void> ChunkWriter::erase(const ArrayView& array, const Coordinates& chunk) {
   ZARRFS_CHECK(check_writable(array));
   const ChunkPlace place = array.reader->layout().place_of(chunk);
-  ZARRFS_CHECK(context_.writes->remove(array.reader, place.cell, place.number));
-  note(array, chunk, place, now());
-  return {};
+  return context_.writes->remove(array.reader, place.cell, place.number,
+                                 note_of(array, chunk, place, now()));
 }
 
 Result<Bytes> ChunkWriter::removed_bytes(const ArrayView& array, const Coordinates& chunk) {
@@ -124,10 +123,13 @@ Result<Bytes> ChunkWriter::removed_bytes(const ArrayView& array, const Coordinat
   return chain.encode(elements);
 }
 
-void ChunkWriter::note(const ArrayView& array, const Coordinates& chunk, const ChunkPlace& place,
-                       const struct timespec& modified) {
-  array.versions->written(array.cells->number_of(place.cell),
-                          linear_of(chunk, array.names.counts()), modified);
+std::function<void()> ChunkWriter::note_of(const ArrayView& array, const Coordinates& chunk,
+                                           const ChunkPlace& place,
+                                           const struct timespec& modified) {
+  return [&array, &chunk, &place, modified] {
+    array.versions->written(array.cells->number_of(place.cell),
+                            linear_of(chunk, array.names.counts()), modified);
+  };
 }
 
 Result<void> ChunkWriter::sync(const ArrayView& array, const Coordinates& chunk) {

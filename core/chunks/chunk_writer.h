@@ -49,8 +49,9 @@ class ChunkWriter {
   static Result<ByteView> to_store(const ArrayView& array, ByteView shown, Bytes& memory);
   [[nodiscard]] static bool is_chunk(const ArrayView& array, const ChunkPlace& place,
                                      ByteView stored);
-  static void note(const ArrayView& array, const Coordinates& chunk, const ChunkPlace& place,
-                   const struct timespec& modified);
+  /// Gives the chunk its next version, where the array's are kept.
+  static std::function<void()> note_of(const ArrayView& array, const Coordinates& chunk,
+                                       const ChunkPlace& place, const struct timespec& modified);
 
   ChunkContext& context_;
 };

@@ -102,8 +102,17 @@ ChunkVersion ShardVersions::version_of_draft(Key shard, std::uint64_t chunk,
   return {version_by_digest(shard, mix_numbers(time, chunk)), modified};
 }
 
+std::size_t ShardVersions::counter_of(const Key& shard, std::uint64_t chunk) {
+  return mix_numbers(Hash()(shard), chunk) % kEpochs;
+}
+
+std::uint32_t ShardVersions::writes_of(Key shard, std::uint64_t chunk) const {
+  return writes_[counter_of(shard, chunk)].load();
+}
+
 void ShardVersions::written(Key shard, std::uint64_t chunk, const struct timespec& modified) {
   const std::lock_guard lock(mutex_);
+  ++writes_[counter_of(shard, chunk)];
   Shard& one = find_or_make(shard);
   const auto [own, fresh] = one.written.insert_or_assign(chunk, ChunkVersion{++written_, modified});
   if (fresh) ++kept_;

@@ -63,8 +63,11 @@ class ShardVersions {
   ChunkVersion version_of(Key shard, std::uint64_t chunk, const ShardState& state);
   /// The version of a chunk that has been written and is not published yet.
   ChunkVersion version_of_draft(Key shard, std::uint64_t chunk, const struct timespec& modified);
-  /// The chunk was written or removed.
+  /// The chunk is written or removed: its version and its bytes change at once to who asks for
+  /// `writes_of` before and after, and begins anew where it is another number.
   void written(Key shard, std::uint64_t chunk, const struct timespec& modified);
+  /// How often the chunk was written, or one that shares its counter.
+  [[nodiscard]] std::uint32_t writes_of(Key shard, std::uint64_t chunk) const;
   /// A commit is about to replace the file of the shard, and no chunk changes by that. Until it is
   /// republished, some see this one and some that.
   void replacing(Key shard, const FileIdentity& before, const FileIdentity& after);
@@ -89,8 +92,10 @@ class ShardVersions {
   };
   using Shards = std::unordered_map<Key, Shard, Hash>;
   static constexpr std::size_t kEpochs = 4096;
+  using Counters = std::array<std::atomic<std::uint32_t>, kEpochs>;
 
   [[nodiscard]] std::uint64_t version_by_digest(const Key& shard, std::uint64_t digest) const;
+  static std::size_t counter_of(const Key& shard, std::uint64_t chunk);
   Shards::iterator find(const Key& shard);
   Shard& find_or_make(const Key& shard);
   void set(Shard& shard, const Key& key, const ShardState& state) const;
@@ -98,7 +103,8 @@ class ShardVersions {
   void make_room(const Shard& keep);
 
   const std::size_t most_;
-  std::array<std::atomic<std::uint32_t>, kEpochs> epochs_{};
+  Counters epochs_{};
+  Counters writes_{};
   std::atomic<std::size_t> kept_{0};
   mutable TableMutex mutex_;
   Shards shards_;              ///< Guarded by mutex_.
@@ -119,6 +125,9 @@ class ArrayVersions {
   [[nodiscard]] ChunkVersion version_of_draft(std::uint64_t cell, std::uint64_t chunk,
                                               const struct timespec& modified) const {
     return all_->version_of_draft({array_, cell}, chunk, modified);
+  }
+  [[nodiscard]] std::uint32_t writes_of(std::uint64_t cell, std::uint64_t chunk) const {
+    return all_->writes_of({array_, cell}, chunk);
   }
   void written(std::uint64_t cell, std::uint64_t chunk, const struct timespec& modified) const {
     all_->written({array_, cell}, chunk, modified);

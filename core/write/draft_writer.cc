@@ -212,7 +212,8 @@ Result<void> DraftWriter::hold_room(const DirtyShard& shard, std::uint64_t bytes
 }
 
 Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                                bool quarantined, bool held, const Draft* before) {
+                                bool quarantined, bool held, const Draft* before,
+                                const Shown& shown) {
   const SharedLock room(parts_.room_mutex);
   SharedStore* const shared = shared_of(*parts_.store);
   Draft draft{.removed = bytes == nullptr, .held = held, .written = wall_clock_now()};
@@ -243,6 +244,7 @@ Result<void> DraftWriter::write(DirtyShard& shard, std::uint64_t number, const B
   draft.checksum = record.checksum;
   const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, draft);  // 3 readers see it
+  shown();
   shard.end += record.range.length;
   shard.unsynced = true;
   shard.changed = Clock::now();
@@ -268,9 +270,10 @@ Result<void> DraftWriter::hold(DirtyShard& shard, std::uint64_t number) {
   return {};
 }
 
-void DraftWriter::remove_unlogged(DirtyShard& shard, std::uint64_t number) {
+void DraftWriter::remove_unlogged(DirtyShard& shard, std::uint64_t number, const Shown& shown) {
   const HeldLock lock(shard.state_mutex);
   shard.set_draft(number, {.removed = true, .written = wall_clock_now()});
+  shown();
   shard.changed = Clock::now();
 }
 

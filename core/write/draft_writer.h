@@ -2,6 +2,7 @@
 // cost the storage. The caller holds the shard's commit_mutex.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "core/write/successor_files.h"
@@ -11,6 +12,10 @@ namespace zarrfs {
 
 class DraftWriter {
  public:
+  /// Called when readers see a draft from then on: none has seen it before, and none sees what was
+  /// there before afterwards. Takes table mutexes at most.
+  using Shown = std::function<void()>;
+
   DraftWriter(WriteParts& parts, SuccessorFiles& files) : parts_(parts), files_(files) {}
 
   /// Fails where the shard's present file cannot be read, so that a draft of chunk `number` could
@@ -21,8 +26,9 @@ class DraftWriter {
   Result<void> check_unknown_base(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);
   /// `bytes`: null where the chunk is removed. `quarantined`: see WriteBuffer::put. `held`: see
   /// Draft. `before`: the draft that this is a copy of.
-  Result<void> write(DirtyShard& shard, std::uint64_t number, const ByteView* bytes,
-                     bool quarantined, bool held = false, const Draft* before = nullptr)
+  Result<void> write(
+      DirtyShard& shard, std::uint64_t number, const ByteView* bytes, bool quarantined,
+      bool held = false, const Draft* before = nullptr, const Shown& shown = [] {})
       ZARRFS_REQUIRES(shard.commit_mutex);
   /// Before what is to be published is written to a shard that only has drafts which are not: at a
   /// server, the version that is shown now is the one that it goes on from.
@@ -32,7 +38,7 @@ class DraftWriter {
   Result<void> hold(DirtyShard& shard, std::uint64_t number) ZARRFS_REQUIRES(shard.commit_mutex);
   /// Removes the chunk where there is no room to log that: it is there again where this process
   /// dies before the commit.
-  static void remove_unlogged(DirtyShard& shard, std::uint64_t number)
+  static void remove_unlogged(DirtyShard& shard, std::uint64_t number, const Shown& shown)
       ZARRFS_REQUIRES(shard.commit_mutex);
   /// Logs what remove_unlogged could not.
   Result<void> log_removals(DirtyShard& shard) ZARRFS_REQUIRES(shard.commit_mutex);

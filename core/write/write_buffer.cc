@@ -93,7 +93,7 @@ void commit_while(WriteBuffer& buffer, std::vector<DirtyPointer> shards,
 }  // namespace
 
 Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
-                              ByteView bytes, bool quarantined) {
+                              ByteView bytes, bool quarantined, const DraftWriter::Shown& shown) {
   ZARRFS_TRY(const SpoolLimit::Admitted admitted, spool_limit_.admit(bytes.size()));
   const auto over = [this] { return memory() > parts_.options.write_buffer; };
   bool look = false;
@@ -111,7 +111,7 @@ Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::
       ZARRFS_CHECK(committer_.commit(shard));  // not known to be durable: finish that first
       continue;
     }
-    auto written = put_now(shard, array, number, bytes, quarantined);
+    auto written = put_now(shard, array, number, bytes, quarantined, shown);
     lock.unlock();
     if (written || std::exchange(tried, true)) return written;
     if (!committer_.make_way(written.error())) return written;
@@ -119,11 +119,12 @@ Result<void> WriteBuffer::put(const ArrayPointer& array, const Cell& cell, std::
 }
 
 Result<void> WriteBuffer::put_now(const DirtyPointer& shard, const ArrayPointer& array,
-                                  std::uint64_t number, ByteView bytes, bool quarantined) {
+                                  std::uint64_t number, ByteView bytes, bool quarantined,
+                                  const DraftWriter::Shown& shown) {
   shard->set_array(array);
   auto written = drafts_.check_base(*shard, number, false);
   if (written) drafts_.renew_base(*shard);
-  if (written) written = drafts_.write(*shard, number, &bytes, quarantined);
+  if (written) written = drafts_.write(*shard, number, &bytes, quarantined, false, nullptr, shown);
   if (!written) return committer_.abandon(shard, written.error());
   committer_.limit_waste(shard);
   if (shard->complete()) thread_.wake();
@@ -133,8 +134,8 @@ Result<void> WriteBuffer::put_now(const DirtyPointer& shard, const ArrayPointer&
   return written;
 }
 
-Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
-                                 std::uint64_t number) {
+Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
+                                 const DraftWriter::Shown& shown) {
   if (shared_of(*parts_.store) != nullptr && !array->layout().sharded()) {
     return fail(Fault::kReadOnly, "/" + array->path() +
                                       ": chunks of an array without shards are not removed while "
@@ -151,10 +152,10 @@ Result<void> WriteBuffer::remove(const ArrayPointer& array, const Cell& cell,
     shard->set_array(array);
     auto written = drafts_.check_base(*shard, number, true);
     if (written) drafts_.renew_base(*shard);
-    if (written) written = drafts_.write(*shard, number, nullptr, false);
+    if (written) written = drafts_.write(*shard, number, nullptr, false, false, nullptr, shown);
     if (!written && lacks_room(written.error())) {
       // Removing must be possible where there is no room for the log: it is how room is made.
-      DraftWriter::remove_unlogged(*shard, number);
+      DraftWriter::remove_unlogged(*shard, number, shown);
       written = {};
     }
     if (!written) return committer_.abandon(shard, written.error());

@@ -50,10 +50,13 @@ class WriteBuffer {
 
   /// The stored bytes of chunk `number` (C order, all levels) of the shard at `cell`.
   /// `quarantined`: they cannot be a chunk of the array; they are kept and readable, but not
-  /// published.
-  Result<void> put(const ArrayPointer& array, const Cell& cell, std::uint64_t number,
-                   ByteView bytes, bool quarantined = false);
-  Result<void> remove(const ArrayPointer& array, const Cell& cell, std::uint64_t number);
+  /// published. `shown`: see DraftWriter::Shown.
+  Result<void> put(
+      const ArrayPointer& array, const Cell& cell, std::uint64_t number, ByteView bytes,
+      bool quarantined = false, const DraftWriter::Shown& shown = [] {});
+  Result<void> remove(
+      const ArrayPointer& array, const Cell& cell, std::uint64_t number,
+      const DraftWriter::Shown& shown = [] {});
 
   // Drafts of an array that another program has replaced since are not found.
 
@@ -102,7 +105,8 @@ class WriteBuffer {
       : parts_(std::move(store), std::move(options)) {}
   Result<void> take_over();
   Result<void> put_now(const DirtyPointer& shard, const ArrayPointer& array, std::uint64_t number,
-                       ByteView bytes, bool quarantined) ZARRFS_REQUIRES(shard->commit_mutex);
+                       ByteView bytes, bool quarantined, const DraftWriter::Shown& shown)
+      ZARRFS_REQUIRES(shard->commit_mutex);
   Result<void> check_held(const std::string& prefix) const;
   [[nodiscard]] bool at_server() const;
   Result<void> told_of(const DirtyShard& shard) const ZARRFS_REQUIRES(shard.state_mutex);

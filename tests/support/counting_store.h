@@ -3,10 +3,12 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -41,8 +43,14 @@ class StoreCalls {
     const std::lock_guard lock(mutex_);
     failures_[{call, counts_[static_cast<std::size_t>(call)] + number}] = error_number;
   }
+  /// What another thread does just before the next call of this kind, once.
+  void meanwhile(StoreCall call, std::function<void()> act) {
+    const std::lock_guard lock(mutex_);
+    meanwhile_[call] = std::move(act);
+  }
   Result<void> enter(StoreCall call, const std::string& name) {
     const int number = ++counts_[static_cast<std::size_t>(call)];
+    if (const auto act = take_meanwhile(call)) std::thread(act).join();
     const std::lock_guard lock(mutex_);
     const auto found = failures_.find({call, number});
     if (found == failures_.end()) return {};
@@ -52,9 +60,18 @@ class StoreCalls {
   }
 
  private:
+  std::function<void()> take_meanwhile(StoreCall call) {
+    const std::lock_guard lock(mutex_);
+    const auto found = meanwhile_.find(call);
+    if (found == meanwhile_.end()) return nullptr;
+    std::function<void()> act = std::move(found->second);
+    meanwhile_.erase(found);
+    return act;
+  }
   std::array<std::atomic<int>, 12> counts_{};
   std::mutex mutex_;
   std::map<std::pair<StoreCall, int>, int> failures_;
+  std::map<StoreCall, std::function<void()>> meanwhile_;
 };
 
 class CountingFile final : public File {

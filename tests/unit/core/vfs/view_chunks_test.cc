@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <thread>
 
 #include "core/base/json.h"
 #include "core/base/request.h"
@@ -391,6 +394,59 @@ TEST(ViewChunks, AChunkIsFoundAndOpenedByOneLookAtItsShard) {
   EXPECT_EQ(*read_all(*document->file), *shown.read(".zarray"));
   EXPECT_EQ((*shown.view().find_and_open(kRootNode, ".zarrfs"))->file, nullptr);
   EXPECT_FALSE(*shown.view().find_and_open(kRootNode, "0.1"));
+}
+
+ViewOptions writing() {
+  ViewOptions options;
+  options.writing = Writing{};
+  return options;
+}
+
+TEST(ViewChunks, WhatIsWrittenWhileAChunkIsLookedUpIsNotTheOneBefore) {
+  StoreMaker maker;
+  maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
+  const auto store = std::make_shared<CountingStore>(
+      std::shared_ptr<Store>(*open_store(maker.root(), LinkPolicy::kInside)));
+  ShownStore shown(*open_view(store, writing()));
+  ASSERT_TRUE(shown.read("0.0"));  // the index is known from now on
+  const NodeId before = (*shown.find("0.0"))->id;
+  const std::string written = text_of(counting_elements(9, 4));
+  store->calls().meanwhile(StoreCall::kOpen,
+                           [&] { ASSERT_TRUE(shown.write(kRootNode, "0.0", written)); });
+  const auto chunk = *shown.view().find_and_open(kRootNode, "0.0");
+  EXPECT_EQ(chunk->found.id, (*shown.find("0.0"))->id);
+  EXPECT_NE(chunk->found.id, before);
+  EXPECT_EQ(*read_all(*chunk->file), written) << "the pages of its node are kept";
+}
+
+TEST(ViewChunks, EachNodeOfAChunkThatIsWrittenAndPublishedHasOneContent) {
+  constexpr unsigned kWrites = 600;
+  constexpr unsigned kPublishedAfter = 7;
+  StoreMaker maker;
+  maker.array("").chunk("", {0, 0}, counting_elements(0, 4));
+  ShownStore shown(maker.root(), writing());
+  std::atomic<bool> ended{false};
+  std::map<NodeId, std::string> contents;
+  std::uint64_t mixed = 0;
+  std::thread reader([&] {
+    while (!ended) {
+      const auto chunk = shown.view().find_and_open(kRootNode, "0.0");
+      if (!chunk || !*chunk || (*chunk)->file->direct_io()) continue;  // no pages are kept of it
+      const auto text = read_all(*(*chunk)->file);
+      if (!text) continue;
+      const auto known = contents.emplace((*chunk)->found.id, *text).first;
+      if (known->second != *text) ++mixed;
+    }
+  });
+  for (unsigned value = 1; value <= kWrites; ++value) {
+    ASSERT_TRUE(shown.write(kRootNode, "0.0.partial", text_of(counting_elements(value, 4))));
+    ASSERT_TRUE(shown.view().rename(kRootNode, "0.0.partial", kRootNode, "0.0", true));
+    if (value % kPublishedAfter != 0) continue;
+    ASSERT_TRUE(shown.view().publish());
+  }
+  ended = true;
+  reader.join();
+  EXPECT_EQ(mixed, 0U) << "of " << contents.size() << " nodes";
 }
 
 TEST(ViewChunks, ADamagedChunkIsFoundAndOpenedAndItsReadIsTheError) {

@@ -105,7 +105,8 @@ std::size_t on_body(const char* bytes, std::size_t /*one*/, std::size_t size, vo
       return CURL_WRITEFUNC_PAUSE;
     }
     if (body.empty() && status == kPartialContent) body.reserve(limit);
-    body.insert(body.end(), bytes, bytes + size);
+    const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes);  // copied at once so
+    body.insert(body.end(), first, first + size);
   } catch (const std::bad_alloc&) {
     return 0;
   }

@@ -61,6 +61,21 @@ std::optional<ChunkBox> common(const ChunkBox& one, const ChunkBox& other) {
   return box;
 }
 
+ChunkBox cells_around(const ChunkBox& box, const Layout& layout) {
+  return {layout.place_of(box.first).cell, layout.place_of(box.last).cell};
+}
+
+/// Whether a box that goes on along `axis` has all chunks of its shards, from some on.
+bool takes_whole_shards(const ChunkBox& box, std::size_t axis, const Layout& layout) {
+  const ChunkBox first = chunks_of(layout.place_of(box.first).cell, layout);
+  const ChunkBox last = chunks_of(layout.place_of(box.last).cell, layout);
+  for (std::size_t other = 0; other < box.first.size(); ++other) {
+    if (other == axis) continue;
+    if (box.first[other] > first.first[other] || box.last[other] < last.last[other]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool FarWalk::Shard::is_asked(std::uint64_t at) const {
@@ -470,8 +485,12 @@ FarPlan FarWalk::plan(const FarChunk& chunk, const Layout& layout, std::uint64_t
   if (!goes_on) reach_ = 0;
   if (more && !front_) front_ = chunk.cell;
   if (box) {
+    // Of shards of which it only takes a part, the indexes come early: they are small, and each
+    // would be a wait of its own.
+    const bool parts = !takes_whole_shards(*box, sweep_.axis(), layout);
+    if (parts) cells_of_box_ = cells_around(*box, layout);
     *box = within_reach(std::move(*box), sweep_.axis(), layout);
-    cells_of_box_ = {layout.place_of(box->first).cell, layout.place_of(box->last).cell};
+    if (!parts) cells_of_box_ = cells_around(*box, layout);
     // Until it leaves the shard, the next shard may be read from its start as well.
     const ChunkBox& seen = sweep_.seen();
     left_shard_ = layout.place_of(seen.first).cell != layout.place_of(seen.last).cell;

@@ -19,7 +19,7 @@
 namespace zarrfs {
 
 struct HttpSettings {
-  std::size_t connections = 24;
+  std::size_t connections = 48;
   std::string ca_file;  ///< The only certificates; empty: system_certificates().
   std::uint64_t connect_seconds = 10;
   std::uint64_t quiet_seconds = 20;  ///< Without a byte: the request has failed.

@@ -134,7 +134,7 @@ std::vector<RemoteOption> make_table() {
        "bytes of remote objects kept in memory; in a mount by default at most an eighth of "
        "memory",
        set_bytes<&Options::memory_cache>},
-      {"connections", "N", "24", "requests to the server at the same time", set_connections},
+      {"connections", "N", "48", "requests to the server at the same time", set_connections},
       {"deadline", "SECONDS", "60",
        "how long a failing request is sent again before it is an error",
        set_time<&Options::deadline>},

@@ -24,7 +24,7 @@ struct RemoteOptions {
   std::string cache;        ///< Directory of the cache on disk; empty: none.
   std::uint64_t cache_size = std::uint64_t{10} << 30U;
   std::uint64_t memory_cache = std::uint64_t{256} << 20U;
-  std::uint64_t connections = 24;
+  std::uint64_t connections = 48;
   double deadline = 60;    ///< Seconds until a request that fails again and again is an error.
   double revalidate = 10;  ///< Seconds for which what was seen is taken for what is.
   /// Seconds for which it is shown after that, while the server does not answer.

@@ -166,11 +166,17 @@ void FrontEnd::forget_multi(Reply& reply, std::span<const fuse_forget_data> forg
   reply.none();
 }
 
+/// What is opened keeps its version, and its node: who asks for it by name must not get that one's.
+InodeEntry FrontEnd::as_opened(InodeEntry own) const {
+  own.uncached = own.uncached || view_.writable();
+  return own;
+}
+
 Result<InodeEntry> FrontEnd::attributes_of(NodeId node) {
   auto found = view_.attributes(node);
   if (found) return found;
   if (const auto file = open_.find(node)) {  // its name is gone, or another's
-    if (const auto own = file->attributes(); own && *own) return **own;
+    if (const auto own = file->attributes(); own && *own) return as_opened(**own);
   } else if (found.error().fault == Fault::kStale && told_stale_.was_told(request_task())) {
     return view_.attributes_by_now(node);
   }
@@ -180,7 +186,7 @@ Result<InodeEntry> FrontEnd::attributes_of(NodeId node) {
 void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {
   if (info != nullptr && info->fh != 0) {
     const auto own = (*opened_behind<OpenFile>(info->fh))->attributes();
-    if (own && *own) return reply.attributes((*own)->status, timeout_of(**own));
+    if (own && *own) return reply.attributes((*own)->status, timeout_of(as_opened(**own)));
   }
   auto found = attributes_of(node);
   if (!found) return refuse(reply, found.error());

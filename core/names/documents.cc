@@ -6,6 +6,7 @@
 
 #include "core/base/json.h"
 #include "core/metadata/v2_note.h"
+#include "core/present/v2_types.h"
 
 namespace zarrfs {
 
@@ -57,15 +58,20 @@ bool Documents::shows(const NodeState& state, std::string_view name) const {
   return std::find(shown.begin(), shown.end(), name) != shown.end();
 }
 
-bool Documents::is_synthesized(const NodeState& state, const std::string& name) {
+bool Documents::is_synthesized(const NodeState& state, const std::string& name) const {
   // Attributes may have come first, and have made a group of the directory.
   if (name == kConsolidated || name == kGroupDocument) return true;
   if (state.kind == NodeState::Kind::kImplicitGroup) return true;
   if (name != kAttributes) return false;
   const Node& node = state.node;
   if (node.group != nullptr) return without_note(node.group->attributes).empty();
-  return node.array != nullptr && without_note(node.array->attributes).empty() &&
-         !node.array->document->contains("dimension_names");
+  if (node.array == nullptr) return false;
+  Json attributes = without_note(node.array->attributes);
+  // The mark that a fill value was given here is none that a program has written.
+  if (parts_.shared.written.is(state.path, WrittenDocuments::Fact::kMarked)) {
+    attributes.erase(kFillAttribute);
+  }
+  return attributes.empty() && !node.array->document->contains("dimension_names");
 }
 
 Result<DocumentText> Documents::text(const NodeState& state, const std::string& name) {

@@ -27,7 +27,7 @@ class Documents {
 
  private:
   /// Whether the document is one that a program would have to write where there is no view.
-  static bool is_synthesized(const NodeState& state, const std::string& name);
+  [[nodiscard]] bool is_synthesized(const NodeState& state, const std::string& name) const;
 
   ViewParts& parts_;
 };

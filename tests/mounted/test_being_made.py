@@ -1,4 +1,5 @@
 """What programs are making, and have not closed yet, is listed, as in a plain directory."""
+import json
 import os
 
 import pytest
@@ -43,3 +44,23 @@ def test_what_is_being_made_is_listed_at_once(mount, store, separator):
     with open(mounted / "a/.zattrs", "w") as attributes:
         attributes.write("{}")
         assert os.listdir(mounted / "a").count(".zattrs") == 1
+
+
+@pytest.mark.parametrize("fill", ["0", "-1", "null"])
+@pytest.mark.parametrize("profile", ["generic", "ome", "xarray", "gdal"])
+def test_no_attributes_are_there_before_a_program_writes_them(mount, tmp_path, profile, fill):
+    """`cp -n`, `tar -k` and zarr.copy_store leave alone what is there."""
+    (tmp_path / "store").mkdir()
+    mounted = mount(tmp_path / "store", f"rw,profile={profile}")
+    os.mkdir(mounted / "a")
+    with open(mounted / "a/.zarray", "w") as document:
+        document.write('{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i2","fill_value":%s,"order":"C","filters":null,"compressor":null}' % fill)
+    assert os.listdir(mounted / "a") == [".zarray"]
+    descriptor = os.open(mounted / "a/.zattrs", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    os.write(descriptor, b'{"units": "m", "_ARRAY_DIMENSIONS": ["x"]}')
+    os.close(descriptor)
+    mounted.unmount()
+    again = mount(tmp_path / "store", f"ro,profile={profile}")
+    with open(again / "a/.zattrs") as attributes:
+        found = json.load(attributes)
+    assert (found["units"], found["_ARRAY_DIMENSIONS"]) == ("m", ["x"])

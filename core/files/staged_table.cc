@@ -39,6 +39,27 @@ StagedPointer StagedTable::find_temporary(const std::string& key) const {
   return any && found->second->kind() == StagedFile::Kind::kTemporary ? found->second : nullptr;
 }
 
+bool StagedTable::keeps_at(const std::string& path, const std::string& key,
+                           const StagedFile* file) const {
+  if (empty()) return false;
+  const std::lock_guard lock(mutex_);
+  return std::any_of(by_key_.begin(), by_key_.end(), [&](const auto& one) {
+    return one.second.get() != file && one.first != key &&
+           one.second->kind() == StagedFile::Kind::kTemporary &&
+           kept_path(one.second->directory, one.first) == path;
+  });
+}
+
+std::vector<StagedPointer> StagedTable::temporaries_below(const std::string& directory) const {
+  std::vector<StagedPointer> files;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, file] : by_key_) {
+    const bool temporary = file->kind() == StagedFile::Kind::kTemporary;
+    if (temporary && is_at_or_below(key, directory)) files.push_back(file);
+  }
+  return files;
+}
+
 StagedPointer StagedTable::find(std::uint64_t number) const {
   if (empty()) return nullptr;
   const std::lock_guard lock(mutex_);
@@ -182,6 +203,12 @@ std::vector<StagedPointer> StagedTable::temporaries() const {
     if (file->kind() == StagedFile::Kind::kTemporary) files.push_back(file);
   }
   return files;
+}
+
+std::string kept_path(const std::string& directory, const std::string& path) {
+  std::string name = path.substr(directory.empty() ? 0 : directory.size() + 1);
+  std::replace(name.begin(), name.end(), '/', '.');
+  return join_path(directory, name);
 }
 
 std::string chunk_key(const NodeState& array, std::uint64_t number) {

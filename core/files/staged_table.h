@@ -26,6 +26,12 @@ class StagedTable {
   /// The same where it is a temporary file.
   [[nodiscard]] StagedPointer find_temporary(const std::string& key) const;
   [[nodiscard]] StagedPointer find(std::uint64_t number) const;
+  /// Whether a temporary file other than `file` and the one at `key` is put into the store at
+  /// `path`: see kept_path().
+  [[nodiscard]] bool keeps_at(const std::string& path, const std::string& key,
+                              const StagedFile* file) const;
+  /// Temporary files at or below `directory`, as programs see it.
+  [[nodiscard]] std::vector<StagedPointer> temporaries_below(const std::string& directory) const;
   /// For a program that opens a temporary file which was renamed or removed since it was looked up:
   /// a file of the same number without a name. Null where no file of this number has left lately,
   /// or the store has it.
@@ -95,6 +101,10 @@ class StagedTable {
   };
   std::deque<Left> left_;  ///< Temporary files, the latest last.
 };
+
+/// Where the temporary file at `path` of the node at `directory` is put in the store, which has no
+/// directories of chunks: `c/0/name` as `c.0.name`.
+std::string kept_path(const std::string& directory, const std::string& path);
 
 /// The key of a chunk that is being written: one, by whatever name the chunk is reached.
 /// `number`: that array.shown.names has.

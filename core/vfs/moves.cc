@@ -54,6 +54,9 @@ Result<void> Moves::move_staged(const StagedPointer& file, const Directory& dire
 Result<void> Moves::rename_staged(const StagedPointer& file, const StagedPointer& replaced,
                                   const Directory& directory, const Name& target) {
   ZARRFS_CHECK(staged_.withdraw(*file));
+  if (replaced == nullptr && target.kind == NameKind::kTemporary && target.store_path.empty()) {
+    ZARRFS_CHECK(staged_.check_kept_name(directory.state->path, target.path, file.get()));
+  }
   file->path = target.path;
   if (target.kind == NameKind::kTemporary && !target.store_path.empty()) {
     ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, target.store_path));

@@ -53,11 +53,15 @@ Result<void> Publishing::sync(NodeId node) {
   if (!parts_.writable()) return {};
   ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   if (!target.named) {
+    if (target.part.directory) {
+      ZARRFS_CHECK(staged_.sync_temporaries(part_path(target.state->shown, target.part)));
+    }
     return target.part.directory
                ? parts_.shared.writes->sync_below(target.state->path)
                : parts_.chunk_writer.sync(target.state->shown, target.part.coordinates);
   }
   if (target.named->kind != NamedNode::Kind::kDirectory) return {};
+  ZARRFS_CHECK(staged_.sync_temporaries(target.named->path));
   ZARRFS_CHECK(parts_.shared.writes->sync_below(target.named->path));
   return parts_.shared.store->sync_directory(target.named->path);
 }

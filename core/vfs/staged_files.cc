@@ -55,12 +55,7 @@ bool is_document(ByteView text) {
   return parse_first_json(characters, "document").has_value();
 }
 
-/// Where a temporary file is put in the store.
-std::string stored_path_of(const StagedFile& file) {
-  std::string name = file.path.substr(file.directory.empty() ? 0 : file.directory.size() + 1);
-  std::replace(name.begin(), name.end(), '/', '.');
-  return join_path(file.directory, name);
-}
+std::string stored_path_of(const StagedFile& file) { return kept_path(file.directory, file.path); }
 
 NameKind name_kind_of(StagedFile::Kind kind) {
   switch (kind) {
@@ -219,6 +214,9 @@ Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& 
   if (kind == StagedFile::Kind::kTemporary && !name.store_path.empty()) {
     ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, name.store_path));
     if (stored) return refused(Fault::kStale, name.path, "it was stored");
+  }
+  if (kind == StagedFile::Kind::kTemporary) {
+    ZARRFS_CHECK(check_kept_name(state.path, name.path, nullptr));
   }
   StagedPointer file = parts_.staged.make(kind);
   file->path = name.path;
@@ -391,8 +389,38 @@ void StagedFiles::closed(const StagedPointer& file) {
   if (file->unlinked() || file->kind() != StagedFile::Kind::kTemporary) parts_.staged.leave(file);
 }
 
+Result<void> StagedFiles::sync_temporary(StagedFile& file) {
+  const auto putting = parts_.move_gate.putting();
+  const std::lock_guard lock(file.mutex);
+  const bool waits =
+      file.kind() != StagedFile::Kind::kTemporary || file.unlinked() || is_temporary_of(file.path);
+  return waits ? Result<void>{} : parts_.reported(persist(file));
+}
+
+Result<void> StagedFiles::sync_temporaries(const std::string& directory) {
+  if (parts_.staged.empty()) return {};
+  for (const StagedPointer& file : parts_.staged.temporaries_below(directory)) {
+    ZARRFS_CHECK(sync_temporary(*file));
+  }
+  return {};
+}
+
+Result<void> StagedFiles::check_kept_name(const std::string& directory, const std::string& path,
+                                          const StagedFile* file) const {
+  const std::string kept = kept_path(directory, path);
+  bool taken = parts_.staged.keeps_at(kept, path, file);
+  if (!taken && kept != path && (file != nullptr || parts_.staged.find(path) == nullptr)) {
+    ZARRFS_TRY(const auto stored, parts_.shared.store->status(kept));
+    taken = stored.has_value();
+  }
+  if (!taken) return {};
+  return refused(Fault::kExists, path,
+                 "it would be kept in the store as " + kept + ", which is another file");
+}
+
 Result<void> StagedFiles::persist(StagedFile& file) {
   if (!file.dirty()) return {};
+  if (!file.stored()) ZARRFS_CHECK(check_kept_name(file.directory, file.path, &file));
   const RequestScope as_opened(file.caller);
   const WithUmask as_made(mask_of(file));
   ZARRFS_CHECK(

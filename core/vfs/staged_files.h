@@ -67,6 +67,15 @@ class StagedFiles {
 
   /// Puts temporary files into the store that nobody has written for `idle`.
   Result<void> persist_idle(std::chrono::milliseconds idle);
+  /// Puts the file into the store if it is a temporary one, but for the unfinished file of an
+  /// atomic write.
+  Result<void> sync_temporary(StagedFile& file);
+  /// The same with all at or below `directory`, as programs see it.
+  Result<void> sync_temporaries(const std::string& directory);
+  /// kExists where the temporary file at `path`, of the node at `directory`, would be put into the
+  /// store by the name of another file: see kept_path(). `file`: itself, if there is one.
+  Result<void> check_kept_name(const std::string& directory, const std::string& path,
+                               const StagedFile* file) const;
   /// Gives all that was written on: its writers are gone.
   Result<void> submit_all();
 

@@ -29,7 +29,9 @@ class StagedHandle : public OpenFile {
   Result<void> write(std::uint64_t offset, ByteView bytes) override;
   Result<void> resize(std::uint64_t size) override;
   Result<void> flush() override { return writer_ ? files_.flush(*file_) : Result<void>(); }
-  Result<void> sync() override { return writer_ ? files_.sync(*file_) : Result<void>(); }
+  Result<void> sync() override {
+    return writer_ ? files_.sync(*file_) : files_.sync_temporary(*file_);
+  }
   void closed() override;
   Result<std::optional<InodeEntry>> attributes() override {
     return entries_.of_staged(file_, node_);

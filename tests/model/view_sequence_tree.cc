@@ -229,6 +229,9 @@ void ViewSequence::move_directory() {
 void ViewSequence::sync() {
   const auto synced = view().sync(kRootNode);
   if (model_.chunks_held_back() == 0) must(synced, "syncing");
+  for (auto& [path, file] : model_.files) {
+    if (!is_temporary(path)) file.stored = file.shown;
+  }
 }
 
 void ViewSequence::publish() {

@@ -215,7 +215,7 @@ Result<StagedPointer> StagedFiles::make(const Directory& directory, const Name& 
     ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, name.store_path));
     if (stored) return refused(Fault::kStale, name.path, "it was stored");
   }
-  if (kind == StagedFile::Kind::kTemporary) {
+  if (kind == StagedFile::Kind::kTemporary && !is_temporary_of(name.path)) {
     ZARRFS_CHECK(check_kept_name(state.path, name.path, nullptr));
   }
   StagedPointer file = parts_.staged.make(kind);
@@ -410,7 +410,7 @@ Result<void> StagedFiles::check_kept_name(const std::string& directory, const st
   const std::string kept = kept_path(directory, path);
   bool taken = parts_.staged.keeps_at(kept, path, file);
   if (!taken && kept != path && (file != nullptr || parts_.staged.find(path) == nullptr)) {
-    ZARRFS_TRY(const auto stored, parts_.shared.store->status(kept));
+    ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, kept));
     taken = stored.has_value();
   }
   if (!taken) return {};

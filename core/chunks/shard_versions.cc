@@ -122,11 +122,20 @@ void ShardVersions::written(Key shard, std::uint64_t chunk, const struct timespe
   if (kept() > most_) drop(shards_.find(shard));
 }
 
-void ShardVersions::replacing(Key shard, const FileIdentity& before, const FileIdentity& after) {
+void ShardVersions::replacing(Key shard, const FileIdentity& before, const FileIdentity& after,
+                              const Chunks& chunks) {
   const std::lock_guard lock(mutex_);
   const auto found = find(shard);
   if (found == shards_.end()) return;
   Shard& one = found->second;
+  for (const auto& [chunk, modified] : chunks) {
+    const bool fresh = one.written.try_emplace(chunk, ChunkVersion{written_ + 1, modified}).second;
+    if (!fresh) continue;
+    ++written_;
+    ++kept_;
+  }
+  make_room(one);
+  if (kept() > most_) return drop(found);
   if (!one.known) set(one, shard, {digest_of(before), time_of(before.mtime_ns)});
   if (one.digest == digest_of(before)) one.next = digest_of(after);
 }

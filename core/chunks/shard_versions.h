@@ -24,6 +24,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/base/lock_order.h"
 #include "core/store/store.h"
@@ -53,6 +55,7 @@ class ShardVersions {
     std::uint64_t cell = 0;
     bool operator==(const Key&) const = default;
   };
+  using Chunks = std::vector<std::pair<std::uint64_t, struct timespec>>;
   static constexpr std::size_t kMostKept = std::size_t{1} << 16U;
 
   /// Keeps at most `most` shards and written chunks.
@@ -68,9 +71,12 @@ class ShardVersions {
   void written(Key shard, std::uint64_t chunk, const struct timespec& modified);
   /// How often the chunk was written, or one that shares its counter.
   [[nodiscard]] std::uint32_t writes_of(Key shard, std::uint64_t chunk) const;
-  /// A commit is about to replace the file of the shard, and no chunk changes by that. Until it is
-  /// republished, some see this one and some that.
-  void replacing(Key shard, const FileIdentity& before, const FileIdentity& after);
+  /// A commit is about to replace the file of the shard, and no chunk changes by that but those
+  /// that were written(). Until it is republished, some see this one and some that. `chunks`: all
+  /// that it puts there, and when they were written, some perhaps by an earlier mount, or while the
+  /// array was shown otherwise.
+  void replacing(Key shard, const FileIdentity& before, const FileIdentity& after,
+                 const Chunks& chunks);
   /// The commit has replaced it.
   void republished(Key shard, const FileIdentity& before, const FileIdentity& after);
   /// Shards and written chunks that are kept, and about how many bytes that takes.
@@ -132,8 +138,9 @@ class ArrayVersions {
   void written(std::uint64_t cell, std::uint64_t chunk, const struct timespec& modified) const {
     all_->written({array_, cell}, chunk, modified);
   }
-  void replacing(std::uint64_t cell, const FileIdentity& before, const FileIdentity& after) const {
-    all_->replacing({array_, cell}, before, after);
+  void replacing(std::uint64_t cell, const FileIdentity& before, const FileIdentity& after,
+                 const ShardVersions::Chunks& chunks) const {
+    all_->replacing({array_, cell}, before, after, chunks);
   }
   void republished(std::uint64_t cell, const FileIdentity& before,
                    const FileIdentity& after) const {

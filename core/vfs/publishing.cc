@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/write/shard_builder.h"
 
 namespace zarrfs {
 
@@ -31,21 +32,43 @@ Result<void> Publishing::begin() {
   return {};
 }
 
+namespace {
+std::uint64_t cell_number(const ArrayView& array, const Coordinates& cell) {
+  return linear_of(cell, array.reader->layout().grid().counts());
+}
+
+/// `drafts` have the numbers of the chunks in the shard at `cell`.
+ShardVersions::Chunks chunks_of(const ArrayView& array, const Coordinates& cell,
+                                const ShardVersions::Chunks& drafts) {
+  const Layout& layout = array.reader->layout();
+  ShardVersions::Chunks chunks;
+  for (const auto& [number, written] : drafts) {
+    const auto chunk = layout.chunk_at({cell, entries_of(layout, cell, number)});
+    if (chunk) chunks.emplace_back(linear_of(*chunk, array.names.counts()), written);
+  }
+  return chunks;
+}
+}  // namespace
+
 void Publishing::tell_versions(WriteOptions& options) {
-  const auto tell = [this](const auto& told, const std::string& array_path, const Coordinates& cell,
-                           const FileIdentity& before, const FileIdentity& after) {
+  const auto shown = [this](const std::string& array_path) {
     const StatePtr array = parts_.nodes.last_known(array_path);
-    if (array == nullptr || array->shown.versions == nullptr) return;
-    std::invoke(told, *array->shown.versions,
-                linear_of(cell, array->shown.reader->layout().grid().counts()), before, after);
+    return array == nullptr || array->shown.versions == nullptr ? nullptr : array;
   };
-  options.replacing = [tell](const std::string& array_path, const Coordinates& cell,
-                             const FileIdentity& before, const FileIdentity& after) {
-    tell(&ArrayVersions::replacing, array_path, cell, before, after);
+  options.replacing = [shown](const std::string& array_path, const Coordinates& cell,
+                              const FileIdentity& before, const FileIdentity& after,
+                              const ShardVersions::Chunks& drafts) {
+    const StatePtr array = shown(array_path);
+    if (array == nullptr) return;
+    array->shown.versions->replacing(cell_number(array->shown, cell), before, after,
+                                     chunks_of(array->shown, cell, drafts));
   };
-  options.committed = [tell](const std::string& array_path, const Coordinates& cell,
-                             const CommitOutcome& outcome) {
-    tell(&ArrayVersions::republished, array_path, cell, outcome.before, outcome.after);
+  options.committed = [shown](const std::string& array_path, const Coordinates& cell,
+                              const CommitOutcome& outcome) {
+    const StatePtr array = shown(array_path);
+    if (array == nullptr) return;
+    array->shown.versions->republished(cell_number(array->shown, cell), outcome.before,
+                                       outcome.after);
   };
 }
 

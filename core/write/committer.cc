@@ -243,7 +243,13 @@ CommitHooks Committer::hooks_of(const DirtyPointer& shard) {
   };
   if (parts_.options.replacing) {
     hooks.replacing = [this, shard](const FileIdentity& before, const FileIdentity& after) {
-      parts_.options.replacing(shard->array_path, shard->cell, before, after);
+      std::vector<std::pair<std::uint64_t, struct timespec>> drafts;
+      {
+        const HeldLock state(shard->state_mutex);
+        for (const auto& [number, draft] : shard->drafts)
+          drafts.emplace_back(number, draft.written);
+      }
+      parts_.options.replacing(shard->array_path, shard->cell, before, after, drafts);
     };
   }
   return hooks;

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/write/commit.h"
@@ -41,9 +43,11 @@ struct WriteOptions {
   bool background = true;  ///< Commit from a thread of its own; else only when asked.
   /// Chunks that appear and disappear with a commit (see CommitHooks).
   std::function<Result<void>(const ChunkChanges&)> changed;
-  /// Told about each commit, as CommitHooks::replacing and after it.
+  /// Told about each commit, as CommitHooks::replacing and after it. `drafts`: their numbers in the
+  /// shard, and when they were written.
   std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
-                     const FileIdentity& before, const FileIdentity& after)>
+                     const FileIdentity& before, const FileIdentity& after,
+                     const std::vector<std::pair<std::uint64_t, struct timespec>>& drafts)>
       replacing;
   std::function<void(const std::string& array_path, const std::vector<std::uint64_t>& cell,
                      const CommitOutcome& outcome)>

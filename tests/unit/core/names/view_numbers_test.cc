@@ -165,7 +165,7 @@ TEST(ShardVersions, ACommitOfOurOwnChangesNeitherVersionNorTime) {
   const std::uint64_t before = version(versions, kShard, file(100, 5), 2);
   versions.written(kShard, 1, {7, 0});
   const std::uint64_t written = version(versions, kShard, file(100, 5), 1);
-  versions.replacing(kShard, file(100, 5), file(101, 9));
+  versions.replacing(kShard, file(100, 5), file(101, 9), {});
   versions.republished(kShard, file(100, 5), file(101, 9));
   EXPECT_EQ(version(versions, kShard, file(101, 9), 1), written);
   EXPECT_EQ(versions.version_of(kShard, 1, state_of(file(101, 9))).modified.tv_sec, 7);
@@ -177,7 +177,7 @@ TEST(ShardVersions, ACommitKeepsVersionsThoughNobodyAskedSinceTheWrite) {
   ShardVersions versions;
   const std::uint64_t before = version(versions, kShard, file(100, 5), 2);
   versions.written(kShard, 1, {7, 0});
-  versions.replacing(kShard, file(100, 5), file(101, 9));
+  versions.replacing(kShard, file(100, 5), file(101, 9), {});
   versions.republished(kShard, file(100, 5), file(101, 9));
   EXPECT_EQ(version(versions, kShard, file(101, 9), 2), before);
   EXPECT_EQ(versions.version_of(kShard, 2, state_of(file(101, 9))).modified.tv_sec, 5);
@@ -188,7 +188,7 @@ TEST(ShardVersions, DuringACommitBothShardsHaveTheSameVersion) {
   versions.written(kShard, 1, {7, 0});
   const std::uint64_t written = version(versions, kShard, file(100), 1);
   const std::uint64_t other = version(versions, kShard, file(100), 2);
-  versions.replacing(kShard, file(100), file(101));
+  versions.replacing(kShard, file(100), file(101), {});
   for (const std::uint64_t number : {100, 101, 100}) {
     EXPECT_EQ(version(versions, kShard, file(number), 1), written);
     EXPECT_EQ(version(versions, kShard, file(number), 2), other);
@@ -203,7 +203,7 @@ TEST(ShardVersions, ACommitThatFailsChangesNoVersion) {
   ShardVersions versions;
   const std::uint64_t before = version(versions, kShard, file(100));
   versions.written(kShard, 1, {7, 0});
-  versions.replacing(kShard, file(100), file(101));
+  versions.replacing(kShard, file(100), file(101), {});
   EXPECT_EQ(version(versions, kShard, file(100)), before);
   const std::uint64_t others = version(versions, kShard, file(102));
   EXPECT_NE(others, before);
@@ -261,7 +261,7 @@ TEST(ShardVersions, AFileThatIsReplacedWithinTicksIsAnotherVersionEachTime) {
     versions.written(kShard, 1, {7, 0});
     const std::uint64_t written = version(versions, kShard, now, 1);
     ASSERT_TRUE(seen.insert(written).second) << "round " << round;
-    versions.replacing(kShard, now, next);
+    versions.replacing(kShard, now, next, {});
     versions.republished(kShard, now, next);
     ASSERT_EQ(version(versions, kShard, next, 1), written) << "round " << round;
     ASSERT_EQ(version(versions, kShard, next, 2), untouched) << "round " << round;

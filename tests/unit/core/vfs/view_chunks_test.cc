@@ -419,6 +419,31 @@ TEST(ViewChunks, WhatIsWrittenWhileAChunkIsLookedUpIsNotTheOneBefore) {
   EXPECT_EQ(*read_all(*chunk->file), written) << "the pages of its node are kept";
 }
 
+/// Programs tell versions of a file apart by its number and its time.
+std::int64_t time_of(ShownStore& shown, const std::string& name) {
+  const struct timespec time = (*shown.find(name))->status.st_mtim;
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+TEST(ViewChunks, NoTimeComesBackWhereADocumentIsChangedBetweenAWriteAndItsPublishing) {
+  StoreMaker maker;
+  maker.array("")
+      .chunk("", {0, 0}, counting_elements(1, 4))
+      .chunk("", {0, 1}, counting_elements(5, 4));
+  ShownStore shown(maker.root(), writing());
+  const std::int64_t before = time_of(shown, "0.0");
+  ASSERT_TRUE(shown.write(kRootNode, "0.0", text_of(counting_elements(9, 4))));
+  const std::int64_t written = time_of(shown, "0.0");
+  EXPECT_GT(written, before);
+  ASSERT_TRUE(shown.write(kRootNode, ".zattrs", R"({"units": "m"})"));
+  ASSERT_TRUE(shown.write(kRootNode, "0.1", text_of(counting_elements(9, 4))));
+  const std::int64_t unpublished = time_of(shown, "0.0");
+  EXPECT_GE(unpublished, written);
+  ASSERT_TRUE(shown.view().publish());
+  EXPECT_EQ(time_of(shown, "0.0"), unpublished);
+  EXPECT_EQ(*shown.read("0.0"), text_of(counting_elements(9, 4)));
+}
+
 TEST(ViewChunks, EachNodeOfAChunkThatIsWrittenAndPublishedHasOneContent) {
   constexpr unsigned kWrites = 600;
   constexpr unsigned kPublishedAfter = 7;

@@ -275,11 +275,15 @@ TEST(WriteBuffer, WhatTakesTheShardsPlaceIsToldBeforeItDoes) {
     return status ? identity_of(*status) : FileIdentity{};
   };
   std::vector<FileIdentity> told;
+  std::vector<std::uint64_t> written;
   WriteOptions options = quiet_options();
   options.replacing = [&](const std::string&, const std::vector<std::uint64_t>&,
-                          const FileIdentity& before, const FileIdentity& after) {
+                          const FileIdentity& before, const FileIdentity& after,
+                          const std::vector<std::pair<std::uint64_t, struct timespec>>& drafts) {
     EXPECT_EQ(identity(), before) << "it is replaced already";
     told.push_back(after);
+    written.clear();
+    for (const auto& [number, when] : drafts) written.push_back(number);
   };
   const auto writer = Writer::open(store, options);
   for (const std::uint64_t chunk : {0, 1}) {
@@ -287,6 +291,7 @@ TEST(WriteBuffer, WhatTakesTheShardsPlaceIsToldBeforeItDoes) {
     ASSERT_TRUE(writer->commit(0));
     ASSERT_EQ(told.size(), chunk + 1);
     EXPECT_EQ(identity(), told.back());
+    EXPECT_EQ(written, std::vector<std::uint64_t>{chunk});
   }
   ASSERT_TRUE(writer->remove(0));
   ASSERT_TRUE(writer->remove(1));

@@ -310,9 +310,17 @@ Result<void> StagedFiles::check_document(StagedFile& file, std::uint64_t offset,
   return checked;
 }
 
+/// Null where it is no such array any more.
+Result<StatePtr> StagedFiles::array_of(const StagedFile& file) const {
+  ZARRFS_TRY(StatePtr array, parts_.nodes.get(file.directory));
+  const bool same =
+      array->kind == NodeState::Kind::kArray && file.chunk.size() == array->shown.names.rank();
+  return same ? array : nullptr;
+}
+
 Result<void> StagedFiles::put_chunk(const StagedFile& file, ByteView bytes) {
-  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
-  if (array->kind != NodeState::Kind::kArray || file.chunk.size() != array->shown.names.rank()) {
+  ZARRFS_TRY(const StatePtr array, array_of(file));
+  if (array == nullptr) {
     return refused(Fault::kStale, file.directory, "it is no such array any more");
   }
   for (std::size_t axis = 0; axis < file.chunk.size(); ++axis) {
@@ -329,7 +337,8 @@ Result<void> StagedFiles::publish_chunk(const StagedFile& file) {
   const bool submitted =
       file.state() == StagedFile::State::kSubmitted && file.kind() == StagedFile::Kind::kChunk;
   if (!submitted || !parts_.shared.options.writing->flush_at_close) return {};
-  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
+  ZARRFS_TRY(const StatePtr array, array_of(file));
+  if (array == nullptr) return {};  // it went with its chunks
   return parts_.chunk_writer.publish(array->shown, file.chunk);
 }
 
@@ -369,7 +378,8 @@ Result<void> StagedFiles::sync_staged(StagedFile& file, ExclusiveCreation alone)
   }
   if (file.kind() == StagedFile::Kind::kDocument) return {};
   ZARRFS_CHECK(publish_chunk(file));
-  ZARRFS_TRY(const StatePtr array, parts_.nodes.get(file.directory));
+  ZARRFS_TRY(const StatePtr array, array_of(file));
+  if (array == nullptr) return {};  // it went with its chunks
   return parts_.chunk_writer.sync(array->shown, file.chunk);
 }
 

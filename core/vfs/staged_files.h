@@ -93,6 +93,7 @@ class StagedFiles {
   Result<void> load(StagedFile& file, const Directory& directory, const Name& name, int flags);
   /// Gives what was written on to where it belongs. The caller holds its mutex.
   Result<void> submit(StagedFile& file, ExclusiveCreation alone);
+  [[nodiscard]] Result<StatePtr> array_of(const StagedFile& file) const;
   Result<void> put_chunk(const StagedFile& file, ByteView bytes);
   Result<void> publish_chunk(const StagedFile& file);
   Result<void> sync_staged(StagedFile& file, ExclusiveCreation alone);

@@ -196,15 +196,6 @@ std::vector<StagedPointer> StagedTable::below(const std::string& path) const {
   return files;
 }
 
-std::vector<StagedPointer> StagedTable::temporaries() const {
-  std::vector<StagedPointer> files;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [key, file] : by_key_) {
-    if (file->kind() == StagedFile::Kind::kTemporary) files.push_back(file);
-  }
-  return files;
-}
-
 std::string kept_path(const std::string& directory, const std::string& path) {
   std::string name = path.substr(directory.empty() ? 0 : directory.size() + 1);
   std::replace(name.begin(), name.end(), '/', '.');

@@ -79,7 +79,6 @@ class StagedTable {
   [[nodiscard]] std::vector<std::uint64_t> chunks_of(const std::string& path) const;
   /// All that stand at or below a path of the store.
   [[nodiscard]] std::vector<StagedPointer> below(const std::string& path) const;
-  [[nodiscard]] std::vector<StagedPointer> temporaries() const;
   [[nodiscard]] bool empty() const { return count_.load() == 0; }
 
  private:

@@ -466,7 +466,7 @@ Result<void> StagedFiles::persist_idle(std::chrono::milliseconds idle) {
   Result<void> first;
   if (parts_.staged.empty()) return first;
   const auto now = std::chrono::steady_clock::now();
-  for (const StagedPointer& file : parts_.staged.temporaries()) {
+  for (const StagedPointer& file : parts_.staged.temporaries_below("")) {
     const std::lock_guard lock(file->mutex);
     const bool rests =
         file->kind() == StagedFile::Kind::kTemporary && file->writers == 0 && !file->unlinked();

@@ -132,8 +132,8 @@ class FrontEnd {
   [[nodiscard]] double timeout_of(const InodeEntry& found) const;
   [[nodiscard]] fuse_entry_param entry_of(const InodeEntry& found) const;
   void refuse(Reply& reply, const Error& error);
-  /// What stat(2) shows of the node, or of a file that was opened by it.
   [[nodiscard]] InodeEntry as_opened(InodeEntry own) const;
+  /// What stat(2) shows of the node, or of a file that was opened by it.
   Result<InodeEntry> attributes_of(NodeId node);
   /// Gives the directory another time where only that makes an open listing begin anew.
   void renew_time(InodeEntry& found);

@@ -46,6 +46,11 @@ ViewOptions with_separator(char separator) {
   return options;
 }
 
+std::shared_ptr<CountingStore> counted(const StoreMaker& maker) {
+  return std::make_shared<CountingStore>(
+      std::shared_ptr<Store>(*open_store(maker.root(), LinkPolicy::kInside)));
+}
+
 void overwrite(const std::filesystem::path& path, off_t offset, const std::string& bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_GE(file, 0);
@@ -378,8 +383,7 @@ TEST(ViewChunks, AListingThatNobodyWaitsForIsNoFaultOfTheStore) {
 TEST(ViewChunks, AChunkIsFoundAndOpenedByOneLookAtItsShard) {
   StoreMaker maker;
   maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
-  const auto store = std::make_shared<CountingStore>(
-      std::shared_ptr<Store>(*open_store(maker.root(), LinkPolicy::kInside)));
+  const auto store = counted(maker);
   ShownStore shown(*open_view(store, ViewOptions()));
   ASSERT_TRUE(shown.read("0.0"));  // the index is known from now on
   const int before = store->calls().count(StoreCall::kOpen);
@@ -405,8 +409,7 @@ ViewOptions writing() {
 TEST(ViewChunks, WhatIsWrittenWhileAChunkIsLookedUpIsNotTheOneBefore) {
   StoreMaker maker;
   maker.array("").chunk("", {0, 0}, counting_elements(1, 4));
-  const auto store = std::make_shared<CountingStore>(
-      std::shared_ptr<Store>(*open_store(maker.root(), LinkPolicy::kInside)));
+  const auto store = counted(maker);
   ShownStore shown(*open_view(store, writing()));
   ASSERT_TRUE(shown.read("0.0"));  // the index is known from now on
   const NodeId before = (*shown.find("0.0"))->id;

@@ -6,7 +6,14 @@
 namespace zarrfs {
 
 namespace {
-constexpr std::uint64_t kWasteOf = 2;  // bytes that are wanted, to one that is not
+
+/// What may be brought for nothing, where a gap is joined: more if it is no longer than what is
+/// usually wanted, as between every second of chunks: each of those costs a request.
+std::uint64_t most_waste(std::uint64_t gap, std::uint64_t wanted, std::size_t ranges) {
+  const std::uint64_t usual = wanted / ranges;
+  return gap <= usual + usual / 4 ? wanted / 4 * 3 : wanted / 2;
+}
+
 }  // namespace
 
 std::vector<ByteRange> join_ranges(std::vector<ByteRange> ranges, std::uint64_t most) {
@@ -24,7 +31,7 @@ std::vector<ByteRange> join_ranges(std::vector<ByteRange> ranges, std::uint64_t 
   std::uint64_t wasted = 0;
   for (const auto& [gap, behind] : gaps) {
     wasted += gap;
-    if (wasted > wanted / kWasteOf) break;
+    if (wasted > most_waste(gap, wanted, ranges.size())) break;
     joins[behind] = true;
   }
   std::vector<ByteRange> found;

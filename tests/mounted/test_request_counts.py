@@ -134,7 +134,7 @@ def test_a_plane(server, mounted, threads, in_c_order):
     plane = [(8, y, z) for y in range(16) for z in range(16)]
     read(mounted, plane, threads)
     wanted = len(plane) * CHUNK / 1e6
-    costs(server, (45 if in_c_order else 165) * MARGIN[threads], (1.1 if in_c_order else 1.6) * min(MARGIN[threads], 1.2) * wanted)
+    costs(server, (45 if in_c_order else 110) * MARGIN[threads], (1.1 if in_c_order else 1.8) * min(MARGIN[threads], 1.2) * wanted)
     read(mounted, plane, threads)
     costs(server, 0, 0)
 
@@ -142,7 +142,7 @@ def test_a_plane(server, mounted, threads, in_c_order):
 @ONE_OR_MANY
 def test_all_of_it(server, mounted, threads, in_c_order):
     read(mounted, itertools.product(range(16), repeat=3), threads)
-    costs(server, (115 if in_c_order else 245) * MARGIN[threads], (1.03 if in_c_order else 1.1) * ALL / 1e6)
+    costs(server, (115 if in_c_order else 195) * MARGIN[threads], (1.03 if in_c_order else 1.1) * ALL / 1e6)
 
 
 def test_one_shard_after_the_other(server, mounted):

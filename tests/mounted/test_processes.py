@@ -150,14 +150,15 @@ def test_zarr_python_in_several_processes(mount, tmp_path, version):
 DASK = """
 import sys, warnings, numpy as np, dask, dask.array as da, zarr
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, set_forkserver_preload
 warnings.simplefilter("ignore")
 
 def main():
     directory, version = sys.argv[1], int(sys.argv[2])
     form = {"zarr_format": version} if int(zarr.__version__.split(".")[0]) >= 3 else {}
     values = da.arange(64 * 64, chunks=64 * 8, dtype="i4").reshape(64, 64).rechunk((8, 8))
-    with ProcessPoolExecutor(4, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
+    set_forkserver_preload(["dask.array", "zarr"])
+    with ProcessPoolExecutor(4, get_context("forkserver")) as pool, dask.config.set(scheduler="processes", pool=pool):
         array = zarr.open_array(directory, mode="w", shape=(64, 64), chunks=(8, 8), dtype="i4", **form)
         da.store(values, array, lock=False)
         da.store(da.zeros((16, 64), chunks=(8, 8), dtype="i4"), array, regions=(slice(16, 32), slice(None)), lock=False)

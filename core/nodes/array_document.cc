@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <utility>
 
 #include "core/base/json.h"
@@ -21,31 +22,53 @@ constexpr const char* kKeyEncoding = "chunk_key_encoding";
 /// axis: appending must not make a shard of each slice.
 constexpr std::uint64_t kRoomToGrow = 1024;
 
-/// Elements that tell byte orders and orders of axes apart.
-Bytes sample_of(const Elements& elements) {
+/// Elements of a sample along an axis: a power of 2, so that filters of larger elements take it.
+constexpr std::uint64_t kFew = 4;
+
+/// Elements that tell byte orders and orders of axes apart, also if there is only one: none is 0,
+/// and steps along two axes change them differently.
+Bytes small_numbers(const Elements& elements) {
+  constexpr std::uint64_t kNumbers = 29;  // the powers of kFew are others modulo this prime
   Bytes sample(elements.bytes());
-  const std::uint64_t size = elements.type.size;
   for (std::uint64_t i = 0; i < elements.count(); ++i) {
-    const auto value = static_cast<std::uint8_t>(i % 3);
-    sample[i * size] = elements.type.kind == TypeKind::kBool ? value % 2 : value;
+    sample[i * elements.type.size] = static_cast<std::uint8_t>(1 + i % kNumbers);
   }
+  return sample;
+}
+
+/// Elements that tell what is done to parts of them.
+Bytes random_bytes(const Elements& elements, std::minstd_rand& random) {
+  constexpr std::uint64_t kFromBit = 8;  // the lowest bits are less random
+  Bytes sample(elements.bytes());
+  for (std::uint8_t& byte : sample) byte = static_cast<std::uint8_t>(random() >> kFromBit);
   return sample;
 }
 
 /// Whether a chunk that is written by the one document is read the same by the other.
 bool same_bytes(const ArrayMetadata& written, const ArrayMetadata& read,
                 std::vector<std::uint64_t> shape) {
-  constexpr std::uint64_t kFew = 3;
   for (std::uint64_t& edge : shape) edge = std::min(edge, kFew);
   const auto writer = CodecChain::make(written.codecs, {written.type, shape});
   const auto reader = CodecChain::make(read.codecs, {read.type, shape});
   if (!writer || !reader) return false;
   if (written.type.variable_length()) return read.type.variable_length();
-  const auto encoded = writer->encode(sample_of(writer->decoded()));
-  if (!encoded) return true;  // it takes other numbers only
-  const auto as_written = writer->decode(*encoded);
-  const auto as_read = reader->decode(*encoded);
-  return as_written && as_read && *as_written == *as_read;
+  const auto is_same = [&](Bytes sample) {
+    if (written.type.kind == TypeKind::kBool) {
+      for (std::uint8_t& byte : sample) byte %= 2;
+    }
+    const auto encoded = writer->encode(sample);
+    if (!encoded) return true;  // it takes other numbers only
+    const auto as_written = writer->decode(*encoded);
+    const auto as_read = reader->decode(*encoded);
+    return as_written && as_read && *as_written == *as_read;
+  };
+  constexpr int kSamples = 4;  // a few elements of one byte may look the same by chance
+  std::minstd_rand random;
+  bool same = is_same(small_numbers(writer->decoded()));
+  for (int i = 0; i < kSamples && same; ++i) {
+    same = is_same(random_bytes(writer->decoded(), random));
+  }
+  return same;
 }
 
 std::vector<std::uint64_t> with_room_to_grow(std::vector<std::uint64_t> shape,

@@ -433,7 +433,10 @@ Result<bool> Namespace::exists(const Directory& directory, const Name& name) {
       const std::string key = chunk_key(*directory.state, number);
       if (parts_.staged.find(key) != nullptr) return true;
       if (parts_.removed_chunks.has(request_task(), key)) return false;
-      return chunk_is_stored(*directory.state, name.part.coordinates);
+      auto stored = chunk_is_stored(*directory.state, name.part.coordinates);
+      // One that cannot be looked at is there as a broken one: see find_chunk().
+      if (!stored && stored.error().fault != Fault::kStale) return true;
+      return stored;
     }
     case NameKind::kPrefix: {
       if (parts_.overlay.has_chunk_directory(name.path)) return true;

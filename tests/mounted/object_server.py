@@ -286,6 +286,11 @@ class ObjectServer(http.server.ThreadingHTTPServer):
     def handle_error(self, *_):
         pass  # clients may go away
 
+    def come_back(self):
+        """After `away`."""
+        self.away = False
+        time.sleep(0.15)  # mounts take it for away until their last look is a tenth of a second old
+
     def speak_google(self):
         self.google, self.kind = True, "x-goog"
 

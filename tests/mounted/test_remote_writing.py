@@ -178,7 +178,7 @@ def ends_after_a_put(server, key):
 
 def comes_back_with_a_put(bucket, one, two, chunk):
     """The server answers again, and `two` has put 70 in `chunk` before `one` puts what it has."""
-    bucket.server.away = False
+    bucket.server.come_back()
     put(two, chunk, 70)
     publish(two)
     within(60, lambda: not one.statistics()["remote"]["away"])

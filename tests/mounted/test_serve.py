@@ -513,7 +513,7 @@ def test_a_bucket_that_goes_away_is_503(serve, tmp_path, monkeypatch):
     answer = served.get("/a/0.0")
     assert answer.status == 503 and answer.headers["Retry-After"], answer.text
     assert served.get("/a/0.1").status == 503  # what was absent is not known to be, now
-    server.away = False
+    server.come_back()
     within(60, lambda: served.get("/a/0.0").status == 200)
     assert small.path
     served.stop()

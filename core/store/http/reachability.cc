@@ -93,7 +93,8 @@ bool Reachability::away() {
   std::unique_lock lock(state.mutex);
   if (state.kind != State::Kind::kAway) return false;
   const Clock::time_point before = state.last_probe;
-  if (state.sent == State::Sent::kOnItsWay || state.ends) return true;
+  const bool known = state.sent == State::Sent::kOnItsWay || Clock::now() < before + kBetweenProbes;
+  if (known || state.ends) return true;
   state.wanted = true;
   state.changed.notify_all();
   state.changed.wait_for(lock, kMoment, [&] {

@@ -31,8 +31,8 @@ class Reachability {
   /// A request got no answer until its deadline, for the reason `why`: waits (a few seconds at
   /// most) until a probe has told whether the server is away.
   void suspect(const std::string& why);
-  /// Whether it is away. Where it is, and no probe is on its way, one is sent and waited for, for a
-  /// moment.
+  /// Whether it is away. Where it is, the last probe was some time ago, and none is on its way, one
+  /// is sent and waited for, for a moment.
   bool away();
   /// For how long it has been away, without a look; nothing where it is not known to be.
   [[nodiscard]] std::optional<Clock::duration> away_for() const;

@@ -64,10 +64,8 @@ class Inodes {
     const StagedPointer file = parts_.staged.find(document);
     return file != nullptr && file->written_by() == node;
   }
-  /// Whether some program has the chunk open to write.
-  [[nodiscard]] bool is_written(const InodeTarget& target) const {
-    return staged_of(target) != nullptr;
-  }
+  /// What some program has open to write under the name of the chunk, by whatever node, or null.
+  [[nodiscard]] StagedPointer staged_of(const InodeTarget& target) const;
 
  private:
   Result<void> check_current(const InodeTarget& target);
@@ -77,7 +75,6 @@ class Inodes {
   Result<InodeTarget> resolve_part(NodeId node, Get get);
   /// What a directory is that was one of the store until an array was made around it.
   Result<InodeTarget> resolve_adopted(const NamedNode& directory);
-  [[nodiscard]] StagedPointer staged_of(const InodeTarget& target) const;
 
   ViewParts& parts_;
 };

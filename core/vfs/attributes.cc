@@ -22,9 +22,7 @@ Result<InodeEntry> Attributes::get(NodeId node, Version version) {
     const std::uint64_t number = array.shown.names.number_of(target.part);
     return entries_.of(node, statuses_.of_prefix(array, inode_of(array.path, number)));
   }
-  if (version == Version::kByNow && !inodes_.is_written(target)) {
-    return get_chunk_by_now(node, target);
-  }
+  if (version == Version::kByNow) return get_chunk_by_now(node, target);
   ZARRFS_TRY(const StagedPointer file, inodes_.current_staged(target));
   if (file != nullptr) return entries_.of_staged(file, node);
   const auto offer = parts_.offer(target.place);
@@ -34,6 +32,8 @@ Result<InodeEntry> Attributes::get(NodeId node, Version version) {
 
 Result<InodeEntry> Attributes::get_chunk_by_now(NodeId id, const InodeTarget& target) {
   const NodeState& array = *target.state;
+  const StagedPointer file = inodes_.staged_of(target);
+  if (file != nullptr && file->has_name()) return entries_.of_staged(file, id);
   const auto found = parts_.chunks.find_at(array.shown, target.part.coordinates, target.place);
   if (!found || !*found) return stale(array.path);
   InodeEntry answer =

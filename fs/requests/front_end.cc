@@ -177,10 +177,12 @@ Result<InodeEntry> FrontEnd::attributes_of(NodeId node) {
   if (found) return found;
   if (const auto file = open_.find(node)) {  // its name is gone, or another's
     if (const auto own = file->attributes(); own && *own) return as_opened(**own);
-  } else if (found.error().fault == Fault::kStale && told_stale_.was_told(request_task())) {
-    return view_.attributes_by_now(node);
+    return found;
   }
-  return found;
+  // Told ESTALE, the kernel would look the name up again and ask once more, of stat(2), but not of
+  // fstat(2) after open(2) with O_PATH; and what it finds then may be replaced as well.
+  // Source: vfs_statx of Linux, retry_estale.
+  return found.error().fault == Fault::kStale ? view_.attributes_by_now(node) : found;
 }
 
 void FrontEnd::getattr(Reply& reply, NodeId node, const fuse_file_info* info) {

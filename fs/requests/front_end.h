@@ -19,7 +19,6 @@
 #include "fs/requests/open_by_node.h"
 #include "fs/requests/reply.h"
 #include "fs/requests/statistics.h"
-#include "fs/requests/told_stale.h"
 #include "fs/requests/waiting_room.h"
 
 namespace zarrfs {
@@ -180,7 +179,6 @@ class FrontEnd {
   ListingHabit habit_;
   KeptListings kept_;
   OpenByNode open_;
-  ToldStale told_stale_;
   WaitingRoom waiting_room_;
 };
 

@@ -226,3 +226,24 @@ def test_a_chunk_is_never_missing_while_its_shard_is_replaced(mount, tmp_path, o
         write_file(store.file("a/c/0/0"), shard_bytes(chunks))
     over.touch()
     assert [program.communicate()[0] for program in programs] == ["{}\n"] * 3
+
+
+@pytest.mark.parametrize("who", ["the mount", "another program"])
+def test_the_status_by_a_descriptor_that_opens_nothing_is_never_stale(mount, store, who):
+    """O_PATH, by which servers look at files: the kernel asks by the node that it knows, and does not look the name up again."""
+    mounted = mount(store.path, "rw" if who == "the mount" else "ro,watch=off")
+    chunk = mounted / "a/1.0"
+    for size in (7, 9, 16):
+        os.stat(chunk)
+        if who == "the mount":
+            with open(chunk, "r+b", buffering=0) as file:
+                file.truncate(size)
+                file.write(bytes(range(size)))
+        else:
+            write_file(store.file("a/c/0/0"), shard_bytes([store.chunk(0, 0), None, bytes(range(size)), store.chunk(1, 1)]))
+            within(60, lambda size=size: os.stat(chunk).st_size == size)
+        for _ in range(10):
+            looked = os.open(chunk, os.O_PATH)
+            assert os.fstat(looked).st_size == size
+            os.close(looked)
+        assert read(chunk) == bytes(range(size))

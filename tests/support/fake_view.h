@@ -95,7 +95,11 @@ class FakeView : public View {
       return fail(Fault::kStale, "a node that was replaced");
     return found(node);
   }
-  Result<InodeEntry> attributes_by_now(NodeId node) override { return found(node); }
+  Result<InodeEntry> attributes_by_now(NodeId node) override {
+    if (node != kRootNode && node > nodes_.size() + kRootNode)
+      return fail(Fault::kStale, "an old node");
+    return found(node);
+  }
   Result<std::shared_ptr<OpenFile>> open_file(NodeId node) override {
     const FakeNode& wanted = nodes_.at(node - 1 - kRootNode);
     if (wanted.open_fails) return fail(*wanted.open_fails);

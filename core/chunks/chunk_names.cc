@@ -59,6 +59,13 @@ std::optional<ChunkOrPrefix> ChunkNames::in_array(std::string_view name) const {
   return ChunkOrPrefix{false, std::move(*chunk)};
 }
 
+bool ChunkNames::may_grow_to(std::string_view name) const {
+  if (counts_.empty() || in_array(name)) return false;
+  const std::vector<std::uint64_t> any(counts_.size(), kMaxChunks);
+  const auto part = ChunkNames(keys_, any).in_array(name);
+  return part && !part->directory;
+}
+
 std::optional<ChunkOrPrefix> ChunkNames::in_prefix(std::span<const std::uint64_t> prefix,
                                                    std::string_view name) const {
   if (prefix.size() >= counts_.size()) return std::nullopt;

@@ -41,6 +41,8 @@ class ChunkNames {
 
   /// What `name` means in the array's directory; nothing where it names no chunk within the array.
   [[nodiscard]] std::optional<ChunkOrPrefix> in_array(std::string_view name) const;
+  /// Whether `name` is that of a chunk once the array has grown: a flat one, outside the array.
+  [[nodiscard]] bool may_grow_to(std::string_view name) const;
   /// What `name` means in the prefix directory `prefix`.
   [[nodiscard]] std::optional<ChunkOrPrefix> in_prefix(std::span<const std::uint64_t> prefix,
                                                        std::string_view name) const;

@@ -89,6 +89,7 @@ Result<DirectoryListing::Names> DirectoryListing::names(bool afresh) {
     });
   }
   add_written(kept);
+  ZARRFS_CHECK(add_early(kept));
   std::vector<std::string> chunks = chunks_being_made();
   for (const std::string& name : chunks) kept.push_back({name, EntryKind::kFile});
   std::sort(kept.begin(), kept.end(),
@@ -142,6 +143,17 @@ void DirectoryListing::add_written(std::vector<Entry>& entries) const {
   for (std::string& name : made_and_empty()) {
     entries.push_back({std::move(name), EntryKind::kDirectory});
   }
+}
+
+/// Chunks that wait until the array has grown to them.
+Result<void> DirectoryListing::add_early(std::vector<Entry>& entries) const {
+  if (state_.kind != NodeState::Kind::kArray || directory_.prefix || !parts_.writable()) return {};
+  ZARRFS_TRY(auto parked, parts_.shared.store->list(parking_place(state_.path)));
+  for (Entry& entry : parked ? *parked : std::vector<Entry>{}) {
+    const bool waits = entry.kind == EntryKind::kFile && names_.keeps_early(directory_, entry.name);
+    if (waits) entries.push_back(std::move(entry));
+  }
+  return {};
 }
 
 /// Those that hold chunks are listed with the chunks.

@@ -47,6 +47,7 @@ class DirectoryListing : public OpenDirectory {
   /// Adds what programs are making: temporary files, chunks and documents that are not closed yet,
   /// directories of chunks that are still empty.
   void add_written(std::vector<Entry>& entries) const;
+  Result<void> add_early(std::vector<Entry>& entries) const;
   /// Names of chunks that are not stored yet, in order.
   [[nodiscard]] std::vector<std::string> chunks_being_made() const;
   [[nodiscard]] std::vector<std::string> chunks_listed() const {

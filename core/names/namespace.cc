@@ -97,7 +97,7 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
     }
     case NameKind::kPrefix: return find_prefix(directory, resolved.part);
     case NameKind::kUnreadable: return fail(state.error);
-    case NameKind::kOutside:
+    case NameKind::kOutside: return find_early(directory, name);
     case NameKind::kConcealed:
     case NameKind::kLevel: return std::nullopt;
     case NameKind::kDocument:
@@ -283,6 +283,24 @@ Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& direct
   if (child == nullptr) return std::nullopt;
   const NodeId id = parts_.table.look_up({NamedNode::Kind::kDirectory, path, 0});
   return entries_.of(id, statuses_.of_directory(*child));
+}
+
+/// At a server, and where several mounts write, no file of the store waits for a document.
+bool Namespace::keeps_early(const Directory& directory, const std::string& name) const {
+  const NodeState& state = *directory.state;
+  return parts_.writable() && !directory.prefix && state.kind == NodeState::Kind::kArray &&
+         state.node.layout->regular() && state.shown.names.may_grow_to(name) &&
+         conditional_writer_of(*parts_.shared.store) == nullptr;
+}
+
+Result<std::optional<InodeEntry>> Namespace::find_early(const Directory& directory,
+                                                        const std::string& name) {
+  if (!keeps_early(directory, name)) return std::nullopt;
+  const NodeState& state = *directory.state;
+  const std::string path = join_path(state.path, name);
+  ZARRFS_TRY(const auto parked, parked_status(state, path));
+  if (!parked) return std::nullopt;
+  return entries_.look_up_pass_through(parked_path(state.path, path), *parked);
 }
 
 bool Namespace::was_node(const std::string& path) const {

@@ -31,6 +31,11 @@ class Namespace {
   /// What `name` stands for in the directory, whether or not something is there. Asks nobody.
   [[nodiscard]] ResolvedName resolve(const Directory& directory, const std::string& name) const;
 
+  /// Whether a chunk of this name lies outside the array, and is kept until the array has grown to
+  /// it. Asks nobody.
+  [[nodiscard]] bool keeps_early(const Directory& directory, const std::string& name) const;
+  /// The status of a file of the array which is parked_path(); nothing where there is none.
+  Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);
   /// What is there; nothing where that is proven absent. Tells what opening needs of it in
   /// `content`, if that is not null.
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name,
@@ -86,9 +91,7 @@ class Namespace {
                                         std::optional<NodeId> now) const;
   Result<std::optional<InodeEntry>> find_stored(const Directory& directory, const std::string& name,
                                                 NameKind kind);
-  /// The status of a file in a directory of chunks that was there before the array; nothing where
-  /// there is none.
-  Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);
+  Result<std::optional<InodeEntry>> find_early(const Directory& directory, const std::string& name);
   Result<bool> belongs_to_v2(const NodeState& state);
 
   ViewParts& parts_;

@@ -42,7 +42,7 @@ SharedCreation ViewParts::shared_creation() {
 
 Result<ExclusiveCreation> ViewParts::exclusive_creation(const std::string& path) {
   ZARRFS_TRY(const auto state, nodes.get(path));
-  if (state->has_document()) return ExclusiveCreation();
+  if (state->has_document() && !editor.expects_early(path)) return ExclusiveCreation();
   return creation_gate.exclusive_creation(path);
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/chunks/chunk_names.h"
+#include "core/nodes/orphan_chunks.h"
 #include "core/zarr/tree.h"
 
 namespace zarrfs {
@@ -20,7 +21,9 @@ constexpr std::chrono::seconds kGivenUp{2};
 bool is_part_of(const std::string& path, const std::string& node) {
   const std::string start = node.empty() ? node : node + "/";
   if (!path.starts_with(start)) return false;
-  const std::string_view below = std::string_view(path).substr(start.size());
+  std::string_view below = std::string_view(path).substr(start.size());
+  const std::string parked = parking_place("") + "/";
+  if (below.starts_with(parked)) below.remove_prefix(parked.size());
   return below == ".zattrs" || below == ".zmetadata" ||
          looks_like_chunk(below.substr(0, below.find('/')));
 }

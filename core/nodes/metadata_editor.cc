@@ -530,6 +530,7 @@ Result<void> MetadataEditor::remove_node(const std::string& path) {
   const std::lock_guard lock(change_mutex_);
   ZARRFS_CHECK(shared_.writes->drop_below(path));
   auto removed = documents_.remove_node(path);
+  if (removed) removed = orphan_chunks_.removed(path);
   forget();
   return removed;
 }
@@ -544,6 +545,7 @@ Result<void> MetadataEditor::move(const std::string& from, const std::string& to
                                   " a chunk is not published: " + left.reason);
   }
   auto moved = documents_.move(from, to, rename);
+  if (moved) moved = orphan_chunks_.moved(from, to);
   forget();
   return moved;
 }
@@ -589,11 +591,6 @@ Result<void> MetadataEditor::chunks_changed(const ChunkChanges& changes) {
   });
   forget();
   return edited;
-}
-
-void MetadataEditor::forget() {
-  nodes_.forget();
-  consolidation_.forget();
 }
 
 }  // namespace zarrfs

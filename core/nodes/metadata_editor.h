@@ -46,6 +46,15 @@ class MetadataEditor {
   /// Whether write() would refuse the text for what it says, as far as that can be told without
   /// changing anything: kInvalid then. Nothing is said of a text that is no complete document.
   Result<void> check(const std::string& path, const std::string& name, ByteView text);
+  /// A chunk outside the array at `path` is going to be written: see OrphanChunks::expect().
+  Result<void> expect_early(const std::string& path) {
+    const std::lock_guard lock(change_mutex_);
+    return orphan_chunks_.expect(path);
+  }
+  [[nodiscard]] bool expects_early(const std::string& path) {
+    const std::lock_guard lock(change_mutex_);
+    return orphan_chunks_.expects(path);
+  }
   /// Finishes what an earlier mount had begun.
   Result<void> resume();
   /// As if the document of attributes held nothing.
@@ -107,7 +116,10 @@ class MetadataEditor {
   Result<void> remove_early_documents(const NodeState& state);
   Result<void> check_attributes(const std::string& path, const std::string& name,
                                 std::string_view text) const;
-  void forget();
+  void forget() {
+    nodes_.forget();
+    consolidation_.forget();
+  }
 
   ViewShared& shared_;
   NodeCache& nodes_;

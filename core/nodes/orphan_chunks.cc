@@ -13,6 +13,7 @@ namespace {
 constexpr const char* kParkingPlace = ".zarrfs-early";
 constexpr std::size_t kMaxList = std::size_t{16} << 20U;
 constexpr mode_t kListMode = 0600;
+constexpr mode_t kPlaceMode = 0777;
 
 /// The chunk of an array of `counts` chunks that `key` names, whatever the separator: "0/1", "0.1",
 /// "c/0/1".
@@ -29,9 +30,10 @@ std::optional<Coordinates> chunk_of(std::string key, const std::vector<std::uint
 }
 }  // namespace
 
+std::string parking_place(const std::string& array) { return join_path(array, kParkingPlace); }
+
 std::string parked_path(const std::string& array, const std::string& path) {
-  return join_path(join_path(array, kParkingPlace),
-                   path.substr(array.empty() ? 0 : array.size() + 1));
+  return join_path(parking_place(array), path.substr(array.empty() ? 0 : array.size() + 1));
 }
 
 void drop_empty_parked(Store& store, std::string path) {
@@ -42,11 +44,39 @@ void drop_empty_parked(Store& store, std::string path) {
   }
 }
 
+Result<void> OrphanChunks::expect(const std::string& path) {
+  const bool is_new = waiting_.insert(path).second;
+  const auto make = [&]() -> Result<void> {
+    if (is_new) ZARRFS_CHECK(list());
+    ZARRFS_TRY(const auto there, shared_.store->status(parking_place(path)));
+    if (there) return {};
+    ZARRFS_CHECK(shared_.store->make_directory(parking_place(path), kPlaceMode));
+    return shared_.store->sync_directory(path);
+  };
+  auto made = make();
+  if (!made && is_new) waiting_.erase(path);
+  return made;
+}
+
+Result<void> OrphanChunks::moved(const std::string& from, const std::string& to) {
+  std::set<std::string> paths;
+  for (const std::string& path : waiting_) paths.insert(moved_path(path, from, to));
+  if (paths == waiting_) return {};
+  waiting_ = std::move(paths);
+  return list();
+}
+
+Result<void> OrphanChunks::removed(const std::string& path) {
+  const auto count = std::erase_if(
+      waiting_, [&](const std::string& waiting) { return is_at_or_below(waiting, path); });
+  return count > 0 ? list() : Result<void>{};
+}
+
 Result<void> OrphanChunks::park(const std::string& path) {
   Store& store = *shared_.store;
   ZARRFS_TRY(auto entries, store.list(path));
   if (!entries) return {};
-  const std::string parked = join_path(path, kParkingPlace);
+  const std::string parked = parking_place(path);
   ZARRFS_TRY(const auto there, store.status(parked));
   std::erase_if(*entries, [](const Entry& entry) {
     return entry.kind == EntryKind::kOther || !looks_like_chunk(entry.name);
@@ -54,7 +84,7 @@ Result<void> OrphanChunks::park(const std::string& path) {
   if (entries->empty() && !there) return {};
   waiting_.insert(path);
   ZARRFS_CHECK(list());
-  if (!there) ZARRFS_CHECK(store.make_directory(parked, 0777));
+  if (!there) ZARRFS_CHECK(store.make_directory(parked, kPlaceMode));
   for (const Entry& entry : *entries) {
     ZARRFS_CHECK(store.rename(join_path(path, entry.name), join_path(parked, entry.name)));
   }
@@ -80,7 +110,12 @@ Result<void> OrphanChunks::keep_directories(const std::string& from, const std::
 Result<void> OrphanChunks::place(const std::string& path) {
   if (!waiting_.contains(path)) return {};
   ZARRFS_TRY(const auto state, nodes_.get(path));
-  ZARRFS_CHECK(state->kind == NodeState::Kind::kArray ? adopt(*state) : restore(path));
+  if (state->kind == NodeState::Kind::kArray) {
+    ZARRFS_TRY(const bool some_wait, adopt(*state));
+    if (some_wait) return {};
+  } else {
+    ZARRFS_CHECK(restore(path));
+  }
   waiting_.erase(path);
   return list();
 }
@@ -91,14 +126,19 @@ Result<void> OrphanChunks::place_left() {
   Result<void> first;
   for (const std::string& path : paths) {  // one that cannot be placed holds up no other
     auto placed = place(path);
+    if (placed && waiting_.contains(path)) {
+      shared_.options.log(ViewOptions::Level::kError,
+                          "array /" + path + ": chunks that lie outside it were written; they " +
+                              "wait in " + parking_place(path) + " until it grows to them");
+    }
     if (!placed && first) first = std::move(placed);
   }
   return first;
 }
 
-Result<void> OrphanChunks::adopt(const NodeState& array) {
+Result<bool> OrphanChunks::adopt(const NodeState& array) {
   Store& store = *shared_.store;
-  const std::string parked = join_path(array.path, kParkingPlace);
+  const std::string parked = parking_place(array.path);
   Taken taken;
   ZARRFS_CHECK(take_files(array, parked, "", taken));
   for (const Coordinates& chunk : taken.chunks) {
@@ -106,18 +146,20 @@ Result<void> OrphanChunks::adopt(const NodeState& array) {
     auto synced = chunks_.sync(array.shown, chunk);
     const Fault fault = synced ? Fault::kIo : synced.error().fault;
     const bool kept = fault == Fault::kInvalid || fault == Fault::kBusy;  // durable all the same
-    if (!synced && !kept) return synced;
+    if (!synced && !kept) return fail(std::move(synced.error()));
   }
   for (const std::string& path : taken.files) ZARRFS_CHECK(store.remove(path));
   for (const std::string& path : taken.directories) {
     static_cast<void>(store.remove_directory(path));  // unless it holds something else
   }
   auto removed = store.remove_directory(parked);
-  if (removed || removed.error().fault != Fault::kNotEmpty) return removed;
-  shared_.options.log(taken.outside ? ViewOptions::Level::kError : ViewOptions::Level::kInfo,
+  if (removed) return false;
+  if (removed.error().fault != Fault::kNotEmpty) return fail(std::move(removed.error()));
+  if (taken.outside) return true;
+  shared_.options.log(ViewOptions::Level::kInfo,
                       "array " + array.path + ": files that were written before its document are " +
                           "no chunks of it; they are kept in " + parked);
-  return {};
+  return false;
 }
 
 Result<void> OrphanChunks::take_files(const NodeState& array, const std::string& directory,
@@ -156,7 +198,7 @@ Result<void> OrphanChunks::take_file(const NodeState& array, const Coordinates& 
 
 Result<void> OrphanChunks::restore(const std::string& path) {
   Store& store = *shared_.store;
-  const std::string parked = join_path(path, kParkingPlace);
+  const std::string parked = parking_place(path);
   ZARRFS_TRY(const auto entries, store.list(parked));
   if (!entries) return {};
   for (const Entry& entry : *entries) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "core/names/refusals.h"
+#include "core/nodes/orphan_chunks.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {
@@ -24,6 +25,9 @@ Result<Created> Creation::create(NodeId parent, std::string_view name, int flags
 Result<Created> Creation::try_create(NodeId parent, std::string_view name, int flags, mode_t mode) {
   const auto creation = parts_.creation_gate.shared();
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
+  if (names_.keeps_early(directory, std::string(name))) {
+    return create_early(parent, directory, std::string(name), flags, mode);
+  }
   ZARRFS_TRY(Name target, names_.claim(directory, std::string(name)));
   target.mode = mode;
   if (target.kind == NameKind::kPrefix) {
@@ -49,6 +53,22 @@ Result<Created> Creation::try_create(NodeId parent, std::string_view name, int f
   const bool counted = node && *node < kFirstChunkNode;
   if (counted && !parts_.table.look_up_again(*node)) node.reset();
   return Created{entries_.of_staged(made, node), std::move(file)};
+}
+
+/// A chunk outside the array: a file of the store until the array has grown to it.
+Result<Created> Creation::create_early(NodeId parent, const Directory& directory,
+                                       const std::string& name, int flags, mode_t mode) {
+  const NodeState& array = *directory.state;
+  const std::string path = join_path(array.path, name);
+  ZARRFS_CHECK(rights_.check_caller(directory, {NameKind::kTemporary, path, "", {}, mode}));
+  ZARRFS_CHECK(parts_.editor.expect_early(array.path));
+  const std::string parked = parked_path(array.path, path);
+  ZARRFS_TRY(auto file, pass_through_.create(parked, flags, mode));
+  auto found = names_.found_again(parent, name);
+  if (found && found->id < kFirstChunkNode) return Created{*found, std::move(file)};
+  file->closed();
+  static_cast<void>(remove_as_caller(*parts_.shared.store, parked));
+  return refused(Fault::kStale, path, "the array has grown to it meanwhile");
 }
 
 Result<InodeEntry> Creation::make_directory(NodeId parent, std::string_view name, mode_t mode) {

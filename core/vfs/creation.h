@@ -27,6 +27,8 @@ class Creation {
 
  private:
   Result<Created> try_create(NodeId parent, std::string_view name, int flags, mode_t mode);
+  Result<Created> create_early(NodeId parent, const Directory& directory, const std::string& name,
+                               int flags, mode_t mode);
 
   ViewParts& parts_;
   Namespace& names_;

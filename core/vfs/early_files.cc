@@ -2,6 +2,7 @@
 
 #include "core/chunks/chunk_names.h"
 #include "core/names/entries.h"
+#include "core/nodes/orphan_chunks.h"
 #include "core/zarr/visit_limit.h"
 
 namespace zarrfs {
@@ -42,10 +43,13 @@ Result<void> disown_early_files(ViewParts& parts, const std::string& directory,
   const bool array = document == ".zarray" || document == "zarr.json";
   if (!array && document != ".zgroup") return {};
   ZARRFS_TRY(const StatePtr state, parts.nodes.get(directory));
-  if (state->has_document()) return {};
+  VisitLimit visits;
+  if (state->has_document()) {
+    if (!array || !parts.editor.expects_early(directory)) return {};
+    return disown_below(parts, parking_place(directory), visits);
+  }
   ZARRFS_CHECK(disown_documents(parts, directory));
   if (!array) return {};
-  VisitLimit visits;
   return disown_below(parts, directory, visits);
 }
 

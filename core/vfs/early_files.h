@@ -9,9 +9,10 @@
 
 namespace zarrfs {
 
-/// `document` of the node at `directory` is going to be written. If it may make a node there, the
-/// numbers of such files are not given to another file that has theirs in the store later: the
-/// kernel would read that one by their names. To be called while nothing is looked up there.
+/// `document` of the node at `directory` is going to be written. If it may make a node there, or an
+/// array there larger, the numbers of such files are not given to another file that has theirs in
+/// the store later: the kernel would read that one by their names. To be called while nothing is
+/// looked up there.
 Result<void> disown_early_files(ViewParts& parts, const std::string& directory,
                                 const std::string& document);
 

@@ -4,6 +4,7 @@
 #include "core/chunks/chunk_lister.h"
 #include "core/names/directory_listing.h"
 #include "core/names/refusals.h"
+#include "core/nodes/orphan_chunks.h"
 #include "core/vfs/stored_as_caller.h"
 
 namespace zarrfs {
@@ -12,8 +13,9 @@ Result<bool> Removal::remove_file(NodeId parent, std::string_view name) {
   const auto putting = parts_.move_gate.putting();
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   const std::string wanted(name);
-  // The kernel asks for what it saw a moment ago: shrinking the array has removed it since.
-  if (names_.resolve(directory, wanted).kind == NameKind::kOutside) return true;
+  if (names_.resolve(directory, wanted).kind == NameKind::kOutside) {
+    return remove_outside(directory, wanted);
+  }
   ZARRFS_TRY(const Name target, names_.claim(directory, wanted));
   switch (target.kind) {
     case NameKind::kChunk: return remove_chunk(directory, target);
@@ -21,6 +23,19 @@ Result<bool> Removal::remove_file(NodeId parent, std::string_view name) {
     case NameKind::kPrefix: return refused(Fault::kForbidden, target.path, "it is a directory");
     default: return remove_stored(directory, target);
   }
+}
+
+/// One that waits for the array to grow. Else the kernel asks for what it saw a moment ago:
+/// shrinking the array has removed it since.
+Result<bool> Removal::remove_outside(const Directory& directory, const std::string& name) {
+  if (!names_.keeps_early(directory, name)) return true;
+  const std::string path = join_path(directory.state->path, name);
+  ZARRFS_TRY(const auto parked, names_.parked_status(*directory.state, path));
+  if (!parked) return true;
+  ZARRFS_CHECK(rights_.check_deleting(path));
+  ZARRFS_CHECK(rights_.check_caller({directory.state->path}));
+  ZARRFS_CHECK(remove_as_caller(*parts_.shared.store, parked_path(directory.state->path, path)));
+  return true;
 }
 
 Result<bool> Removal::remove_chunk(const Directory& directory, const Name& target) {
@@ -134,7 +149,7 @@ Result<bool> Removal::is_empty(const Directory& directory) {
 Result<bool> Removal::remove_directory(NodeId parent, std::string_view name) {
   ZARRFS_TRY(const Directory directory, names_.directory_of(parent));
   const std::string wanted(name);
-  // As in remove_file.
+  // As in remove_outside.
   if (names_.resolve(directory, wanted).kind == NameKind::kOutside) return true;
   ZARRFS_TRY(const Name target, names_.claim(directory, wanted));
   ZARRFS_TRY(const bool there, names_.exists(directory, target));

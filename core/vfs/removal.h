@@ -22,6 +22,7 @@ class Removal {
   Result<void> delete_pending();
 
  private:
+  Result<bool> remove_outside(const Directory& directory, const std::string& name);
   Result<bool> remove_chunk(const Directory& directory, const Name& target);
   Result<void> check_called_so(const Directory& directory);
   Result<bool> remove_document(const Directory& directory, const Name& target);

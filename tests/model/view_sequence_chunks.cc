@@ -172,7 +172,15 @@ void ViewSequence::write_outside() {
   const std::string path = join_path(array->first, name);
   require(shown_->absent(path), path + " is there, outside the array");
   const auto created = view().create(find(array->first).id, name, O_WRONLY | O_CREAT, 0666);
-  require(!created && created.error().fault == Fault::kInvalid, path + " lies outside the array");
+  if (!created) {  // of an array that keeps its shape
+    require(created.error().fault == Fault::kInvalid, path + " lies outside the array");
+    return;
+  }
+  must(created->file->write(0, view_of(name)), "writing " + path);
+  must(close_written(created->file), "closing " + path);
+  require(read(path) == name, path + " does not wait for the array to grow to it");
+  require(unlink(path), path + " is not there, though it waits for the array to grow");
+  require(shown_->absent(path), path + " is there, though it was removed");
 }
 
 void ViewSequence::open_for_later() {

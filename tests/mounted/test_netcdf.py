@@ -379,3 +379,44 @@ def test_zarr_python_3_is_told_what_to_do(place, script, told):
     assert done.returncode != 0
     refused = os.getxattr(os.path.dirname(place), "user.zarrfs.refused").decode()
     assert told in refused and "-o view=v3" in refused
+
+
+APPEND = """
+import ctypes, sys, netCDF4, numpy as np
+url, how = sys.argv[1:]
+library = ctypes.CDLL([line.split()[-1] for line in open("/proc/self/maps") if "libnetcdf" in line][0])
+size, file, variable = ctypes.c_size_t, ctypes.c_int(), ctypes.c_int()
+def call(name, *arguments):
+    result = getattr(library, name)(*arguments)
+    assert result == 0, (name, result)
+data = netCDF4.Dataset(url, "w")
+data.createDimension("t", None)
+data.createDimension("x", 1000)
+data.createVariable("v", "f8", ("t", "x"), chunksizes=(1, 1000))[0:2] = 1.0
+data.close()
+if how == "small cache":
+    call("nc_set_chunk_cache", size(80000), size(10), ctypes.c_float(0.5))
+call("nc_open", url.encode(), 1, ctypes.byref(file))
+call("nc_inq_varid", file, b"v", ctypes.byref(variable))
+for record in range(2, 40):
+    call("nc_put_vara", file, variable, (size * 2)(record, 0), (size * 2)(1, 1000), np.full((1, 1000), record, "f8").ctypes.data_as(ctypes.c_void_p))
+    if how == "synced":
+        call("nc_sync", file)
+call("nc_close", file)
+"""
+
+
+@pytest.mark.parametrize("how", ["small cache", "synced"])
+@pytest.mark.parametrize("version", ["4.9.3", "4.10.1"])
+def test_records_that_are_appended_come_before_the_shape(mount, tmp_path, version, how):
+    """netCDF-C opens a data set to write, and puts chunks of new records when its cache is full, or at nc_sync; the shape comes with nc_close."""
+    need(os.path.exists(PYTHONS[version]), f"netCDF-C {version} is missing: packaging/install-test-readers all")
+    store = tmp_path / "store"
+    store.mkdir()
+    mounted = mount(store, "rw")
+    subprocess.run([PYTHONS[version], "-c", APPEND, f"file://{mounted.path}/d#mode=nczarr,file", how], check=True, timeout=300)
+    read = "import sys, netCDF4; v = netCDF4.Dataset(sys.argv[1])['v'][:]; print([int(r[0]) if r.min() == r.max() else -1 for r in v.filled(-1)])"
+    mounted.unmount()
+    again = mount(store)
+    found = subprocess.run([PYTHONS[version], "-c", read, f"file://{again.path}/d#mode=nczarr,file"], capture_output=True, text=True, check=True, timeout=300)
+    assert json.loads(found.stdout) == [1, 1, *range(2, 40)]

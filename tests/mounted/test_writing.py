@@ -165,8 +165,9 @@ def test_bytes_that_are_no_chunk_are_kept_and_not_published(mount, store):
     assert left_behind(store) == []
 
 
-def test_a_chunk_outside_the_array_is_refused(mounted):
-    assert error_of(os.open, mounted / "a/99.0", os.O_WRONLY | os.O_CREAT) == errno.EINVAL
+def test_a_name_that_no_chunk_of_the_array_can_have_is_refused(mounted):
+    for name in ("99.0.0", "99"):
+        assert error_of(os.open, mounted / f"a/{name}", os.O_WRONLY | os.O_CREAT) == errno.EINVAL
 
 
 def test_other_names_in_an_array_are_scratch_until_they_are_synced(mounted, store):

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "core/chunks/chunk_writer.h"
 #include "core/names/refusals.h"
 #include "core/nodes/orphan_chunks.h"
 #include "core/vfs/stored_as_caller.h"
@@ -60,6 +61,7 @@ Result<Created> Creation::create_early(NodeId parent, const Directory& directory
                                        const std::string& name, int flags, mode_t mode) {
   const NodeState& array = *directory.state;
   const std::string path = join_path(array.path, name);
+  ZARRFS_CHECK(ChunkWriter::check_writable(array.shown));
   ZARRFS_CHECK(rights_.check_caller(directory, {NameKind::kTemporary, path, "", {}, mode}));
   ZARRFS_CHECK(parts_.editor.expect_early(array.path));
   const std::string parked = parked_path(array.path, path);

@@ -65,6 +65,21 @@ TEST(ChunkNames, ADirectoryOutsideTheGridHoldsNoChunks) {
   EXPECT_FALSE(names.in_prefix(outside, "0"));
 }
 
+TEST(ChunkNames, ALargerArrayHasMoreNames) {
+  const ChunkNames names = v2_names('.', {3, 4});
+  for (const char* name : {"3.0", "0.4", "99.99", "281474976710655.0"}) {
+    EXPECT_TRUE(names.may_grow_to(name)) << name;
+  }
+  for (const char* name : {"2.3", "3", "3.0.0", "03.0", "3.0.tmp", "c.3.0", "", "3."}) {
+    EXPECT_FALSE(names.may_grow_to(name)) << name;
+  }
+  EXPECT_TRUE(v2_names('.', {0}).may_grow_to("0"));
+  EXPECT_FALSE(v2_names('.', {}).may_grow_to("1"));
+  const ChunkNames dots({Kind::kDefault, '.'}, {3, 10});
+  EXPECT_TRUE(dots.may_grow_to("c.3.0"));
+  EXPECT_FALSE(dots.may_grow_to("3.0"));
+}
+
 TEST(ChunkNames, AnEmptyAxisHasNoChunks) {
   EXPECT_FALSE(v2_names('.', {0}).in_array("0"));
   EXPECT_FALSE(v2_names('.', {2, 0}).in_array("0.0"));

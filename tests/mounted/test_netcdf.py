@@ -410,7 +410,8 @@ call("nc_close", file)
 @pytest.mark.parametrize("version", ["4.9.3", "4.10.1"])
 def test_records_that_are_appended_come_before_the_shape(mount, tmp_path, version, how):
     """netCDF-C opens a data set to write, and puts chunks of new records when its cache is full, or at nc_sync; the shape comes with nc_close."""
-    need(os.path.exists(PYTHONS[version]), f"netCDF-C {version} is missing: packaging/install-test-readers all")
+    if not os.path.exists(PYTHONS[version]):
+        pytest.skip(f"netCDF-C {version} is missing: run packaging/install-test-readers all")
     store = tmp_path / "store"
     store.mkdir()
     mounted = mount(store, "rw")

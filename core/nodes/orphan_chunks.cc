@@ -6,6 +6,7 @@
 #include "core/chunks/chunk_finder.h"
 #include "core/chunks/chunk_names.h"
 #include "core/log/whole_file.h"
+#include "core/store/as_caller.h"
 
 namespace zarrfs {
 
@@ -50,11 +51,15 @@ Result<void> OrphanChunks::expect(const std::string& path) {
     if (is_new) ZARRFS_CHECK(list());
     ZARRFS_TRY(const auto there, shared_.store->status(parking_place(path)));
     if (there) return {};
+    ZARRFS_TRY(const AsCaller as, AsCaller::begin());  // who is going to make files in it
     ZARRFS_CHECK(shared_.store->make_directory(parking_place(path), kPlaceMode));
     return shared_.store->sync_directory(path);
   };
   auto made = make();
-  if (!made && is_new) waiting_.erase(path);
+  if (!made && is_new) {
+    waiting_.erase(path);
+    ZARRFS_CHECK(list());
+  }
   return made;
 }
 

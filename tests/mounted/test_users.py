@@ -102,6 +102,18 @@ def everything(store):
     return found
 
 
+def test_a_chunk_before_the_shape_that_has_it_belongs_to_its_writer(others):
+    mount = others(mode=0o777)
+    assert as_user(USER, WRITE_ARRAY, mount / "a", json.dumps(ZARRAY)) == 0
+    assert errno_name(as_user(OTHER, WRITE, mount / "a/5.0")) == "EACCES"
+    assert as_user(USER, WRITE, mount / "a/5.0") == 0
+    assert os.stat(mount / "a/5.0").st_uid == USER
+    assert as_user(USER, "with open(sys.argv[1], 'w') as f: f.write(sys.argv[2])", mount / "a/.zarray", json.dumps({**ZARRAY, "shape": [24, 8]})) == 0
+    with open(mount / "a/5.0", "rb") as file:
+        assert file.read() == bytes(16)
+    mount.unmount()
+
+
 def test_set_user_id_bits_never_reach_the_store(others):
     mount = others(mode=0o777)
     assert as_user(USER, "os.close(os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o6755))", mount / "made") == 0

@@ -147,7 +147,7 @@ void DirectoryListing::add_written(std::vector<Entry>& entries) const {
 
 /// Chunks that wait until the array has grown to them.
 Result<void> DirectoryListing::add_early(std::vector<Entry>& entries) const {
-  if (state_.kind != NodeState::Kind::kArray || directory_.prefix || !parts_.writable()) return {};
+  if (!names_.keeps_early_chunks(directory_)) return {};
   ZARRFS_TRY(auto parked, parts_.shared.store->list(parking_place(state_.path)));
   for (Entry& entry : parked ? *parked : std::vector<Entry>{}) {
     const bool waits = entry.kind == EntryKind::kFile && names_.keeps_early(directory_, entry.name);

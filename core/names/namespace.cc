@@ -286,11 +286,14 @@ Result<std::optional<InodeEntry>> Namespace::find_stored(const Directory& direct
 }
 
 /// At a server, and where several mounts write, no file of the store waits for a document.
-bool Namespace::keeps_early(const Directory& directory, const std::string& name) const {
+bool Namespace::keeps_early_chunks(const Directory& directory) const {
   const NodeState& state = *directory.state;
   return parts_.writable() && !directory.prefix && state.kind == NodeState::Kind::kArray &&
-         state.node.layout->regular() && state.shown.names.may_grow_to(name) &&
-         conditional_writer_of(*parts_.shared.store) == nullptr;
+         state.node.layout->regular() && conditional_writer_of(*parts_.shared.store) == nullptr;
+}
+
+bool Namespace::keeps_early(const Directory& directory, const std::string& name) const {
+  return keeps_early_chunks(directory) && directory.state->shown.names.may_grow_to(name);
 }
 
 Result<std::optional<InodeEntry>> Namespace::find_early(const Directory& directory,

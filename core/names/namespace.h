@@ -31,8 +31,9 @@ class Namespace {
   /// What `name` stands for in the directory, whether or not something is there. Asks nobody.
   [[nodiscard]] ResolvedName resolve(const Directory& directory, const std::string& name) const;
 
-  /// Whether a chunk of this name lies outside the array, and is kept until the array has grown to
-  /// it. Asks nobody.
+  /// Whether chunks outside the array are kept here until it has grown to them. Asks nobody.
+  [[nodiscard]] bool keeps_early_chunks(const Directory& directory) const;
+  /// Whether this name is one of such a chunk.
   [[nodiscard]] bool keeps_early(const Directory& directory, const std::string& name) const;
   /// The status of a file of the array which is parked_path(); nothing where there is none.
   Result<std::optional<struct stat>> parked_status(const NodeState& array, const std::string& path);

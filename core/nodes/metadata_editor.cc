@@ -113,7 +113,10 @@ Result<void> MetadataEditor::check_v2(const NodeState& state, const std::string&
   if (name == kAttributes) return {};
   ZARRFS_CHECK(check_format(state, name, written, 2));
   if (name == ".zgroup") return {};
-  ZARRFS_TRY(const WrittenArray array, understand(state, written));
+  // A program that is writing them may not be at their end: what is no document is told at the
+  // close.
+  const auto early = early_attributes(state);
+  ZARRFS_TRY(const WrittenArray array, understand(state, written, early ? *early : Json()));
   const bool known = state.kind == NodeState::Kind::kArray;
   if (known && same_but_shape(array.plain, array.shown)) return {};
   return checked_new_array(state, array.plain).map([](const NewArray&) {});
@@ -190,7 +193,8 @@ Result<void> MetadataEditor::write_v2(const NodeState& state, const std::string&
   if (name == kAttributes) return write_attributes(state, written);
   ZARRFS_CHECK(check_format(state, name, written, 2));
   if (name == ".zgroup") return write_zgroup(state, written);
-  ZARRFS_TRY(const WrittenArray array, understand(state, written));
+  ZARRFS_TRY(const Json early, early_attributes(state));
+  ZARRFS_TRY(const WrittenArray array, understand(state, written, early));
   Json plain = array.plain;
   const bool known = state.kind == NodeState::Kind::kArray;
   if (known) keep_unsaid(state, array.zarray, plain);
@@ -220,9 +224,10 @@ Result<bool> MetadataEditor::is_written_by_netcdf(const NodeState& state) {
   return above->netcdf_wrote;
 }
 
-/// `.zarray` as its writer means it.
+/// `.zarray` as its writer means it, with the attributes that came before it.
 Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState& state,
-                                                                const Json& written) {
+                                                                const Json& written,
+                                                                const Json& early) {
   WrittenArray array{.zarray = written, .plain = {}, .shown = {}};
   ZARRFS_TRY(const bool netcdf_writes, is_written_by_netcdf(state));
   if (netcdf_writes || is_netcdf_zarray(written)) {
@@ -231,16 +236,14 @@ Result<MetadataEditor::WrittenArray> MetadataEditor::understand(const NodeState&
     }
     array.zarray = common_words(written);
   }
-  Json attributes;
-  if (state.kind == NodeState::Kind::kArray) {
+  const bool known = state.kind == NodeState::Kind::kArray;
+  if (known) {
     const Json& shown = state.shown.presentation.document;
     const Json fill = shown.value(kFillMember, Json());
     if (is_netcdf_print(written.value(kFillMember, Json()), fill)) array.zarray[kFillMember] = fill;
     if (auto same = v3_document_of_v2(shown, Json(), state.path)) array.shown = std::move(*same);
-  } else {
-    ZARRFS_TRY(attributes, early_attributes(state));
   }
-  auto plain = v3_document_of_v2(array.zarray, attributes, state.path);
+  auto plain = v3_document_of_v2(array.zarray, known ? Json() : early, state.path);
   if (!plain) return fail(Fault::kInvalid, "/" + plain.error().message);
   array.plain = std::move(*plain);
   note_fill(array.zarray, array.plain["attributes"]);

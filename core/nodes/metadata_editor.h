@@ -100,7 +100,7 @@ class MetadataEditor {
     HeldJson shown;
   };
   Result<bool> is_written_by_netcdf(const NodeState& state);
-  Result<WrittenArray> understand(const NodeState& state, const Json& written);
+  Result<WrittenArray> understand(const NodeState& state, const Json& written, const Json& early);
   /// Of a data set of netCDF-C, which has no `.zmetadata` by itself.
   Result<void> note_consolidated(const std::string& path);
   static void take_unsaid(const NodeState& state, const Json& zarray, Json& attributes);

@@ -228,6 +228,42 @@ def test_an_array_is_not_made_around_a_chunk_that_is_being_written(empty):
     assert read(empty / "a/0.0") == b"\2" * 16
 
 
+def interleavings(counts):
+    """Each order in which so many steps of each program may go."""
+    if not any(counts.values()):
+        yield ()
+    for name in [name for name, count in counts.items() if count]:
+        for rest in interleavings({**counts, name: counts[name] - 1}):
+            yield (name, *rest)
+
+
+def test_programs_that_write_the_parts_of_an_array_go_in_any_order(empty):
+    """Each opens, writes and closes a file; the document is closed last."""
+    parts = {".zattrs": b'{"k": 1}', "0.0": b"\1" * 16, ".zarray": zarray()}
+    for number, order in enumerate(interleavings({".zattrs": 3, "0.0": 2, ".zarray": 2})):
+        os.mkdir(empty / f"{number}")
+        files, written = {}, set()
+        for name in (*order, ".zarray"):
+            if name not in files:
+                files[name] = os.open(empty / f"{number}/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+                continue
+            if name not in written:
+                assert os.write(files[name], parts[name]) == len(parts[name])
+                written.add(name)
+                if name != "0.0":
+                    continue
+            os.close(files[name])
+        assert json.loads(read(empty / f"{number}/.zattrs")) == {"k": 1} and read(empty / f"{number}/0.0") == parts["0.0"], order
+
+
+def test_attributes_that_are_no_document_refuse_the_array_at_its_close(empty):
+    os.mkdir(empty / "a")
+    write(empty / "a/.zattrs", b'{"k": ')
+    document = os.open(empty / "a/.zarray", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    os.write(document, zarray())
+    assert error_of(os.close, document) == errno.EINVAL
+
+
 def test_a_new_array_has_none_of_the_chunks_of_the_one_before(empty):
     for kind in ("array", "group"):
         os.mkdir(empty / kind)

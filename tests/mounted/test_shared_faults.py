@@ -29,7 +29,7 @@ def recover(shared, writers):
         writer.settle(shared.stored)
     if done.returncode == 0:
         return []
-    named = [("a", int(number)) for number in re.findall(r"^/a chunk (\d+): its bytes cannot be a chunk of the array$", done.stdout, re.M)]
+    named = [(array, int(number)) for array, number in re.findall(r"^/([au]) chunk (\d+): its bytes cannot be a chunk of the array$", done.stdout, re.M)]
     assert done.returncode == 3 and named and set(named) <= {writer.question[0] for writer in writers}, (done, [writer.question for writer in writers])
     mounted = shared.open(LONG)
     mounted.damaged = True  # it tells what it does not put
@@ -41,18 +41,19 @@ def recover(shared, writers):
     return named
 
 
+@pytest.mark.parametrize("array", ["a", "u"])
 @pytest.mark.parametrize("options", [LONG, "rw,shared,flush_after=0.01"])
-def test_a_chunk_that_was_emptied_at_the_death_is_named_and_can_be_written_anew(shared, options):
+def test_a_chunk_that_was_emptied_at_the_death_is_named_and_can_be_written_anew(shared, options, array):
     mounted = shared.open(options)
-    for number in (18, 19):
-        shared.put(mounted, ("a", number), sync=True)
-    writer = Writer(shared, mounted, [("a", 19)])
-    file = os.open(name_of(mounted, ("a", 19)), os.O_WRONLY | os.O_TRUNC)
+    for number in (1, 2):
+        shared.put(mounted, (array, number), sync=True)
+    writer = Writer(shared, mounted, [(array, 2)])
+    file = os.open(name_of(mounted, (array, 2)), os.O_WRONLY | os.O_TRUNC)
     os.close(os.dup(file))
     die(mounted)
     writer.start()
     told = recover(shared, [writer])
-    assert told == [("a", 19)]
+    assert told == [(array, 2)]
     shared.holds()
     assert shards.own_files(shared.path) == []
     shared.is_left_whole()

@@ -61,6 +61,7 @@ class StagedFile {
   std::optional<mode_t> umask;   ///< Of who opened it first, where he could make it.
   std::optional<Permissions> permissions;  ///< On a mount for others.
   std::size_t writers = 0;                 ///< Opened files.
+  std::size_t unfinished = 0;              ///< Of these, written to since their last close(2).
   /// The node by which a chunk or document is looked up as long as it is written, whatever is
   /// published meanwhile: programs that lock it and append to it use one. kNoNode: its own, by its
   /// number.

@@ -342,10 +342,20 @@ Result<void> StagedFiles::publish_chunk(const StagedFile& file) {
   return parts_.chunk_writer.publish(array->shown, file.chunk);
 }
 
+/// Whether others are writing it, and what it holds meanwhile is no document: theirs will be.
+Result<bool> StagedFiles::is_left_to_others(const StagedFile& file) {
+  const bool may_be = file.kind() == StagedFile::Kind::kDocument && file.unfinished > 0;
+  if (!may_be || !file.dirty()) return false;
+  ZARRFS_TRY(const WholeBytes whole, file.bytes.whole());
+  return !is_document(whole.view());
+}
+
 Result<void> StagedFiles::flush(StagedFile& file) {
   ZARRFS_TRY(auto alone, exclusive_creation_for(file));
   const auto putting = parts_.move_gate.putting();
   const std::lock_guard lock(file.mutex);
+  ZARRFS_TRY(const bool left, is_left_to_others(file));
+  if (left) return {};
   auto submitted = submit(file, std::move(alone));
   if (submitted) submitted = publish_chunk(file);
   return parts_.reported(std::move(submitted));

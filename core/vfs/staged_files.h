@@ -96,6 +96,7 @@ class StagedFiles {
   [[nodiscard]] Result<StatePtr> array_of(const StagedFile& file) const;
   Result<void> put_chunk(const StagedFile& file, ByteView bytes);
   Result<void> publish_chunk(const StagedFile& file);
+  static Result<bool> is_left_to_others(const StagedFile& file);
   Result<void> sync_staged(StagedFile& file, ExclusiveCreation alone);
   /// What submit asks for.
   Result<ExclusiveCreation> exclusive_creation_for(StagedFile& file);

@@ -22,6 +22,16 @@ Result<void> StagedHandle::check(std::uint64_t size) const {
                                   " bytes are more than a chunk of the array can have");
 }
 
+void StagedHandle::begin() {
+  if (!unfinished_) ++file_->unfinished;
+  unfinished_ = true;
+}
+
+void StagedHandle::finish() {
+  if (unfinished_) --file_->unfinished;
+  unfinished_ = false;
+}
+
 Result<ReadPlan> StagedHandle::read(std::uint64_t offset, std::uint64_t length) {
   const std::lock_guard lock(file_->mutex);
   ZARRFS_TRY(Bytes bytes, file_->bytes.read(offset, length));
@@ -38,6 +48,7 @@ Result<void> StagedHandle::write(std::uint64_t offset, ByteView bytes) {
   ZARRFS_CHECK(check(end.value_or(~std::uint64_t{0})));
   ZARRFS_CHECK(files_.check_document(*file_, offset, bytes));
   ZARRFS_CHECK(file_->bytes.write(offset, bytes));
+  begin();
   file_->wrote();
   file_->modified = now();
   return {};
@@ -47,13 +58,28 @@ Result<void> StagedHandle::resize(std::uint64_t size) {
   const std::lock_guard lock(file_->mutex);
   ZARRFS_CHECK(check(size));
   ZARRFS_CHECK(file_->bytes.resize(size));
+  begin();
   file_->wrote();
   file_->modified = now();
   return {};
 }
 
+Result<void> StagedHandle::flush() {
+  if (!writer_) return {};
+  {
+    const std::lock_guard lock(file_->mutex);
+    finish();
+  }
+  return files_.flush(*file_);
+}
+
 void StagedHandle::closed() {
-  if (writer_) files_.closed(file_);
+  if (!writer_) return;
+  {
+    const std::lock_guard lock(file_->mutex);
+    finish();
+  }
+  files_.closed(file_);
 }
 
 }  // namespace zarrfs

@@ -4,6 +4,7 @@ import concurrent.futures
 import errno
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -254,6 +255,37 @@ def test_programs_that_write_the_parts_of_an_array_go_in_any_order(empty):
                     continue
             os.close(files[name])
         assert json.loads(read(empty / f"{number}/.zattrs")) == {"k": 1} and read(empty / f"{number}/0.0") == parts["0.0"], order
+
+
+@pytest.mark.parametrize("view", ["v2", "v3"])
+def test_a_document_that_two_programs_write_goes_in_any_order(mount, tmp_path, view):
+    """Each empties the file, writes the same and closes it; what the last one closes counts, and only that."""
+    (tmp_path / "store").mkdir()
+    mounted = mount(tmp_path / "store", f"rw,flush_after=3600,view={view}", damaged=True)
+    group = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"k": 1}}).encode()
+    documents = {".zgroup": b'{"zarr_format": 2}', ".zarray": zarray(), ".zattrs": b'{"k": 1}'} if view == "v2" else {"zarr.json": group}
+    for place, (name, text) in enumerate(documents.items()):
+        for number, order in enumerate(interleavings({"a": 3, "b": 3})):
+            directory = pathlib.Path(mounted / f"{place}.{number}")
+            os.mkdir(directory)
+            if name == ".zattrs":
+                write(directory / ".zgroup", documents[".zgroup"])
+            files, written = {}, set()
+            for program in order:
+                if program not in files:
+                    files[program] = os.open(directory / name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+                elif program not in written:
+                    written.add(program)
+                    assert os.write(files[program], text) == len(text)
+                else:
+                    os.close(files[program])
+            kept = json.loads(read(directory / name))
+            assert {member: kept.get(member) for member in json.loads(text)} == json.loads(text), order
+        others, last = (os.open(directory / name, os.O_TRUNC | os.O_WRONLY) for _ in range(2))
+        os.write(last, text[:-1])
+        os.close(others)
+        assert error_of(os.close, last) == errno.EINVAL
+        assert json.loads(read(directory / name)) == kept
 
 
 def test_attributes_that_are_no_document_refuse_the_array_at_its_close(empty):

@@ -28,6 +28,7 @@ void StagedHandle::begin() {
 }
 
 void StagedHandle::finish() {
+  const std::lock_guard lock(file_->mutex);
   if (unfinished_) --file_->unfinished;
   unfinished_ = false;
 }
@@ -66,19 +67,13 @@ Result<void> StagedHandle::resize(std::uint64_t size) {
 
 Result<void> StagedHandle::flush() {
   if (!writer_) return {};
-  {
-    const std::lock_guard lock(file_->mutex);
-    finish();
-  }
+  finish();
   return files_.flush(*file_);
 }
 
 void StagedHandle::closed() {
   if (!writer_) return;
-  {
-    const std::lock_guard lock(file_->mutex);
-    finish();
-  }
+  finish();
   files_.closed(file_);
 }
 

@@ -43,8 +43,9 @@ class StagedHandle : public OpenFile {
 
  private:
   Result<void> check(std::uint64_t size) const;
-  /// Under the file's mutex: it counts among file->unfinished from here on, or no more.
+  /// It counts among file->unfinished from here on. Under the file's mutex.
   void begin();
+  /// It does so no more. Takes the file's mutex.
   void finish();
 
   StagedFiles& files_;

@@ -238,22 +238,25 @@ def interleavings(counts):
             yield (name, *rest)
 
 
+def steps(path, text, flags, at_once=False):
+    """Opens, writes and closes a file, one after the other; `at_once`: is closed with the write."""
+    file = os.open(path, os.O_CREAT | os.O_WRONLY | flags)
+    yield
+    assert os.write(file, text) == len(text)
+    if not at_once:
+        yield
+    os.close(file)
+    yield
+
+
 def test_programs_that_write_the_parts_of_an_array_go_in_any_order(empty):
     """Each opens, writes and closes a file; the document is closed last."""
     parts = {".zattrs": b'{"k": 1}', "0.0": b"\1" * 16, ".zarray": zarray()}
     for number, order in enumerate(interleavings({".zattrs": 3, "0.0": 2, ".zarray": 2})):
         os.mkdir(empty / f"{number}")
-        files, written = {}, set()
+        programs = {name: steps(empty / f"{number}/{name}", text, os.O_EXCL, at_once=name == "0.0") for name, text in parts.items()}
         for name in (*order, ".zarray"):
-            if name not in files:
-                files[name] = os.open(empty / f"{number}/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-                continue
-            if name not in written:
-                assert os.write(files[name], parts[name]) == len(parts[name])
-                written.add(name)
-                if name != "0.0":
-                    continue
-            os.close(files[name])
+            next(programs[name])
         assert json.loads(read(empty / f"{number}/.zattrs")) == {"k": 1} and read(empty / f"{number}/0.0") == parts["0.0"], order
 
 
@@ -270,15 +273,9 @@ def test_a_document_that_two_programs_write_goes_in_any_order(mount, tmp_path, v
             os.mkdir(directory)
             if name == ".zattrs":
                 write(directory / ".zgroup", documents[".zgroup"])
-            files, written = {}, set()
+            programs = {program: steps(directory / name, text, os.O_TRUNC) for program in "ab"}
             for program in order:
-                if program not in files:
-                    files[program] = os.open(directory / name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
-                elif program not in written:
-                    written.add(program)
-                    assert os.write(files[program], text) == len(text)
-                else:
-                    os.close(files[program])
+                next(programs[program])
             kept = json.loads(read(directory / name))
             assert {member: kept.get(member) for member in json.loads(text)} == json.loads(text), order
         others, last = (os.open(directory / name, os.O_TRUNC | os.O_WRONLY) for _ in range(2))

@@ -17,6 +17,7 @@ import sys
 import time
 
 import pytest
+from warm_python import run_warm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -83,12 +84,17 @@ def python_of(reader):
     return python
 
 
+def run_zarr(reader, program, *words, timeout=300):
+    """What a program prints in `reader`'s Python, with its zarr imported already. One after the other: not from threads."""
+    return run_warm(python_of(reader), ["zarr"], program, *words, timeout=timeout)
+
+
+READ_ALL = "import runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0]); runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
 def read_all(reader, directory, truth=None):
     """{array path: what `reader` got}: see tests/readers/read_store.py."""
-    command = [python_of(reader), READ_STORE, reader.split(".")[0], str(directory)] + ([str(truth)] if truth else [])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{reader}: {done.stderr[-2000:]}"
-    return json.loads(done.stdout)
+    return json.loads(run_zarr(reader, READ_ALL, READ_STORE, reader.split(".")[0], directory, *([truth] if truth else []), timeout=600))
 
 
 class Mount:
@@ -218,6 +224,16 @@ def golden(tmp_path):
         return target
 
     return copy
+
+
+# Each file is run by one worker, in this order: those that take longest begin first, so that none is waited for alone at the end.
+LONGEST = ("test_missing_cells.py", "test_store_suite.py", "test_as_written.py", "test_remote.py", "test_request_counts.py", "test_copying.py",
+           "test_references.py", "test_shared.py", "test_processes.py", "test_azure.py", "test_mounting.py", "test_memory.py", "test_shared_faults.py")
+
+
+def pytest_collection_modifyitems(items):
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -8,8 +8,8 @@ import sys
 import threading
 
 import numpy as np
-from conftest import DAEMON, KILLED, ROOT, kill, python_of, within
-from test_writers import CHECK, run
+from conftest import DAEMON, KILLED, ROOT, kill, run_zarr, within
+from test_writers import CHECK
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "shared"))
 import shards  # noqa: E402
@@ -58,11 +58,10 @@ class Shared:
         """After the last mount: every number, by other programs as well, and nothing of zarrfs's own."""
         self.holds()
         assert shards.own_files(self.path) == []
-        python = python_of("zarr3")
         for array, count in (("a", shards.SHARDS * shards.CHUNKS), ("u", shards.PLAIN)):
             want = np.repeat(np.array([self.wanted.get((array, chunk), 0) for chunk in range(count)], "u8"), shards.CELLS)
             np.save(f"{self.folder}/want.npy", want)
-            run(python, CHECK if array == "a" else CHECK.replace("assert a.shards", "assert a.chunks"), f"{self.path}/{array}", f"{self.folder}/want.npy")
+            run_zarr("zarr3", CHECK if array == "a" else CHECK.replace("assert a.shards", "assert a.chunks"), f"{self.path}/{array}", f"{self.folder}/want.npy")
 
 
 def name_of(mounted, place):

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import DAEMON, need, python_of, within
+from conftest import DAEMON, need, run_zarr, within
 from stores import SmallStore
 from test_files import error_of, read
 
@@ -27,13 +27,13 @@ def run(*command, status=0, **options):
 
 
 def write_array(path, value):
-    run(python_of("zarr2"), "-c", f"import zarr; zarr.open({str(path)!r}, 'w', shape=(40, 40), chunks=(10, 10), dtype='i4')[:] = {value}")
+    run_zarr("zarr2", f"import zarr; zarr.open({str(path)!r}, 'w', shape=(40, 40), chunks=(10, 10), dtype='i4')[:] = {value}")
 
 
 def values(store):
     """The values of array "a" of a store, as a mount of it shows them, recovered where that is needed."""
     run(DAEMON, "recover", store)
-    return run(python_of("zarr3"), "-c", f"import zarr; print(set(zarr.open_array({str(store)!r} + '/a', mode='r')[...].ravel().tolist()))").strip()
+    return run_zarr("zarr3", f"import zarr; print(set(zarr.open_array({str(store)!r} + '/a', mode='r')[...].ravel().tolist()))").strip()
 
 
 def test_a_backup_of_the_store_is_whole_after_sync_and_recovers_without(mount, tmp_path):

@@ -7,7 +7,7 @@ import struct
 import subprocess
 
 import pytest
-from conftest import DAEMON, python_of
+from conftest import DAEMON, run_zarr
 from test_netcdf import DefaultMount
 
 CHUNK = bytes(range(8))
@@ -154,7 +154,7 @@ def test_netcdf_groups_have_consolidated_metadata_where_it_was_written(tmp_path,
     store = stored(CASES["netCDF"])
     with DefaultMount(store, tmp_path / "mnt", "rw") as place:
         assert ".zmetadata" not in os.listdir(place)
-        subprocess.run([python_of("zarr2"), "-c", "import sys, zarr; zarr.consolidate_metadata(sys.argv[1])", place], check=True, timeout=120)
+        run_zarr("zarr2", "import sys, zarr; zarr.consolidate_metadata(sys.argv[1])", place)
     with DefaultMount(store, tmp_path / "mnt") as place, open(f"{place}/.zmetadata") as file:
         assert set(json.load(file)["metadata"]) == {".zgroup", ".zattrs", "a/.zarray", "a/.zattrs"}
 

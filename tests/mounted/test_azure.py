@@ -71,7 +71,7 @@ def said(*words, status=0):
 
 
 def info(server, source=f"{URL}/sharding.zarr", options="", status=0):
-    return said("info", source, "--json", "--remote", f"endpoint={server.url},deadline=1,{options}", status=status)
+    return said("info", source, "--json", "--remote", f"endpoint={server.url},deadline=60,{options}", status=status)
 
 
 def arrays_of(text):

@@ -12,10 +12,9 @@ import time
 
 import numpy as np
 import pytest
-from conftest import DAEMON, python_of
+from conftest import DAEMON, run_zarr
 from test_files import error_of, read
 from test_writing import write
-from warm_python import run_warm
 
 MAKE = """
 import sys, numpy as np, zarr
@@ -56,18 +55,18 @@ def copy(command, source, target):
 @pytest.mark.parametrize("option", ["rw", "rw,separator=/"])
 def test_a_store_of_zarr_v2(mount, tmp_path, command, option):
     source, store = tmp_path / "plain", tmp_path / "store"
-    run_warm(python_of("zarr2"), ["zarr"], MAKE, source)
+    run_zarr("zarr2", MAKE, source)
     store.mkdir()
     mounted = mount(store, option)
     copy(command, source, mounted.path)
     different = subprocess.run(["diff", "-r", "--exclude=.*", source, f"{mounted.path}/x"], capture_output=True, text=True)
     assert different.stdout == "" or "separator" in option
-    run_warm(python_of("zarr2"), ["zarr"], READ, f"{mounted.path}/x")
+    run_zarr("zarr2", READ, f"{mounted.path}/x")
     mounted.unmount()
     assert not [name for _, _, files in os.walk(store) for name in files if name.startswith(".")]
     assert len([file for _, _, files in os.walk(store / "x" / "deep") for file in files if file != "zarr.json"]) == 2  # shards
     mounted = mount(store, option)
-    run_warm(python_of("zarr2"), ["zarr"], READ, f"{mounted.path}/x")
+    run_zarr("zarr2", READ, f"{mounted.path}/x")
     assert os.path.exists(f"{mounted.path}/x/bare/.zattrs")  # what the view makes up is in sight again
 
 
@@ -116,7 +115,7 @@ def test_a_chunk_that_came_first_is_no_other_file(mount, tmp_path, renamed):
 @pytest.mark.parametrize("command", [COPIES["cp"], COPIES["rsync"]], ids=["cp", "rsync"])
 def test_a_store_of_zarr_v3(mount, tmp_path, command):
     source, store = tmp_path / "plain", tmp_path / "store"
-    run_warm(python_of("zarr3"), ["zarr"], "import sys, numpy as np, zarr\ng = zarr.create_group(sys.argv[1], attributes={'k': 1})\n"
+    run_zarr("zarr3", "import sys, numpy as np, zarr\ng = zarr.create_group(sys.argv[1], attributes={'k': 1})\n"
                     "a = g.create_array('deep/a', shape=(20, 30), chunks=(5, 7), dtype='i4')\na[:] = np.arange(600).reshape(20, 30)",
                     source)
     store.mkdir()
@@ -128,7 +127,7 @@ def test_a_store_of_zarr_v3(mount, tmp_path, command):
     mounted.unmount()
     read = "import sys, numpy as np, zarr\ng = zarr.open_group(sys.argv[1], mode='r')\nassert g.attrs['k'] == 1\n" \
            "assert g['deep/a'].shards and (g['deep/a'][:] == np.arange(600).reshape(20, 30)).all()"
-    run_warm(python_of("zarr3"), ["zarr"], read, f"{store}/x")
+    run_zarr("zarr3", read, f"{store}/x")
 
 
 EARLY = 200
@@ -181,7 +180,7 @@ def test_chunks_that_came_first_survive_a_kill(mount, tmp_path, nested):
             write_document(array, "/" if nested else ".")
         read = "import sys, zarr, numpy as np\na = zarr.open_array(sys.argv[1], mode='r')[::2, ::2]\n" \
                f"assert (a.ravel() == np.arange({EARLY})).all(), a"
-        run_warm(python_of("zarr2"), ["zarr"], read, array)
+        run_zarr("zarr2", read, array)
         rounds, pause = rounds + 1, pause * 2 + 0.002
         if complete and rounds > 5:
             break
@@ -204,7 +203,7 @@ def empty(mount, tmp_path):
 def test_files_copied_side_by_side_in_any_order(mount, tmp_path, round):
     """Chunks are made while others come, and while the document does."""
     source, store = tmp_path / "plain", tmp_path / "store"
-    run_warm(python_of("zarr2"), ["zarr"], MAKE, source)
+    run_zarr("zarr2", MAKE, source)
     store.mkdir()
     mounted = mount(store, f"rw,flush_after={[5, 0.05, 3600][round]}")
     files = sorted(os.path.relpath(os.path.join(folder, name), source) for folder, _, names in os.walk(source) for name in names)
@@ -214,7 +213,7 @@ def test_files_copied_side_by_side_in_any_order(mount, tmp_path, round):
         for done in pool.map(lambda name: subprocess.run(["sh", "-c", one, "sh", source / name, f"{mounted.path}/x/{name}"], capture_output=True), files):
             assert done.returncode == 0, done.stderr
     for _ in range(2):
-        run_warm(python_of("zarr2"), ["zarr"], READ, f"{mounted.path}/x")
+        run_zarr("zarr2", READ, f"{mounted.path}/x")
         mounted.unmount()
         mounted = mount(store, "rw")
     assert not [name for folder, _, names in os.walk(store) for name in names if name != "zarr.json" and os.path.basename(folder) not in ("c", "0")]
@@ -406,7 +405,7 @@ assert all((g[name][:] == np.arange(1, 73).reshape(12, 6)).all() for name in g)
 
 def plain_and_empty(folder):
     source, store = folder / "plain", folder / "store"
-    run_warm(python_of("zarr2"), ["zarr"], MAKE_WITH_FILL_VALUES, source)
+    run_zarr("zarr2", MAKE_WITH_FILL_VALUES, source)
     store.mkdir()
     return source, store
 
@@ -424,9 +423,9 @@ def test_chunks_that_are_not_made_yet_are_absent(mount, tmp_path, command, optio
     script = f"""mkdir $TO/none $TO/seven && cp $FROM/.zgroup $TO && for a in none seven; do
         cp $FROM/$a/.zarray $TO/$a && {command} $FROM/$a/[0-9]* $TO/$a/; done"""
     copy(script, source, mounted.path)
-    run_warm(python_of("zarr2"), ["zarr"], READ_WITH_FILL_VALUES, mounted.path)
+    run_zarr("zarr2", READ_WITH_FILL_VALUES, mounted.path)
     mounted.unmount()
-    run_warm(python_of("zarr2"), ["zarr"], READ_WITH_FILL_VALUES, mount(store, "ro").path)
+    run_zarr("zarr2", READ_WITH_FILL_VALUES, mount(store, "ro").path)
 
 
 @pytest.mark.parametrize("options", ["rw", "rw,profile=ome", "rw,profile=xarray"])
@@ -438,7 +437,7 @@ def test_an_archive_replaces_the_chunks_of_an_earlier_mount(mount, tmp_path, opt
     mounted.unmount()
     again = mount(store, options + ",separator=.")
     copy("timeout 60 tar -C $FROM -c . | timeout 60 tar -C $TO -x", source, again.path)
-    run_warm(python_of("zarr2"), ["zarr"], READ_WITH_FILL_VALUES, again.path)
+    run_zarr("zarr2", READ_WITH_FILL_VALUES, again.path)
 
 
 def test_absent_chunks_without_a_fill_value_are_made_up_for_readers_only(mount, tmp_path):
@@ -451,7 +450,7 @@ def test_absent_chunks_without_a_fill_value_are_made_up_for_readers_only(mount, 
     assert error_of(read, f"{again.path}/none/0.0") == errno.ENOENT
     again.unmount()
     zeros = "import sys, zarr; assert not zarr.open_array(sys.argv[1], mode='r')[:4, :3].any()"
-    run_warm(python_of("zarr2"), ["zarr"], zeros, mount(store, "ro") / "none")
+    run_zarr("zarr2", zeros, mount(store, "ro") / "none")
 
 
 def test_a_node_in_an_array_is_refused(empty):

@@ -3,7 +3,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import python_of
+from conftest import run_zarr
 from object_server import KEY, SECRET, ObjectServer
 from test_copying import COPIES, MAKE, READ, copy
 from test_remote_writing import credentials, own_files, publish  # noqa: F401, one is a fixture
@@ -33,7 +33,7 @@ def server(request, tmp_path):
 @pytest.mark.parametrize("command", [*COPIES.values(), DIRECTORIES_FIRST], ids=[*COPIES, "directories-first"])
 def test_a_store_of_zarr_v2(server, mount, tmp_path, command):
     source = tmp_path / "plain"
-    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", MAKE, source], check=True)
+    run_zarr("zarr2", MAKE, source)
     options = f"endpoint={server.url},region={server.region}"
     mounted = mount("s3://bucket/new", f"rw,{options},spool={tmp_path}/spool,flush_after=3600")
     copy(command, source, mounted.path)
@@ -46,4 +46,4 @@ def test_a_store_of_zarr_v2(server, mount, tmp_path, command):
     stored = sorted(os.path.relpath(os.path.join(folder, name), server.folder / "new/x") for folder, _, names in os.walk(server.folder / "new/x") for name in names)
     assert [name for name in stored if not name.endswith("zarr.json")] == ["bare/c/0", "deep/inner/dots/c/0/0", "deep/inner/slashes/c/0/0"], stored
     reader = mount("s3://bucket/new", f"ro,{options}")
-    subprocess.run([python_of("zarr2"), "-W", "ignore", "-c", READ, f"{reader.path}/x"], check=True)
+    run_zarr("zarr2", READ, f"{reader.path}/x")

@@ -7,7 +7,6 @@ import json
 import os
 import random
 
-import pytest
 from conftest import within
 from stores import SmallStore, write_file
 from test_files import error_of, read

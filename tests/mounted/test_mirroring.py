@@ -7,9 +7,8 @@ import subprocess
 
 import pytest
 import stores
-from conftest import python_of
+from conftest import run_zarr
 from test_files import error_of, read
-from warm_python import run_warm
 
 MAKE = """
 import sys, numpy as np, zarr
@@ -42,12 +41,12 @@ def plain(tmp_path_factory):
     made = {}
     for kind in KINDS:
         made[kind] = tmp_path_factory.mktemp("plain") / "tree"
-        run_warm(python_of("zarr2"), ["zarr"], MAKE, made[kind], kind)
+        run_zarr("zarr2", MAKE, made[kind], kind)
     return made
 
 
 def check_values(store, kind):
-    run_warm(python_of("zarr3"), ["zarr"], VALUES, store, str(KINDS[kind]))
+    run_zarr("zarr3", VALUES, store, str(KINDS[kind]))
 
 
 @pytest.fixture
@@ -164,10 +163,10 @@ def test_a_program_makes_an_array_anew_with_either_separator(mount, tmp_path, pr
     (tmp_path / "store").mkdir()
     mounted = mount(tmp_path / "store", "rw")
     for name in ("a", "b"):
-        run_warm(python_of(program), ["zarr"], OVERWRITE[program], mounted / name, *"./././")
+        run_zarr(program, OVERWRITE[program], mounted / name, *"./././")
     mounted.unmount()
     check = "import sys, zarr; assert all((zarr.open_array(f'{sys.argv[1]}/{name}', mode='r')[:] == 6).all() for name in 'ab')"
-    run_warm(python_of("zarr3"), ["zarr"], check, tmp_path / "store")
+    run_zarr("zarr3", check, tmp_path / "store")
 
 
 def test_names_that_were_listed_before_remove_nothing(mount, store):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from buckets import MountedBucket
-from conftest import DAEMON, KILLED, Mount, kill, python_of, within
+from conftest import DAEMON, KILLED, Mount, kill, run_zarr, within
 from object_server import KEY, SECRET, ObjectServer
 from stores import SmallStore
 
@@ -381,18 +381,13 @@ CHECK = "import sys, zarr, numpy as np\na = zarr.open(sys.argv[1], mode='r')['ne
         "assert (a[...] == np.arange(1200, dtype='f4').reshape(40, 30)).all() and dict(a.attrs) == {'unit': 'm'}\n"
 
 
-def run_python(reader, text, place):
-    done = subprocess.run([python_of(reader), "-W", "ignore", "-c", text, str(place)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
 @pytest.mark.parametrize("writer, view", [("zarr2", "v2"), ("zarr3", "v3")])
 def test_programs_make_arrays_in_a_bucket(bucket, writer, view):
     mounted = bucket.open("spool", f"flush_after=3600,view={view}")
-    run_python(writer, MAKE[writer] + FILL, mounted.path)
-    run_python(writer, CHECK, mounted.path)
+    run_zarr(writer, MAKE[writer] + FILL, mounted.path)
+    run_zarr(writer, CHECK, mounted.path)
     mounted.close()
-    run_python("zarr3", CHECK, bucket.store.path)
+    run_zarr("zarr3", CHECK, bucket.store.path)
     again = bucket.open("spool", f"flush_after=3600,view={view}")
     subprocess.run(["rm", "-r", again / "new/b"], check=True)
     assert not os.path.exists(bucket.store.file("new/b"))

@@ -36,7 +36,7 @@ class Scenes:
         self.serve, self.certificate, self.folder, self.services = serve, certificate, folder, services
 
     def info(self, url, options="", **environment):
-        return said("info", url, "--remote", ",".join(filter(None, ["deadline=1", options])), **environment)
+        return said("info", url, "--remote", ",".join(filter(None, ["deadline=60", options])), **environment)
 
     def bucket(self, fault=None, options="", path="sharding.zarr", **environment):
         server = self.serve("bucket")
@@ -91,12 +91,12 @@ class Scenes:
         return self.container(environment={"AZURE_STORAGE_ACCOUNT": "another"})
 
     def name(self):
-        return self.info("https://no-such-host.invalid/store.zarr")
+        return self.info("https://no-such-host.invalid/store.zarr", "deadline=1")
 
     def connection(self):
         server = self.serve()
         server.close()
-        return self.info(f"{server.url}/store.zarr")
+        return self.info(f"{server.url}/store.zarr", "deadline=1")
 
     def certificate_of_its_own(self):
         return self.info(f"{self.serve(certificate=self.certificate).url}/sharding.zarr")
@@ -104,10 +104,10 @@ class Scenes:
     def silence(self):
         server = self.serve()
         server.delay = 5
-        return self.info(f"{server.url}/sharding.zarr")
+        return self.info(f"{server.url}/sharding.zarr", "deadline=1")
 
     def proxy(self):
-        return self.info("http://host.invalid/store.zarr", http_proxy="http://me:a/b@host")
+        return self.info("http://host.invalid/store.zarr", "deadline=1", http_proxy="http://me:a/b@host")
 
     def no_credentials(self):
         return self.bucket(AWS_SECRET_ACCESS_KEY="")
@@ -157,7 +157,7 @@ class Scenes:
         return self.refused(403, "RequestTimeTooSkewed")
 
     def overloaded(self):
-        return self.refused(503, "SlowDown")
+        return self.bucket({"status": 503, "code": "SlowDown"}, ",deadline=1")
 
     def points_elsewhere(self):
         return self.bucket({"status": 307, "code": "TemporaryRedirect", "headers": {"Location": "http://127.0.0.1:1/"}})
@@ -202,7 +202,7 @@ class Scenes:
                        '"configuration": {"chunk_shape": [33554432]}}, "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}')
         with open(os.path.join(server.root, "large.zarr/c/0"), "wb") as file:
             file.truncate(33554432)
-        return said("cat", f"{server.url}/large.zarr", "0", "--remote", "memory_cache=16M,deadline=1")
+        return said("cat", f"{server.url}/large.zarr", "0", "--remote", "memory_cache=16M,deadline=60")
 
     def replaced(self):
         """A shard is replaced between each two requests for it."""

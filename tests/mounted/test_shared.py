@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import DAEMON, python_of, within
+from conftest import DAEMON, python_of, run_zarr, within
 from shared_stores import CHUNKS, LONG, Shared, at_once, die, name_of, process_of, read, shards, write, zarrfs
 from stores import document, write_json
 from test_copying import EARLY, write_document, write_early
@@ -344,7 +344,7 @@ def test_an_array_is_not_made_around_chunks_that_came_first(tmp_path, mount):
 
 def test_arrays_that_one_mount_makes_are_written_by_the_other(shared, tmp_path):
     one, two = shared.open("rw,shared,view=v3"), shared.open("rw,shared,view=v3")
-    run(python_of("zarr3"), "import sys, zarr; zarr.create_array(sys.argv[1], shape=(48,), chunks=(4,), dtype='i4', zarr_format=3)", one / "new")
+    run_zarr("zarr3", "import sys, zarr; zarr.create_array(sys.argv[1], shape=(48,), chunks=(4,), dtype='i4', zarr_format=3)", one / "new")
     within(60, lambda: os.path.exists(two / "new/zarr.json"))
     write_part = "import sys, numpy as np, zarr; first = int(sys.argv[2])\n" \
                  "a = zarr.open_array(sys.argv[1], mode='r+')\n" \
@@ -352,7 +352,7 @@ def test_arrays_that_one_mount_makes_are_written_by_the_other(shared, tmp_path):
     at_once([(run, python_of("zarr3"), write_part, mounted / "new", part) for part, mounted in enumerate((one, two))])
     one.close(), two.close()
     np.save(tmp_path / "want.npy", np.arange(48, dtype="i4"))
-    run(python_of("zarr3"), CHECK, f"{shared.path}/new", tmp_path / "want.npy")
+    run_zarr("zarr3", CHECK, f"{shared.path}/new", tmp_path / "want.npy")
     shared.is_left_whole()
 
 
@@ -381,7 +381,7 @@ def test_many_processes_through_both_mounts(tmp_path, mount):
     done = subprocess.run([python_of("zarr3"), "-W", "ignore", program, one / "v", two / "v", tmp_path / "want.npy"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     one.close(), two.close()
-    run(python_of("zarr3"), CHECK, f"{store}/v", tmp_path / "want.npy")
+    run_zarr("zarr3", CHECK, f"{store}/v", tmp_path / "want.npy")
     assert shards.own_files(store) == []
 
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import GOLDEN, python_of
+from conftest import GOLDEN, python_of, run_zarr
 
 PREPARE = """
 import sys, os, shutil, numpy as np
@@ -159,7 +159,7 @@ def test_what_a_program_writes_is_in_the_store(mount, tmp_path, writer):
     run(python_of(python), code, mounted / "made", tmp_path / "want.npy")
     mounted.unmount()
     assert not [line for line in mounted.log_text().splitlines() if "] error: " in line]
-    run(python_of("zarr3"), CHECK, store / "made/v", tmp_path / "want.npy")
+    run_zarr("zarr3", CHECK, store / "made/v", tmp_path / "want.npy")
     left = [name for _, folders, files in os.walk(store) for name in folders + files if name.startswith(".z")]
     assert left == [], "what is left in the store"
 
@@ -167,17 +167,17 @@ def test_what_a_program_writes_is_in_the_store(mount, tmp_path, writer):
 def test_rsync_in_both_directions(mount, tmp_path):
     store, plain = tmp_path / "store", tmp_path / "plain"
     store.mkdir()
-    run(python_of("zarr2"), PREPARE + "import zarr; g = zarr.open_group(d, mode='w'); g.create_dataset('v', data=data, chunks=(2, 3)); np.save(sys.argv[2], data)",
+    run_zarr("zarr2", PREPARE + "import zarr; g = zarr.open_group(d, mode='w'); g.create_dataset('v', data=data, chunks=(2, 3)); np.save(sys.argv[2], data)",
         plain, tmp_path / "want.npy")
     mounted = mount(store, "rw")
     subprocess.run(["rsync", "-a", f"{plain}/", f"{mounted.path}/in/"], check=True)
     subprocess.run(["cp", "-a", str(plain), mounted / "copied"], check=True)
     subprocess.run(["rsync", "-a", f"{mounted.path}/in/", f"{tmp_path}/out/"], check=True)
-    run(python_of("zarr2"), "import sys, numpy as np, zarr; assert (zarr.open(sys.argv[1])['v'][:] == np.load(sys.argv[2])).all()",
+    run_zarr("zarr2", "import sys, numpy as np, zarr; assert (zarr.open(sys.argv[1])['v'][:] == np.load(sys.argv[2])).all()",
         tmp_path / "out", tmp_path / "want.npy")
     mounted.unmount()
     for name in ("in", "copied"):
-        run(python_of("zarr3"), CHECK, store / name / "v", tmp_path / "want.npy")
+        run_zarr("zarr3", CHECK, store / name / "v", tmp_path / "want.npy")
 
 
 FLIP = """
@@ -214,9 +214,9 @@ def test_every_form_of_sharding_codec_and_type_is_written_back(mount, tmp_path, 
     store = tmp_path / golden
     shutil.copytree(original, store)
     mounted = mount(store, "rw", damaged=True)
-    run(python_of("zarr2"), FLIP, mounted.path, tmp_path / "flipped.json")
+    run_zarr("zarr2", FLIP, mounted.path, tmp_path / "flipped.json")
     mounted.unmount()
-    run(python_of("zarr3"), IS_FLIPPED, original, store, tmp_path / "flipped.json", least)
+    run_zarr("zarr3", IS_FLIPPED, original, store, tmp_path / "flipped.json", least)
 
 
 TEXT = """
@@ -234,4 +234,4 @@ def test_text_with_chunks_is_resized_in_the_v3_view(mount, tmp_path):
     """The codec of text has no parameters: zarr-python writes an empty configuration, which the view does not show."""
     (tmp_path / "store").mkdir()
     shown = mount(tmp_path / "store", "rw,view=v3")
-    subprocess.run([python_of("zarr3"), "-W", "ignore", "-c", TEXT, shown.path], check=True, timeout=300)
+    run_zarr("zarr3", TEXT, shown.path)

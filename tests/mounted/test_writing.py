@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import DAEMON, kill, python_of, within
+from conftest import DAEMON, kill, run_zarr, within
 from stores import SmallStore, crc32c, document, shard_bytes, write_file, write_json
 from test_files import error_of, read
 
@@ -45,9 +45,7 @@ def sync(mounted):
 def values(store, array="a"):
     """The array's values as zarr-python 3 reads them from the store, as a list of lists."""
     code = "import sys, json, zarr; print(json.dumps(zarr.open_array(sys.argv[1], mode='r')[...].tolist()))"
-    done = subprocess.run([python_of("zarr3"), "-W", "ignore", "-c", code, store.file(array)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run_zarr("zarr3", code, store.file(array)))
 
 
 def left_behind(store):

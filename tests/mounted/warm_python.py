@@ -13,13 +13,14 @@ import tempfile
 
 # Runs in the environment. Each request is a program's text and arguments, with the descriptors of its output.
 SERVER = """
-import array, json, os, socket, sys, traceback
+import array, gc, json, os, socket, sys
 channel = socket.socket(fileno=int(sys.argv[1]))
 for name in sys.argv[2:]:
     try:
         __import__(name)
     except ImportError:
         pass  # the program says so itself
+gc.freeze()  # what is collected in a child would be copied for it first
 os.chdir("/")
 while True:
     head, ancillary, _, _ = channel.recvmsg(8, socket.CMSG_SPACE(8))

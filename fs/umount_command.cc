@@ -157,20 +157,20 @@ class Unmounting {
            " ends it, and fails what still waits there";
   }
 
-  /// Where nobody is seen to hold the mount, somebody may just be asking something of it, as
-  /// monitors and other commands do: tried again for a second, or
-  /// longer on a busy machine.
+  /// To look for holders goes through every process: done once where the mount is busy, and, as
+  /// they cannot be found later, before a lazy detachment. Where nobody is seen, somebody may just
+  /// be asking something of it, as monitors and other commands do: tried again for a second.
   Result<void> detach(std::string& holders) {
-    Result<void> done;
-    for (int tried = 0; tried < kTries;
-         ++tried, std::this_thread::sleep_for(kBetweenTries)) {  // who asks lets go meanwhile
-      holders = holders_text(holders_of(place_));
+    if (wishes_.lazily) holders = holders_text(holders_of(place_));
+    Result<void> done = unmount(place_, wishes_.lazily);
+    const auto is_busy = [&] { return !done && done.error().fault == Fault::kBusy; };
+    if (is_busy()) holders = holders_text(holders_of(place_));
+    for (int tried = 0; is_busy() && holders.empty() && tried < kTries; ++tried) {
+      std::this_thread::sleep_for(kBetweenTries);  // who asks lets go meanwhile
       done = unmount(place_, wishes_.lazily);
-      if (done || done.error().fault != Fault::kBusy || !holders.empty()) break;
     }
-    if (!done && done.error().fault == Fault::kBusy && !holders.empty()) {
-      done.error().message += " by " + holders;
-    }
+    if (is_busy() && holders.empty()) holders = holders_text(holders_of(place_));
+    if (is_busy() && !holders.empty()) done.error().message += " by " + holders;
     return done;
   }
 

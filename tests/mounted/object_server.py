@@ -38,9 +38,25 @@ def signature(method, path, query, headers, names, date, region, vendor="AWS4", 
     return key.hex()
 
 
+TAGS = {}
+
+
+def tag_of_file(file):
+    """Kept for files that have not been changed for a while: the next change of those has another time."""
+    about = os.fstat(file.fileno())
+    version = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+    if version not in TAGS:
+        file.seek(0)
+        tag = '"' + hashlib.file_digest(file, "md5").hexdigest() + '"'
+        if time.time() - about.st_ctime < 1:
+            return tag
+        TAGS[version] = tag
+    return TAGS[version]
+
+
 def tag_of(path):
     with open(path, "rb") as file:
-        return '"' + hashlib.md5(file.read()).hexdigest() + '"'
+        return tag_of_file(file)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -211,13 +227,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.changing:
             if not os.path.isfile(full):
                 raise Refusal(404, "NoSuchKey")
-            with open(full, "rb") as file:
-                whole = file.read()
+            file = open(full, "rb")  # that another takes its place changes nothing of what is sent
             notes = dict(self.server.notes.get(full, {}))
             if self.server.google:
                 notes["x-goog-generation"] = str(self.server.generation(full))
-        tag = '"' + hashlib.md5(whole).hexdigest() + '"'
-        headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(os.path.getmtime(full), usegmt=True), **notes}
+        with file:
+            self.send_file(file, notes, fault)
+
+    def send_file(self, file, notes, fault):
+        tag, about = tag_of_file(file), os.fstat(file.fileno())
+        size = about.st_size
+
+        def part(begin, end):
+            file.seek(begin)
+            return file.read(end - begin)
+
+        headers = {"ETag": tag, "Last-Modified": email.utils.formatdate(about.st_mtime, usegmt=True), **notes}
         careless = "GET" in self.server.careless
         if not careless and self.headers.get("If-Match", tag) != tag:
             raise Refusal(412, "PreconditionFailed")
@@ -225,14 +250,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(304, headers, b"", None)
         found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", "")) if self.server.ranges else None
         if not found:
-            return self.answer(200, headers, whole, fault)
+            return self.answer(200, headers, part(0, size), fault)
         first, last = found.groups()
-        begin = int(first) if first else max(0, len(whole) - int(last))
-        end = min(int(last) + 1, len(whole)) if first and last else len(whole)
+        begin = int(first) if first else max(0, size - int(last))
+        end = min(int(last) + 1, size) if first and last else size
         if begin >= end:
-            return self.answer(416, {"Content-Range": f"bytes */{len(whole)}"}, b"", None)
-        headers["Content-Range"] = f"bytes {begin}-{end - 1}/{len(whole)}"
-        self.answer(206, headers, whole[begin:end], fault)
+            return self.answer(416, {"Content-Range": f"bytes */{size}"}, b"", None)
+        headers["Content-Range"] = f"bytes {begin}-{end - 1}/{size}"
+        self.answer(206, headers, part(begin, end), fault)
 
     def answer(self, status, headers, body, fault):
         """`fault`: {"edit": function of (status, headers, body) giving all three}, {"cut": bytes sent before the end}."""

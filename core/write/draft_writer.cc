@@ -68,9 +68,12 @@ Result<std::unique_ptr<NewFile>> make_successor(Store& store, const DirtyShard& 
     }
   }
   for (int round = 1;; ++round) {
-    ZARRFS_CHECK(make_directories(store, shard));
-    auto file = store.create(shard.successor_path, 0666);
-    // A commit that deleted the last shard of a directory may have removed it meanwhile.
+    auto file = [&]() -> Result<std::unique_ptr<NewFile>> {
+      ZARRFS_CHECK(make_directories(store, shard));
+      return store.create(shard.successor_path, 0666);
+    }();
+    // A commit that deleted the last shard of a directory may have removed it, or one above it,
+    // between any two of these calls.
     if (file || file.error().fault != Fault::kIo || round == kMakeRounds) return file;
   }
 }

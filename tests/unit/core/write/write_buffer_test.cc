@@ -5,12 +5,29 @@
 
 #include <random>
 
+#include "core/store/layer_store.h"
 #include "tests/support/write_fixture.h"
 
 namespace zarrfs::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+/// As beside commits that delete the last shard of a directory: one that is to be made finds the
+/// one above it gone, and one that was made is gone before a file is made in it.
+class LosesEmptyDirectories final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  Result<void> make_directory(const std::string& path, mode_t mode) override {
+    if (path != "a/c") return below().make_directory(path, mode);
+    ++made;
+    if (made == 1) return fail(Fault::kIo, path + ": the directory above it is gone");
+    ZARRFS_CHECK(below().make_directory(path, mode));
+    return made == 2 ? below().remove_directory(path) : Result<void>{};
+  }
+
+  int made = 0;
+};
 
 class WriteEach : public ::testing::TestWithParam<Sharding> {
  protected:
@@ -40,6 +57,16 @@ TEST_P(WriteEach, WhatWasPutIsReadAtOnceAndPublishedByClose) {
   EXPECT_EQ(*published(store_), (Chunks{{1, chunk_of(1)}, {6, chunk_of(6)}}));
   for (const std::string& path : store_->files())
     EXPECT_EQ(path.find(".zarrfs"), std::string::npos) << path;
+}
+
+TEST_P(WriteEach, DirectoriesThatOtherCommitsRemoveAreMadeAgain) {
+  const auto losing = std::make_shared<LosesEmptyDirectories>(store_);
+  const auto writer = Writer::open(losing, quiet_options());
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->put(1, chunk_of(1)));
+  EXPECT_EQ(losing->made, 3);
+  ASSERT_TRUE(writer->buffer().close());
+  EXPECT_EQ(*published(store_), (Chunks{{1, chunk_of(1)}}));
 }
 
 TEST_P(WriteEach, WhatIsRemovedBeforeItIsPublishedLeavesNothing) {

@@ -132,7 +132,7 @@ class Compact final : public Command {
     const std::string path = reader.shard_path(cell);
     ZARRFS_TRY(const std::shared_ptr<const File> file, store.open(path));
     if (!file) return 0;
-    ChunkSources chunks;
+    ChunkOrigins chunks;
     ZARRFS_CHECK(reader.visit_shard(cell, 0, [&](const ArrayReader::Visited& visited) {
       chunks[visited.number] = {file, nullptr, visited.range};
       return true;
@@ -149,7 +149,7 @@ class Compact final : public Command {
 
   static Result<std::uint64_t> replace(Store& store, NewFile& next, const Layout& layout,
                                        const std::vector<std::uint64_t>& cell,
-                                       const ChunkSources& chunks, const File& file,
+                                       const ChunkOrigins& chunks, const File& file,
                                        const std::string& path) {
     ZARRFS_TRY(const std::uint64_t size, build_shard(next, layout, cell, chunks));
     if (size >= file.size()) return 0;

@@ -46,7 +46,7 @@ bool StagedTable::keeps_at(const std::string& path, const std::string& key,
   return std::any_of(by_key_.begin(), by_key_.end(), [&](const auto& one) {
     return one.second.get() != file && one.first != key &&
            one.second->kind() == StagedFile::Kind::kTemporary &&
-           kept_path(one.second->directory, one.first) == path;
+           stored_path(one.second->directory, one.first) == path;
   });
 }
 
@@ -196,7 +196,7 @@ std::vector<StagedPointer> StagedTable::below(const std::string& path) const {
   return files;
 }
 
-std::string kept_path(const std::string& directory, const std::string& path) {
+std::string stored_path(const std::string& directory, const std::string& path) {
   std::string name = path.substr(directory.empty() ? 0 : directory.size() + 1);
   std::replace(name.begin(), name.end(), '/', '.');
   return join_path(directory, name);

@@ -27,7 +27,7 @@ class StagedTable {
   [[nodiscard]] StagedPointer find_temporary(const std::string& key) const;
   [[nodiscard]] StagedPointer find(std::uint64_t number) const;
   /// Whether a temporary file other than `file` and the one at `key` is put into the store at
-  /// `path`: see kept_path().
+  /// `path`: see stored_path().
   [[nodiscard]] bool keeps_at(const std::string& path, const std::string& key,
                               const StagedFile* file) const;
   /// Temporary files at or below `directory`, as programs see it.
@@ -103,7 +103,7 @@ class StagedTable {
 
 /// Where the temporary file at `path` of the node at `directory` is put in the store, which has no
 /// directories of chunks: `c/0/name` as `c.0.name`.
-std::string kept_path(const std::string& directory, const std::string& path);
+std::string stored_path(const std::string& directory, const std::string& path);
 
 /// The key of a chunk that is being written: one, by whatever name the chunk is reached.
 /// `number`: that array.shown.names has.

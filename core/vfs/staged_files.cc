@@ -55,7 +55,9 @@ bool is_document(ByteView text) {
   return parse_first_json(characters, "document").has_value();
 }
 
-std::string stored_path_of(const StagedFile& file) { return kept_path(file.directory, file.path); }
+std::string stored_path_of(const StagedFile& file) {
+  return stored_path(file.directory, file.path);
+}
 
 NameKind name_kind_of(StagedFile::Kind kind) {
   switch (kind) {
@@ -427,7 +429,7 @@ Result<void> StagedFiles::sync_temporaries(const std::string& directory) {
 
 Result<void> StagedFiles::check_kept_name(const std::string& directory, const std::string& path,
                                           const StagedFile* file) const {
-  const std::string kept = kept_path(directory, path);
+  const std::string kept = stored_path(directory, path);
   bool taken = parts_.staged.keeps_at(kept, path, file);
   if (!taken && kept != path && (file != nullptr || parts_.staged.find(path) == nullptr)) {
     ZARRFS_TRY(const auto stored, status_of_temporary(*parts_.shared.store, kept));

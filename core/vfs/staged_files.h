@@ -73,7 +73,7 @@ class StagedFiles {
   /// The same with all at or below `directory`, as programs see it.
   Result<void> sync_temporaries(const std::string& directory);
   /// kExists where the temporary file at `path`, of the node at `directory`, would be put into the
-  /// store by the name of another file: see kept_path(). `file`: itself, if there is one.
+  /// store by the name of another file: see stored_path(). `file`: itself, if there is one.
   Result<void> check_kept_name(const std::string& directory, const std::string& path,
                                const StagedFile* file) const;
   /// Gives all that was written on: its writers are gone.

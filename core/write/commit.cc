@@ -22,7 +22,7 @@ constexpr std::uint64_t kAskedTogether = std::uint64_t{4} << 20U;
 struct Base {
   FileIdentity identity;
   std::optional<struct stat> status;
-  ChunkSources chunks;
+  ChunkOrigins chunks;
 };
 
 /// Drafts that a commit publishes: all that are neither quarantined nor held.
@@ -209,7 +209,7 @@ Result<Next> make_clone(Store& store, const DirtyShard& shard, const Drafts& dra
 /// The shard laid out anew from the present one and the drafts.
 Result<Next> make_anew(Store& store, const DirtyShard& shard, const Drafts& drafts,
                        const Base& base) {
-  ChunkSources chunks = base.chunks;
+  ChunkOrigins chunks = base.chunks;
   for (const auto& [number, draft] : drafts) {
     if (!draft.removed) chunks[number] = {shard.reader, nullptr, draft.range};
   }

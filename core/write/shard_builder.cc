@@ -21,7 +21,7 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual Result<void> write(std::uint64_t offset, ByteView bytes) = 0;
-  virtual Result<void> copy(const ChunkSource& source, std::uint64_t offset) = 0;
+  virtual Result<void> copy(const ChunkOrigin& source, std::uint64_t offset) = 0;
 };
 
 class FileSink final : public Sink {
@@ -30,7 +30,7 @@ class FileSink final : public Sink {
   Result<void> write(std::uint64_t offset, ByteView bytes) override {
     return file_.write_at(offset, bytes);
   }
-  Result<void> copy(const ChunkSource& source, std::uint64_t offset) override {
+  Result<void> copy(const ChunkOrigin& source, std::uint64_t offset) override {
     return copy_source(file_, source, offset);
   }
 
@@ -45,7 +45,7 @@ class MemorySink final : public Sink {
     std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
     return {};
   }
-  Result<void> copy(const ChunkSource& source, std::uint64_t offset) override {
+  Result<void> copy(const ChunkOrigin& source, std::uint64_t offset) override {
     if (source.memory) {
       return write(offset,
                    ByteView(*source.memory).subspan(source.range.offset, source.range.length));
@@ -61,7 +61,7 @@ class MemorySink final : public Sink {
 
 class Builder {
  public:
-  Builder(const Layout& layout, std::span<const std::uint64_t> cell, const ChunkSources& chunks)
+  Builder(const Layout& layout, std::span<const std::uint64_t> cell, const ChunkOrigins& chunks)
       : layout_(layout), cell_(cell), chunks_(chunks), entries_(level_entries(layout, cell)) {
     spans_.assign(entries_.size() + 1, 1);
     for (std::size_t level = entries_.size(); level > 0; --level) {
@@ -85,7 +85,7 @@ class Builder {
 
  private:
   Result<std::uint64_t> build_chunk(Sink& sink, std::uint64_t offset, std::uint64_t number) {
-    const ChunkSource& source = chunks_.at(number);
+    const ChunkOrigin& source = chunks_.at(number);
     ZARRFS_CHECK(sink.copy(source, offset));
     return source.range.length;
   }
@@ -116,21 +116,21 @@ class Builder {
 
   const Layout& layout_;
   std::span<const std::uint64_t> cell_;
-  const ChunkSources& chunks_;
+  const ChunkOrigins& chunks_;
   std::vector<std::uint64_t> entries_;
   std::vector<std::uint64_t> spans_;  // chunks below one entry of the level before
 };
 
 }  // namespace
 
-Result<void> copy_source(NewFile& file, const ChunkSource& source, std::uint64_t offset) {
+Result<void> copy_source(NewFile& file, const ChunkOrigin& source, std::uint64_t offset) {
   if (source.file) return file.copy_range(*source.file, source.range, offset);
   return file.write_at(offset,
                        ByteView(*source.memory).subspan(source.range.offset, source.range.length));
 }
 
 Result<std::uint64_t> build_shard(NewFile& file, const Layout& layout,
-                                  std::span<const std::uint64_t> cell, const ChunkSources& chunks) {
+                                  std::span<const std::uint64_t> cell, const ChunkOrigins& chunks) {
   FileSink sink(file);
   return Builder(layout, cell, chunks).build(sink, 0, 0, 0);
 }

@@ -12,24 +12,24 @@
 namespace zarrfs {
 
 /// Where the bytes of a chunk are now: in a file, or in memory (never both).
-struct ChunkSource {
+struct ChunkOrigin {
   std::shared_ptr<const File> file;
   std::shared_ptr<const Bytes> memory;
   ByteRange range;  ///< Within the file, or within *memory.
 };
 
 /// C-order number of a chunk in its shard (all levels together) -> its bytes.
-using ChunkSources = std::map<std::uint64_t, ChunkSource>;
+using ChunkOrigins = std::map<std::uint64_t, ChunkOrigin>;
 
 /// Copies the bytes of `source` to `offset` of `file`: by range where they are in a file, sharing
 /// blocks where that can be.
-Result<void> copy_source(NewFile& file, const ChunkSource& source, std::uint64_t offset);
+Result<void> copy_source(NewFile& file, const ChunkOrigin& source, std::uint64_t offset);
 
 /// Writes a whole shard (or, where the array is not sharded, the one chunk) into the empty `file`,
 /// chunks in C order. Returns its size. Memory: an index of each level; where codecs are around a
 /// level, that level's whole shard.
 Result<std::uint64_t> build_shard(NewFile& file, const Layout& layout,
-                                  std::span<const std::uint64_t> cell, const ChunkSources& chunks);
+                                  std::span<const std::uint64_t> cell, const ChunkOrigins& chunks);
 
 /// Of a chunk's number in the shard at `cell` (ChunkPlace::number): the entry at each level.
 std::vector<std::uint64_t> entries_of(const Layout& layout, std::span<const std::uint64_t> cell,

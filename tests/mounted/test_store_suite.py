@@ -33,7 +33,7 @@ def run_suite(python, arguments, folder, results):
     alone = {"TMPDIR": folder, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     command = [python, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "--tb=short",
                f"--junitxml={results}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, env={**os.environ, **alone},
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2700, env={**os.environ, **alone},
                           cwd=os.path.dirname(results))
     assert done.returncode in (0, 1), done.stdout[-4000:] + done.stderr[-2000:]
     assert done.stderr == "", "removing what the tests left behind"

@@ -62,7 +62,10 @@ def write_file(path, data):
 
 def files_of(store):
     """(path in the store, full path) of each file."""
-    for folder, _, names in sorted(os.walk(store)):
+    def fail(error):
+        raise error
+
+    for folder, _, names in sorted(os.walk(store, onerror=fail)):
         for name in sorted(names):
             full = os.path.join(folder, name)
             yield os.path.relpath(full, store), full

@@ -170,8 +170,17 @@ bool ObjectListings::listed_as_prefix(const std::string& prefix) const {
 
 Result<bool> ObjectListings::has_prefix(const std::string& prefix) {
   if (const auto listing = objects_.table_.find_listing(prefix)) return listing->has_value();
-  ZARRFS_TRY(const ListingPage page, list_page(prefix, "", 1, ListingDepth::kNext));
-  const bool any = !page.objects.empty() || !page.prefixes.empty();
+  bool any = false;
+  std::string continuation;
+  Pages pages(objects_.url_of(prefix) + ": looking for it");
+  for (std::size_t most = 1;; most = kPage) {
+    ZARRFS_TRY(const ListingPage page, list_page(prefix, continuation, most, ListingDepth::kNext));
+    ZARRFS_CHECK(pages.take(page));
+    any = !page.objects.empty() || !page.prefixes.empty();
+    continuation = page.truncated ? page.continuation : "";
+    if (any || continuation.empty()) break;
+    ZARRFS_CHECK(pages.check_growth({}));  // a page may have nothing but markers, or nothing
+  }
   if (any) {
     objects_.table_.keep_prefix(prefix);
   } else {

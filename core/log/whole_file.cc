@@ -9,8 +9,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kMostRounds = 16;
-
 /// `take_name` has the file that is complete take its name.
 Result<void> replace_by_way_of(Store& store, const std::string& temporary, mode_t mode,
                                const std::function<Result<void>(NewFile& file)>& fill,
@@ -66,10 +64,10 @@ Result<void> replace_known_file(Store& store, const std::string& path, mode_t mo
 }
 
 Result<void> again_where_stale(const std::function<Result<void>()>& change) {
-  for (int round = 1;; ++round) {
+  Race race;
+  for (;;) {
     auto done = change();
-    if (done || done.error().fault != Fault::kStale || round == kMostRounds) return done;
-    let_others_finish(round);
+    if (done || done.error().fault != Fault::kStale || !race.lost()) return done;
   }
 }
 

@@ -14,7 +14,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr int kMaxRounds = 8;
+constexpr int kMaxRounds = 8;  // in a directory, where programs replace shards by their names
 constexpr std::uint64_t kMostAskedAhead = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kAskedTogether = std::uint64_t{4} << 20U;
 
@@ -461,18 +461,19 @@ Result<std::uint64_t> reserved_at_start(const ArrayReader& array,
 
 Result<CommitOutcome> commit_shard(Store& store, DirtyShard& shard, const CommitHooks& hooks) {
   ConditionalWriter* const server = conditional_writer_of(store);
+  Race race;
   for (int round = 1;; ++round) {
     const Drafts drafts = publishable(shard);
     if (drafts.empty()) return CommitOutcome{};
     auto outcome = server == nullptr ? publish(store, shard, drafts, hooks)
                                      : publish_at_server(store, *server, shard, drafts, hooks);
-    const bool again = !outcome && outcome.error().fault == Fault::kStale && round < kMaxRounds;
+    const bool stale = !outcome && outcome.error().fault == Fault::kStale;
     if (!outcome && shard.stage == ShardStage::kAppending) {
       static_cast<void>(shard.file->truncate(shard.end));  // what was copied behind the drafts
     }
     if (outcome) outcome->again = round > 1;
-    if (!again) return outcome;
-    if (server != nullptr) let_others_finish(round);
+    if (!stale) return outcome;
+    if (server != nullptr ? !race.lost() : round == kMaxRounds) return outcome;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "core/base/hash.h"
 #include "core/log/write_history.h"
 #include "core/store/conditional_writer.h"
@@ -23,6 +25,8 @@ class Server final : public LayerStore, public ConditionalWriter {
 
   /// Puts are done, and the answer is lost.
   bool loses_answers = false;
+  /// Before so many puts, another writer puts chunk 1.
+  int comes_second = 0;
 
   ConditionalWriter* conditional_writer() override { return this; }
   Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
@@ -43,6 +47,9 @@ class Server final : public LayerStore, public ConditionalWriter {
   std::vector<std::string> waiting() override { return {}; }
   Result<FileIdentity> put(const std::string& from, const std::string& path,
                            const FileIdentity& expected, const std::string& note) override {
+    if (comes_second-- > 0) {
+      std::thread([&] { put_by_another(1, chunk_of(100 + comes_second)); }).join();
+    }
     ZARRFS_TRY(const auto standing, look(path));
     if (expected != (standing ? standing->identity : FileIdentity{})) {
       return fail(Fault::kStale, path + ": another version");
@@ -128,6 +135,13 @@ TEST_F(WriteServer, KnowsAPutAgainUnderThatOfAnother) {
   ASSERT_TRUE(writer_->commit(0));
   EXPECT_THAT(told_, IsEmpty());
   EXPECT_EQ(*published(store_), (Chunks{{0, chunk_of(20)}, {1, chunk_of(11)}, {2, chunk_of(2)}}));
+}
+
+TEST_F(WriteServer, TriesAgainHoweverOftenOthersComeFirst) {
+  ASSERT_TRUE(writer_->put(0, chunk_of(10)));
+  server_->comes_second = 10;
+  ASSERT_TRUE(writer_->commit(0));
+  EXPECT_EQ(*published(store_), (Chunks{{0, chunk_of(10)}, {1, chunk_of(100)}, {2, chunk_of(2)}}));
 }
 
 TEST_F(WriteServer, KnowsItAgainWhenItsDraftsHaveGoneOn) {

@@ -227,14 +227,22 @@ def golden(tmp_path):
     return copy
 
 
-# Each file is run by one worker, in this order: those that take longest begin first, so that none is waited for alone at the end.
-LONGEST = ("test_missing_cells.py", "test_store_suite.py", "test_as_written.py", "test_remote.py", "test_request_counts.py", "test_copying.py",
-           "test_references.py", "test_shared.py", "test_processes.py", "test_azure.py", "test_mounting.py", "test_memory.py", "test_shared_faults.py")
+# What takes longest begins first, so that nothing is waited for alone at the end, and may be shared by workers; other files are of one worker each.
+LONGEST = ("test_store_suite.py", "test_missing_cells.py", "test_kept_listings.py", "test_memory.py", "test_processes.py", "test_remote.py",
+           "test_azure.py", "test_copying.py", "test_request_counts.py", "test_references.py", "test_as_written.py", "test_shared.py",
+           "test_shared_faults.py", "test_mounting.py", "test_killed.py")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "xdist_group(name): tests of one worker, if there are several")
 
 
 def pytest_collection_modifyitems(items):
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    for item in items:
+        group = item.path.name if item.path.name not in places else item.name
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.hookimpl(hookwrapper=True)

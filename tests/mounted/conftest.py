@@ -60,9 +60,13 @@ def within(seconds, check):
     pytest.fail(f"not so within {seconds} s")
 
 
-# What the kernel tells of a mount whose daemon was killed: by the device, by io_uring, and of a request that the daemon had begun to
-# take (EIO; of its own ones the log tells).
-KILLED = (errno.ENOTCONN, errno.ECONNABORTED, errno.ECANCELED, errno.EIO)
+def is_of_killed(error, log):
+    """Whether the kernel tells this of a mount whose daemon was killed: by the device, by io_uring, and, of a request that the daemon
+    had begun to take, EIO. Of its own ones the daemon's log tells."""
+    if error == errno.EIO:
+        with open(log, errors="replace") as text:
+            return not re.search(r"\] error: (lookup|getattr|setattr|open|create|unlink|write|flush|fsync|release): ", text.read())
+    return error in (errno.ENOTCONN, errno.ECONNABORTED, errno.ECANCELED)
 
 
 def kill(process):
@@ -241,8 +245,8 @@ def pytest_collection_modifyitems(items):
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
     for item in items:
-        group = item.path.name if item.path.name not in places else item.name
-        item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.name if item.path.name in places else item.path.name))
 
 
 @pytest.hookimpl(hookwrapper=True)

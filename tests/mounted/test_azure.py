@@ -173,13 +173,13 @@ def test_urls_that_leave_the_account_out_are_refused_with_both_spellings(server,
     assert "is no base64" in subprocess.run([DAEMON, "info", URL], capture_output=True, text=True, env={**os.environ, "AZURE_STORAGE_KEY": "?"}).stderr
 
 
-@pytest.mark.parametrize("options, folder", [("", ""), ("revalidate=0", "unnamed_axis")])
-def test_markers_of_directories_are_no_files(server, mount, options, folder):
+@pytest.mark.parametrize("options, below", [("", ""), ("revalidate=0", "unnamed_axis")])
+def test_markers_of_directories_are_no_files(server, mount, options, below):
     """Data Lake's directories, and those that older tools made: also where they are looked for one by one."""
     server.folders = {"sharding.zarr", *(os.path.relpath(folder, server.root) for folder, _, _ in os.walk(os.path.join(server.root, "sharding.zarr")))}
     local = mount(os.path.join(GOLDEN, "stores", "sharding.zarr"), "view=v3")
     there = mount(f"{URL}/sharding.zarr", f"view=v3,endpoint={server.url},{options}")
-    assert [name for name, _ in files_of(there / folder)] == [name for name, _ in files_of(local / folder)]
+    assert [name for name, _ in files_of(there / below)] == [name for name, _ in files_of(local / below)]
 
 
 def test_listings_come_in_pages(server, mount):

@@ -3,7 +3,7 @@
 
 docs/architecture.md tells what each room is for; fs/main.cc joins all.
 
-Fails, too, where a file is too long, where a cast asks of what class something is, where a mutex has no rank or the table of ranks is another than the code's, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own: ZARRFS_QUICK compiles them as one source.
+Fails, too, where a file is too long, where a cast asks of what class something is, where a mutex has no rank or the table of ranks is another than the code's, where a header brings all of JSON's, and where two files of a folder give the same name to something of their own (also of tests/unit): ZARRFS_UNITY compiles them as one source.
 """
 import collections
 import pathlib
@@ -47,6 +47,7 @@ HOMES = {
     r"CLI/": ["core/cli", *FRONT, *TOOLS],
 }
 MAX_LINES = 600
+UNIT = "tests/unit/"
 JSON = "core/base/json.h"
 # Headers that need more of JSON documents than their name (core/base/json_fwd.h) or to hold them (core/base/held_json.h): what includes them is slow to compile.
 WITH_JSON = """
@@ -118,9 +119,11 @@ def clashes(texts):
             continue
         for own, line in declared(text, header=False).items():
             homes[name.rpartition("/")[0], own].append((name, line))
-    for (_, own), places in homes.items():
+    for (folder, own), places in homes.items():
         if len(places) > 1 and len({line if line.startswith("using") else name for name, line in places}) > 1:
             yield f"{', '.join(name for name, _ in places)}: each has its own {own}; names of their own differ within a folder"
+        if folder.startswith(UNIT):
+            continue
         layer = layer_of(places[0][0])
         for seen in [layer, *LAYERS[layer]]:
             if own in shared[seen]:
@@ -161,6 +164,8 @@ def main() -> int:
         if name.endswith(".h") and JSON in includes[name] and name not in WITH_JSON:
             faults.append(f"{name}: includes {JSON}; core/base/json_fwd.h names a document, core/base/held_json.h holds one")
         layer = layer_of(name)
+        if name.startswith(UNIT) and name.endswith(".cc"):
+            texts[name] = text
         if layer is None:
             continue
         texts[name] = text

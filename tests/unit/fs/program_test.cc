@@ -13,8 +13,8 @@
 namespace zarrfs {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Writes its argument, and returns what it is told.
 class Echo : public Command {
@@ -31,7 +31,7 @@ class Echo : public Command {
   std::string word_;
 };
 
-class Program : public testing::Test {
+class Program : public ::testing::Test {
  protected:
   int run(std::vector<std::string> words) {
     Commands commands = mount_commands();

@@ -22,7 +22,7 @@ TEST(Path, IsJoinedAndTakenApart) {
 }
 
 TEST(Path, HasNamesBetweenSlashes) {
-  using testing::ElementsAre;
+  using ::testing::ElementsAre;
   EXPECT_THAT(path_names("/a//b c/../"), ElementsAre("a", "b c", ".."));
   EXPECT_THAT(path_names("a"), ElementsAre("a"));
   EXPECT_TRUE(path_names("").empty());

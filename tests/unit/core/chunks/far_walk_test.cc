@@ -64,7 +64,7 @@ class Line {
   std::vector<double> free_at_;
 };
 
-class FarWalkTest : public testing::Test {
+class FarWalkTest : public ::testing::Test {
  protected:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   static constexpr double kReader = 0.0004;  // for a chunk that is there
@@ -337,7 +337,7 @@ struct Far {
   bool in_morton_order = false;
 };
 
-class FarAwayTest : public FarWalkTest, public testing::WithParamInterface<Far> {
+class FarAwayTest : public FarWalkTest, public ::testing::WithParamInterface<Far> {
  protected:
   static constexpr double kBandwidth = 80e6;  // of a connection
   static constexpr std::size_t kConnections = 48;
@@ -403,8 +403,8 @@ TEST_P(FarAwayTest, WhereShardsDoNotFitTheLayersThatComeNextDo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Delays, FarAwayTest,
-                         testing::Values(Far{5, false}, Far{5, true}, Far{20, false}, Far{20, true},
-                                         Far{100, false}, Far{100, true}));
+                         ::testing::Values(Far{5, false}, Far{5, true}, Far{20, false},
+                                           Far{20, true}, Far{100, false}, Far{100, true}));
 
 }  // namespace
 }  // namespace zarrfs

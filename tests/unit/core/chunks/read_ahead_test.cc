@@ -55,7 +55,7 @@ class FileOfSize final : public File {
   int descriptor_;
 };
 
-class ReadAheadTest : public testing::Test {
+class ReadAheadTest : public ::testing::Test {
  protected:
   ReadAheadTest() { given = &advice_; }
   ~ReadAheadTest() override { given = nullptr; }

@@ -11,7 +11,7 @@ namespace {
 using Kind = ChunkKeyEncoding::Kind;
 using Cells = std::vector<Coordinates>;
 
-class CellDirectories : public testing::Test {
+class CellDirectories : public ::testing::Test {
  protected:
   ShardDirectory cells(ChunkKeyEncoding keys, std::vector<std::uint64_t> counts) {
     return {*open_store(directory_.path(), LinkPolicy::kInside), "a", keys, std::move(counts),

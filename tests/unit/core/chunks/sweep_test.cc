@@ -11,7 +11,7 @@ namespace {
 
 const Coordinates kCounts = {16, 16, 16};
 
-class SweepTest : public testing::Test {
+class SweepTest : public ::testing::Test {
  protected:
   /// All of a box, the last axis fastest.
   void go(const ChunkBox& box) {

@@ -30,7 +30,7 @@ std::unique_ptr<Codec> codec_of(const std::string& name, const std::string& conf
 }
 
 /// The int32 elements 0 to 23.
-Bytes counted() {
+Bytes counted_up() {
   Bytes bytes;
   for (std::int32_t i = 0; i < 24; ++i) append_little(bytes, i);
   return bytes;
@@ -139,7 +139,7 @@ TEST(BytesCodecs, DecodeWhatNumcodecsEncodes) {
     const Bytes encoded = from_hex(vector.encoded);
     const auto decoded = codec->decode(encoded, elements, elements.bytes());
     ASSERT_TRUE(decoded) << vector.name << ": " << decoded.error().message;
-    EXPECT_EQ(*decoded, counted()) << vector.name;
+    EXPECT_EQ(*decoded, counted_up()) << vector.name;
   }
 }
 
@@ -147,9 +147,9 @@ TEST(BytesCodecs, DecodeWhatTheyEncode) {
   const Elements elements = elements_of("int32", 24);
   for (const BytesVector& vector : kBytesVectors) {
     const auto codec = codec_of(vector.name, vector.configuration, elements);
-    const auto encoded = codec->encode(counted(), elements);
+    const auto encoded = codec->encode(counted_up(), elements);
     ASSERT_TRUE(encoded) << vector.name << ": " << encoded.error().message;
-    EXPECT_EQ(codec->decode(*encoded, elements, elements.bytes()), counted()) << vector.name;
+    EXPECT_EQ(codec->decode(*encoded, elements, elements.bytes()), counted_up()) << vector.name;
   }
 }
 
@@ -159,7 +159,7 @@ TEST(BytesCodecs, ChecksumsAndZstdEncodeTheSameBytes) {
     const std::string name = vector.name;
     const auto codec = codec_of(name, vector.configuration, elements);
     if (!codec->fixed_overhead() && name != "zstd" && name != "numcodecs.shuffle") continue;
-    EXPECT_EQ(codec->encode(counted(), elements), from_hex(vector.encoded)) << name;
+    EXPECT_EQ(codec->encode(counted_up(), elements), from_hex(vector.encoded)) << name;
   }
 }
 
@@ -172,7 +172,7 @@ TEST(BytesCodecs, RefuseEveryTruncation) {
     for (std::size_t size = 0; size < encoded.size(); ++size) {
       const ByteView part = ByteView(encoded).first(size);
       const auto decoded = codec->decode(part, elements, elements.bytes());
-      EXPECT_TRUE(!decoded || *decoded != counted()) << name << " cut to " << size;
+      EXPECT_TRUE(!decoded || *decoded != counted_up()) << name << " cut to " << size;
       // Four zero bytes are the checksum of none, shuffle has none, and the old lzma container may
       // leave its end mark out.
       const bool tells = size != 4 && name != "numcodecs.lzma" && name != "numcodecs.shuffle";

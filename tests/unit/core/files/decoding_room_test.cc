@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-class DecodingRoomTest : public testing::Test {
+class DecodingRoomTest : public ::testing::Test {
  protected:
   DecodingRoomTest() : before_(decoding_memory()) { set_decoding_memory(1000); }
   ~DecodingRoomTest() override { set_decoding_memory(before_); }

@@ -9,14 +9,14 @@
 namespace zarrfs {
 namespace {
 
-Bytes golden(const std::string& name) {
+Bytes golden_frame(const std::string& name) {
   std::ifstream file(std::string(ZARRFS_SOURCE_DIR) + "/tests/golden/blosc2/" + name,
                      std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 Bytes header_of(const std::string& name) {
-  Bytes file = golden(name);
+  Bytes file = golden_frame(name);
   const auto length = blosc2_header_bytes(file);
   EXPECT_TRUE(length);
   file.resize(static_cast<std::size_t>(length.value_or(0)));
@@ -38,7 +38,7 @@ TEST(Blosc2Frame, TellsTheArray) {
 }
 
 TEST(Blosc2Frame, IsNotWhatBeginsOtherwise) {
-  Bytes bytes = golden("plane.b2nd");
+  Bytes bytes = golden_frame("plane.b2nd");
   EXPECT_FALSE(blosc2_header_bytes(ByteView(bytes).first(kBlosc2FixedHeader - 1)));
   bytes[3] = 'x';
   EXPECT_FALSE(blosc2_header_bytes(bytes));

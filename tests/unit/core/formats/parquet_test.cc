@@ -36,7 +36,7 @@ std::string text_of(const ParquetColumn& column, std::size_t row) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string refusal_of(ByteView file, ParquetLimits limits = kLimits) {
+std::string refusal_to_read(ByteView file, ParquetLimits limits = kLimits) {
   const auto columns = read_parquet(file, kNames, limits);
   return columns ? "was read" : columns.error().message;
 }
@@ -82,7 +82,7 @@ TEST(ParquetTable, AChecksumIsCompared) {
   Bytes file = golden("ways/second.parquet");
   const std::string text(file.begin(), file.end());
   file[text.find("data.h5")] ^= 1U;
-  EXPECT_THAT(refusal_of(file), HasSubstr("column path: a page does not have the checksum"));
+  EXPECT_THAT(refusal_to_read(file), HasSubstr("column path: a page does not have the checksum"));
 }
 
 TEST(ParquetTable, ColumnsThatAreNotThereAreNothing) {
@@ -112,7 +112,7 @@ Bytes with_text(Bytes file, std::string_view from, std::string_view to) {
 TEST(ParquetTable, EachEndOfAFileIsRefused) {
   const Bytes file = golden("pyarrow.parq/sparse/refs.0.parq");
   for (std::size_t size = 0; size < file.size(); ++size) {
-    EXPECT_NE(refusal_of(ByteView(file).first(size)), "was read") << size;
+    EXPECT_NE(refusal_to_read(ByteView(file).first(size)), "was read") << size;
   }
 }
 
@@ -133,27 +133,29 @@ TEST(ParquetTable, EachByteChangedIsReadWithinItOrRefused) {
         file[at] ^= flipped;
       }
     }
-    EXPECT_EQ(refusal_of(file), "was read");
+    EXPECT_EQ(refusal_to_read(file), "was read");
   }
 }
 
 TEST(ParquetTable, LimitsAreKept) {
   const Bytes file = golden("pyarrow.parq/sparse/refs.0.parq");
-  EXPECT_THAT(refusal_of(file, {.rows = 5, .bytes = 1 << 20}), HasSubstr("has 6 rows; at most 5"));
-  EXPECT_THAT(refusal_of(file, {.rows = 6, .bytes = 10}),
+  EXPECT_THAT(refusal_to_read(file, {.rows = 5, .bytes = 1 << 20}),
+              HasSubstr("has 6 rows; at most 5"));
+  EXPECT_THAT(refusal_to_read(file, {.rows = 6, .bytes = 10}),
               HasSubstr("column offset: its pages take"));
 }
 
 TEST(ParquetTable, WhatIsNoParquet) {
-  EXPECT_THAT(refusal_of({}), HasSubstr("has 0 bytes"));
+  EXPECT_THAT(refusal_to_read({}), HasSubstr("has 0 bytes"));
   const std::string text = "PAR1 hello PAR0";
-  EXPECT_THAT(refusal_of(Bytes(text.begin(), text.end())), HasSubstr("does not end with"));
+  EXPECT_THAT(refusal_to_read(Bytes(text.begin(), text.end())), HasSubstr("does not end with"));
   const std::string locked = "PAR1 hello PARE";
-  EXPECT_THAT(refusal_of(Bytes(locked.begin(), locked.end())), HasSubstr("is encrypted"));
+  EXPECT_THAT(refusal_to_read(Bytes(locked.begin(), locked.end())), HasSubstr("is encrypted"));
   const std::string far(
       "PAR1\xff\xff\xff\xff"
       "PAR1");
-  EXPECT_THAT(refusal_of(Bytes(far.begin(), far.end())), HasSubstr("a footer of 4294967295 bytes"));
+  EXPECT_THAT(refusal_to_read(Bytes(far.begin(), far.end())),
+              HasSubstr("a footer of 4294967295 bytes"));
 }
 
 TEST(CompactStruct, FieldsOfEachType) {

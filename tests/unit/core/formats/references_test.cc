@@ -33,7 +33,7 @@ std::shared_ptr<const ReferenceTable> table_of(const std::string& text) {
 }
 
 /// What the table has of a key, in one line.
-std::string told_of(const ReferenceTable& table, const std::string& key) {
+std::string answer_of(const ReferenceTable& table, const std::string& key) {
   const auto found = table.find(key);
   if (!found) return "nothing";
   switch (found->kind) {
@@ -60,12 +60,12 @@ TEST(ReferencesTest, EachKindOfBothVersions) {
       R"("a": "text", "b": "base64:AAEC", "c": ["s3://x/y"], "d/0.1": ["f.nc", 7, 5], ".zgroup": {"zarr_format": 2})";
   for (const std::string& text : {"{" + refs + "}", R"({"version": 1, "refs": {)" + refs + "}}"}) {
     const auto table = table_of(text);
-    EXPECT_EQ(told_of(*table, "a"), "text");
-    EXPECT_EQ(told_of(*table, "b"), std::string("\0\1\2", 3));
-    EXPECT_EQ(told_of(*table, "c"), "s3://x/y");
-    EXPECT_EQ(told_of(*table, "d/0.1"), "f.nc [7, +5)");
-    EXPECT_EQ(told_of(*table, ".zgroup"), R"({"zarr_format":2})");
-    EXPECT_EQ(told_of(*table, "e"), "nothing");
+    EXPECT_EQ(answer_of(*table, "a"), "text");
+    EXPECT_EQ(answer_of(*table, "b"), std::string("\0\1\2", 3));
+    EXPECT_EQ(answer_of(*table, "c"), "s3://x/y");
+    EXPECT_EQ(answer_of(*table, "d/0.1"), "f.nc [7, +5)");
+    EXPECT_EQ(answer_of(*table, ".zgroup"), R"({"zarr_format":2})");
+    EXPECT_EQ(answer_of(*table, "e"), "nothing");
     EXPECT_EQ(table->size(), 5U);
   }
 }
@@ -89,11 +89,11 @@ TEST(ReferencesTest, TheExampleOfTheSpecification) {
              "length": "1000", "dimensions": {"i": {"stop": 5}}}],
     "refs": {"key0": "data", "key1": ["http://target_url", 10000, 100],
              "key2": ["http://{{u}}", 10000, 100], "key3": ["http://{{f(c='text')}}", 10000, 100]}})");
-  EXPECT_EQ(told_of(*table, "key1"), "http://target_url [10000, +100)");
-  EXPECT_EQ(told_of(*table, "key2"), "http://server.domain/path [10000, +100)");
-  EXPECT_EQ(told_of(*table, "key3"), "http://text [10000, +100)");
-  EXPECT_EQ(told_of(*table, "gen_key0"), "http://server.domain/path_0 [1000, +1000)");
-  EXPECT_EQ(told_of(*table, "gen_key4"), "http://server.domain/path_4 [5000, +1000)");
+  EXPECT_EQ(answer_of(*table, "key1"), "http://target_url [10000, +100)");
+  EXPECT_EQ(answer_of(*table, "key2"), "http://server.domain/path [10000, +100)");
+  EXPECT_EQ(answer_of(*table, "key3"), "http://text [10000, +100)");
+  EXPECT_EQ(answer_of(*table, "gen_key0"), "http://server.domain/path_0 [1000, +1000)");
+  EXPECT_EQ(answer_of(*table, "gen_key4"), "http://server.domain/path_4 [5000, +1000)");
   EXPECT_EQ(table->size(), 9U);
 }
 
@@ -101,8 +101,8 @@ TEST(ReferencesTest, GenOfSeveralDimensions) {
   const auto table = table_of(R"({"version": 1, "refs": {}, "gen": [{"key": "a/{{i}}.{{n}}",
     "url": "{{n}}.nc", "dimensions": {"i": {"start": 6, "stop": 0, "step": -3}, "n": ["x", "y"]}}]})");
   EXPECT_EQ(table->size(), 4U);
-  EXPECT_EQ(told_of(*table, "a/6.x"), "x.nc");
-  EXPECT_EQ(told_of(*table, "a/3.y"), "y.nc");
+  EXPECT_EQ(answer_of(*table, "a/6.x"), "x.nc");
+  EXPECT_EQ(answer_of(*table, "a/3.y"), "y.nc");
 }
 
 TEST(ReferenceTemplatesTest, WhatIsWorkedOut) {
@@ -180,7 +180,7 @@ TEST(ReferencesTest, HostileOnesAreRefusedByName) {
   EXPECT_EQ(table_of(of_length(kLongestUrl))->size(), 1U);
   EXPECT_THAT(refusal_of(of_length(kLongestUrl + 1), Fault::kTooBig),
               HasSubstr("key \"a\" leads to a URL of 65537 bytes; at most 65536 are read"));
-  EXPECT_THAT(told_of(*table_of(R"({"a": "base64:?"})"), "a"), HasSubstr("is no base64"));
+  EXPECT_THAT(answer_of(*table_of(R"({"a": "base64:?"})"), "a"), HasSubstr("is no base64"));
 }
 
 TEST(ReferencesTest, AHundredThousandTakeLittle) {

@@ -7,9 +7,9 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
-using testing::Optional;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::Optional;
+using ::testing::SizeIs;
 
 using Chunks = std::set<std::uint64_t>;
 

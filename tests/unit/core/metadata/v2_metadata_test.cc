@@ -7,7 +7,7 @@
 namespace zarrfs {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Json zarray(const char* changes = "{}") {
   Json document = Json::parse(
@@ -40,7 +40,7 @@ TEST(V2Metadata, TurnFortranOrderIntoATransposeBeforeAllElse) {
   const Json document = translated(
       R"({"order": "F", "filters": [{"id": "delta", "dtype": "<i4"}], "compressor": {"id": "zlib", "level": 1}})");
   EXPECT_THAT(codec_names_of(document),
-              testing::ElementsAre("transpose", "numcodecs.delta", "bytes", "numcodecs.zlib"));
+              ::testing::ElementsAre("transpose", "numcodecs.delta", "bytes", "numcodecs.zlib"));
   EXPECT_EQ(document["codecs"][0]["configuration"]["order"], Json::parse("[1, 0]"));
 }
 
@@ -59,7 +59,7 @@ TEST(V2Metadata, GiveTextItsOwnCodec) {
       translated(R"({"dtype": "|O", "filters": [{"id": "vlen-utf8"}], "fill_value": 0})");
   EXPECT_EQ(document["data_type"], "string");
   EXPECT_EQ(document["fill_value"], "");
-  EXPECT_THAT(codec_names_of(document), testing::ElementsAre("vlen-utf8"));
+  EXPECT_THAT(codec_names_of(document), ::testing::ElementsAre("vlen-utf8"));
 }
 
 TEST(V2Metadata, HaveAFillValueWhereTheyHadNone) {

@@ -74,7 +74,7 @@ TEST(AccessListTest, AListThatIsNotUnderstoodLeavesTheOwner) {
   EXPECT_EQ(mode_behind_list(0644, cut), 0600U);
 }
 
-class GroupsTest : public testing::Test {
+class GroupsTest : public ::testing::Test {
  protected:
   GroupsTest() { std::filesystem::create_directories(folder_ / "7"); }
   ~GroupsTest() override { std::filesystem::remove_all(folder_); }

@@ -9,13 +9,13 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::StartsWith;
 
-class ProfileFileTest : public testing::Test {
+class ProfileFileTest : public ::testing::Test {
  protected:
   Result<ViewOptions> take(const std::string& text) {
     place_.write("p.json", text);
@@ -52,8 +52,8 @@ TEST_F(ProfileFileTest, WhatIsSaidOtherwiseIsAskedFor) {
   EXPECT_EQ(options->profile, "ome");
   EXPECT_EQ(options->separator, '.');
   EXPECT_THAT(options->columns,
-              testing::UnorderedElementsAre(Pair("compressors", "zlib"), Pair("filters", "none"),
-                                            Pair("fortran", "yes"), Pair("fill", "verbatim")));
+              ::testing::UnorderedElementsAre(Pair("compressors", "zlib"), Pair("filters", "none"),
+                                              Pair("fortran", "yes"), Pair("fill", "verbatim")));
   const auto profile = choose_profile(*options);
   ASSERT_TRUE(profile);
   EXPECT_THAT(profile->compressors, ElementsAre("zlib"));

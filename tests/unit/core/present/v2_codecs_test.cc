@@ -9,12 +9,12 @@
 namespace zarrfs::present_test {
 namespace {
 
-constexpr const char* kLittle = R"({"name": "bytes", "configuration": {"endian": "little"}})";
+constexpr const char* kLittleCodec = R"({"name": "bytes", "configuration": {"endian": "little"}})";
 
-struct Row {
+struct CodecRow {
   const char* profile;
   const char* type;
-  const char* codecs;  // inner chain
+  const char* codecs;  // inner chain_of
   const char* dtype;   // null: hidden
   const char* compressor;
   const char* filters;
@@ -23,21 +23,21 @@ struct Row {
   std::uint64_t shown_of_100;  // size shown for 100 stored bytes
 };
 
-std::string chain(const std::string& text) {
+std::string chain_of(const std::string& text) {
   std::string spelled = text;
   for (std::size_t at = spelled.find("LITTLE"); at != std::string::npos;
        at = spelled.find("LITTLE")) {
-    spelled.replace(at, 6, kLittle);
+    spelled.replace(at, 6, kLittleCodec);
   }
   return "[" + spelled + "]";
 }
 
-void expect_row(const Row& row) {
+void expect_row(const CodecRow& row) {
   SCOPED_TRACE(std::string(row.profile) + ": " + row.type + " " + row.codecs);
   const std::string type = row.type;
   const Json fill = type == "string" ? Json("") : type == "bool" ? Json(false) : Json(0);
   const Presentation p =
-      present(sharded(type, fill, json(chain(row.codecs))), with_profile(row.profile));
+      present(sharded(type, fill, json(chain_of(row.codecs))), with_profile(row.profile));
   if (row.dtype == nullptr) {
     EXPECT_TRUE(p.hidden);
     EXPECT_FALSE(p.reason.empty());
@@ -57,60 +57,65 @@ void expect_row(const Row& row) {
 }
 
 TEST(V2Codecs, BytesAndCompressorsPassThrough) {
-  for (const Row& row : {
-           Row{"generic", "uint16", "LITTLE", "<u2", "null", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "uint16", R"({"name": "bytes", "configuration": {"endian": "big"}})",
-               ">u2", "null", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "uint8", R"({"name": "bytes"})", "|u1", "null", "null", "C",
-               ByteRule::kVerbatim, 100},
-           Row{"generic", "uint16",
-               R"(LITTLE, {"name": "zstd", "configuration": {"level": 0, "checksum": false}})",
-               "<u2", R"({"id": "zstd", "level": 0})", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "int32", R"(LITTLE, {"name": "gzip", "configuration": {"level": 5}})",
-               "<i4", R"({"id": "gzip", "level": 5})", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "float32",
-               R"(LITTLE, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5,
+  for (const CodecRow& row : {
+           CodecRow{"generic", "uint16", "LITTLE", "<u2", "null", "null", "C", ByteRule::kVerbatim,
+                    100},
+           CodecRow{"generic", "uint16", R"({"name": "bytes", "configuration": {"endian": "big"}})",
+                    ">u2", "null", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "uint8", R"({"name": "bytes"})", "|u1", "null", "null", "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "uint16",
+                    R"(LITTLE, {"name": "zstd", "configuration": {"level": 0, "checksum": false}})",
+                    "<u2", R"({"id": "zstd", "level": 0})", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int32",
+                    R"(LITTLE, {"name": "gzip", "configuration": {"level": 5}})", "<i4",
+                    R"({"id": "gzip", "level": 5})", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "float32",
+                    R"(LITTLE, {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5,
                   "shuffle": "shuffle", "typesize": 4, "blocksize": 0}})",
-               "<f4",
-               R"({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})",
-               "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "uint8",
+                    "<f4",
+                    R"({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})",
+                    "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{
+               "generic", "uint8",
                R"(LITTLE, {"name": "blosc", "configuration": {"cname": "zstd", "clevel": 9,
                   "shuffle": "bitshuffle", "typesize": 1, "blocksize": 0}})",
                "|u1",
                R"({"id": "blosc", "cname": "zstd", "clevel": 9, "shuffle": 2, "blocksize": 0})",
                "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "int32", R"(LITTLE, {"name": "numcodecs.zlib"})", "<i4",
-               R"({"id": "zlib", "level": 1})", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "int32",
-               R"(LITTLE, {"name": "numcodecs.bz2", "configuration": {"level": 9}})", "<i4",
-               R"({"id": "bz2", "level": 9})", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "int32", R"(LITTLE, {"name": "numcodecs.lz4"})", "<i4",
-               R"({"id": "lz4", "acceleration": 1})", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"generic", "int32", R"(LITTLE, {"name": "numcodecs.lzma"})", "<i4",
-               R"({"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null})",
-               "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int32", R"(LITTLE, {"name": "numcodecs.zlib"})", "<i4",
+                    R"({"id": "zlib", "level": 1})", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int32",
+                    R"(LITTLE, {"name": "numcodecs.bz2", "configuration": {"level": 9}})", "<i4",
+                    R"({"id": "bz2", "level": 9})", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int32", R"(LITTLE, {"name": "numcodecs.lz4"})", "<i4",
+                    R"({"id": "lz4", "acceleration": 1})", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int32", R"(LITTLE, {"name": "numcodecs.lzma"})", "<i4",
+                    R"({"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null})",
+                    "null", "C", ByteRule::kVerbatim, 100},
        }) {
     expect_row(row);
   }
 }
 
 TEST(V2Codecs, OutermostChecksumsAreTrimmedAndOthersDecoded) {
-  for (const Row& row : {
-           Row{"generic", "int32",
+  for (const CodecRow& row : {
+           CodecRow{
+               "generic", "int32",
                R"(LITTLE, {"name": "gzip", "configuration": {"level": 5}}, {"name": "crc32c"})",
                "<i4", R"({"id": "gzip", "level": 5})", "null", "C", ByteRule::kTrim, 96},
-           Row{"generic", "int32", R"(LITTLE, {"name": "crc32c"}, {"name": "crc32c"})", "<i4",
-               "null", "null", "C", ByteRule::kTrim, 92},
-           Row{"generic", "int32", R"(LITTLE, {"name": "numcodecs.crc32"})", "<i4", "null", "null",
-               "C", ByteRule::kTrim, 96},
-           Row{"generic", "int32",
+           CodecRow{"generic", "int32", R"(LITTLE, {"name": "crc32c"}, {"name": "crc32c"})", "<i4",
+                    "null", "null", "C", ByteRule::kTrim, 92},
+           CodecRow{"generic", "int32", R"(LITTLE, {"name": "numcodecs.crc32"})", "<i4", "null",
+                    "null", "C", ByteRule::kTrim, 96},
+           CodecRow{
+               "generic", "int32",
                R"(LITTLE, {"name": "crc32c"}, {"name": "gzip", "configuration": {"level": 5}})",
                "<i4", "null", "null", "C", ByteRule::kDecode, 24},
-           Row{"generic", "int32",
-               R"(LITTLE, {"name": "numcodecs.adler32"}, {"name": "numcodecs.zlib"})", "<i4",
-               R"({"id": "zlib", "level": 1})", R"([{"id": "adler32"}])", "C", ByteRule::kVerbatim,
-               100},
+           CodecRow{"generic", "int32",
+                    R"(LITTLE, {"name": "numcodecs.adler32"}, {"name": "numcodecs.zlib"})", "<i4",
+                    R"({"id": "zlib", "level": 1})", R"([{"id": "adler32"}])", "C",
+                    ByteRule::kVerbatim, 100},
        }) {
     expect_row(row);
   }
@@ -119,51 +124,55 @@ TEST(V2Codecs, OutermostChecksumsAreTrimmedAndOthersDecoded) {
 TEST(V2Codecs, FiltersKeepTheirPlaceAndTheByteOrderOfTheArray) {
   constexpr const char* kDelta = R"([{"id": "delta", "dtype": "<i2", "astype": "<i2"}])";
   for (
-      const Row& row : {
-          Row{"generic", "int16",
-              R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE,
+      const CodecRow& row : {
+          CodecRow{"generic", "int16",
+                   R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE,
                   {"name": "numcodecs.zlib", "configuration": {"level": 1}})",
-              "<i2", R"({"id": "zlib", "level": 1})", kDelta, "C", ByteRule::kVerbatim, 100},
-          Row{"generic", "int16",
-              R"({"name": "numcodecs.delta", "configuration": {"dtype": "<i2"}},
+                   "<i2", R"({"id": "zlib", "level": 1})", kDelta, "C", ByteRule::kVerbatim, 100},
+          CodecRow{"generic", "int16",
+                   R"({"name": "numcodecs.delta", "configuration": {"dtype": "<i2"}},
                   {"name": "bytes", "configuration": {"endian": "big"}})",
-              ">i2", "null", R"([{"id": "delta", "dtype": ">i2", "astype": ">i2"}])", "C",
-              ByteRule::kVerbatim, 100},
-          Row{"generic", "float32",
+                   ">i2", "null", R"([{"id": "delta", "dtype": ">i2", "astype": ">i2"}])", "C",
+                   ByteRule::kVerbatim, 100},
+          CodecRow{
+              "generic", "float32",
               R"({"name": "numcodecs.fixedscaleoffset", "configuration":
                    {"offset": 0, "scale": 10, "dtype": "<f4", "astype": "|u1"}}, {"name": "bytes"},
                   {"name": "zstd", "configuration": {"level": 3, "checksum": false}})",
               "<f4", R"({"id": "zstd", "level": 3})",
               R"([{"id": "fixedscaleoffset", "offset": 0, "scale": 10, "dtype": "<f4", "astype": "|u1"}])",
               "C", ByteRule::kVerbatim, 100},
-          Row{"generic", "uint32",
-              R"(LITTLE, {"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}},
+          CodecRow{"generic", "uint32",
+                   R"(LITTLE, {"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}},
                   {"name": "zstd", "configuration": {"level": 0, "checksum": false}})",
-              "<u4", R"({"id": "zstd", "level": 0})", R"([{"id": "shuffle", "elementsize": 4}])",
-              "C", ByteRule::kVerbatim, 100},
-          Row{"generic", "uint32", R"(LITTLE, {"name": "numcodecs.shuffle"})", "<u4", "null",
-              R"([{"id": "shuffle", "elementsize": 4}])", "C", ByteRule::kVerbatim, 100},
-          Row{"gdal", "int16",
-              R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE)", "<i2",
-              "null", kDelta, "C", ByteRule::kVerbatim, 100},
-          Row{"gdal", "uint8",
+                   "<u4", R"({"id": "zstd", "level": 0})",
+                   R"([{"id": "shuffle", "elementsize": 4}])", "C", ByteRule::kVerbatim, 100},
+          CodecRow{"generic", "uint32", R"(LITTLE, {"name": "numcodecs.shuffle"})", "<u4", "null",
+                   R"([{"id": "shuffle", "elementsize": 4}])", "C", ByteRule::kVerbatim, 100},
+          CodecRow{"gdal", "int16",
+                   R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE)",
+                   "<i2", "null", kDelta, "C", ByteRule::kVerbatim, 100},
+          CodecRow{
+              "gdal", "uint8",
               R"({"name": "numcodecs.delta", "configuration": {"dtype": "|u1"}}, {"name": "bytes"})",
               "|u1", "null", R"([{"id": "delta", "dtype": "u1", "astype": "u1"}])", "C",
               ByteRule::kVerbatim, 100},
-          Row{"generic", "int32",
+          CodecRow{
+              "generic", "int32",
               R"({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}},
                   LITTLE)",
               "<i4", "null", R"([{"id": "delta", "dtype": "<i4", "astype": "<i2"}])", "C",
               ByteRule::kVerbatim, 100},
-          Row{"gdal", "int32",
+          CodecRow{
+              "gdal", "int32",
               R"({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}},
                   LITTLE)",
               "<i4", "null", "null", "C", ByteRule::kDecode, 24},
-          Row{"ome", "int16",
-              R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE)", "<i2",
-              "null", "null", "C", ByteRule::kDecode, 12},
-          Row{"gdal", "uint32", R"(LITTLE, {"name": "numcodecs.shuffle"})", "<u4", "null", "null",
-              "C", ByteRule::kDecode, 24},
+          CodecRow{"ome", "int16",
+                   R"({"name": "numcodecs.delta", "configuration": {"dtype": "int16"}}, LITTLE)",
+                   "<i2", "null", "null", "C", ByteRule::kDecode, 12},
+          CodecRow{"gdal", "uint32", R"(LITTLE, {"name": "numcodecs.shuffle"})", "<u4", "null",
+                   "null", "C", ByteRule::kDecode, 24},
       }) {
     expect_row(row);
   }
@@ -181,23 +190,27 @@ TEST(V2Codecs, FiltersThatOnlyRoundAreDroppedWhereTheReaderLacksThem) {
   constexpr const char* kQuantizeFilter =
       R"([{"id": "quantize", "digits": 2, "dtype": "<f4", "astype": "<f4"}])";
   constexpr const char* kBitroundFilter = R"([{"id": "bitround", "keepbits": 7}])";
-  for (const Row& row : {
-           Row{"generic", "float32", kQuantize, "<f4", "null", kQuantizeFilter, "C",
-               ByteRule::kVerbatim, 100},
-           Row{"ome", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"gdal", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"netcdf", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim,
-               100},
-           Row{"generic", "float64", kNarrowing, "<f8", "null",
-               R"([{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}])", "C",
-               ByteRule::kVerbatim, 100},
-           Row{"gdal", "float64", kNarrowing, "<f8", "null", "null", "C", ByteRule::kDecode, 48},
-           Row{"generic", "float32", kBitround, "<f4", "null", kBitroundFilter, "C",
-               ByteRule::kVerbatim, 100},
-           Row{"generic", "float32", kCore, "<f4", "null", kBitroundFilter, "C",
-               ByteRule::kVerbatim, 100},
-           Row{"ome", "float32", kBitround, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"gdal", "float32", kCore, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
+  for (const CodecRow& row : {
+           CodecRow{"generic", "float32", kQuantize, "<f4", "null", kQuantizeFilter, "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"ome", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim,
+                    100},
+           CodecRow{"gdal", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim,
+                    100},
+           CodecRow{"netcdf", "float32", kQuantize, "<f4", "null", "null", "C", ByteRule::kVerbatim,
+                    100},
+           CodecRow{"generic", "float64", kNarrowing, "<f8", "null",
+                    R"([{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}])", "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"gdal", "float64", kNarrowing, "<f8", "null", "null", "C", ByteRule::kDecode,
+                    48},
+           CodecRow{"generic", "float32", kBitround, "<f4", "null", kBitroundFilter, "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "float32", kCore, "<f4", "null", kBitroundFilter, "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"ome", "float32", kBitround, "<f4", "null", "null", "C", ByteRule::kVerbatim,
+                    100},
+           CodecRow{"gdal", "float32", kCore, "<f4", "null", "null", "C", ByteRule::kVerbatim, 100},
        }) {
     expect_row(row);
   }
@@ -205,15 +218,15 @@ TEST(V2Codecs, FiltersThatOnlyRoundAreDroppedWhereTheReaderLacksThem) {
 
 TEST(V2Codecs, PackedBitsOfTheTwoKindsAreNotTakenForEachOther) {
   // numcodecs puts the first element in the highest bit, and the padding in front; Zarr v3 neither.
-  for (const Row& row : {
-           Row{"generic", "bool", R"({"name": "numcodecs.packbits"}, {"name": "bytes"})", "|b1",
-               "null", R"([{"id": "packbits"}])", "C", ByteRule::kVerbatim, 100},
-           Row{"gdal", "bool", R"({"name": "numcodecs.packbits"}, {"name": "bytes"})", "|b1",
-               "null", "null", "C", ByteRule::kDecode, 6},
-           Row{"generic", "bool", R"({"name": "packbits"})", "|b1", "null", "null", "C",
-               ByteRule::kDecode, 6},
-           Row{"ome", "bool", R"({"name": "packbits"})", "|b1", "null", "null", "C",
-               ByteRule::kDecode, 6},
+  for (const CodecRow& row : {
+           CodecRow{"generic", "bool", R"({"name": "numcodecs.packbits"}, {"name": "bytes"})",
+                    "|b1", "null", R"([{"id": "packbits"}])", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"gdal", "bool", R"({"name": "numcodecs.packbits"}, {"name": "bytes"})", "|b1",
+                    "null", "null", "C", ByteRule::kDecode, 6},
+           CodecRow{"generic", "bool", R"({"name": "packbits"})", "|b1", "null", "null", "C",
+                    ByteRule::kDecode, 6},
+           CodecRow{"ome", "bool", R"({"name": "packbits"})", "|b1", "null", "null", "C",
+                    ByteRule::kDecode, 6},
        }) {
     expect_row(row);
   }
@@ -230,18 +243,19 @@ TEST(V2Codecs, TransposesBecomeOrdersOrAreDecoded) {
   const std::string once = turned + ", LITTLE";
   const std::string none = same + ", LITTLE";
   constexpr const char* kFilter = R"([{"id": "delta", "dtype": "<i2", "astype": "<i2"}])";
-  for (const Row& row : {
-           Row{"generic", "int16", once.c_str(), "<i2", "null", "null", "F", ByteRule::kVerbatim,
-               100},
-           Row{"generic", "int16", none.c_str(), "<i2", "null", "null", "C", ByteRule::kVerbatim,
-               100},
-           Row{"generic", "int16", twice.c_str(), "<i2", "null", "null", "C", ByteRule::kVerbatim,
-               100},
-           Row{"generic", "int16", filtered.c_str(), "<i2", "null", kFilter, "F",
-               ByteRule::kVerbatim, 100},
-           Row{"generic", "int16", wrong_way.c_str(), "<i2", "null", "null", "C", ByteRule::kDecode,
-               12},
-           Row{"ome", "int16", once.c_str(), "<i2", "null", "null", "C", ByteRule::kDecode, 12},
+  for (const CodecRow& row : {
+           CodecRow{"generic", "int16", once.c_str(), "<i2", "null", "null", "F",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int16", none.c_str(), "<i2", "null", "null", "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int16", twice.c_str(), "<i2", "null", "null", "C",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int16", filtered.c_str(), "<i2", "null", kFilter, "F",
+                    ByteRule::kVerbatim, 100},
+           CodecRow{"generic", "int16", wrong_way.c_str(), "<i2", "null", "null", "C",
+                    ByteRule::kDecode, 12},
+           CodecRow{"ome", "int16", once.c_str(), "<i2", "null", "null", "C", ByteRule::kDecode,
+                    12},
        }) {
     expect_row(row);
   }
@@ -267,26 +281,26 @@ TEST(V2Codecs, AxesOfExtentOneDoNotCountForTheOrder) {
 TEST(V2Codecs, ReadersWithBloscGetOtherCodecsInABloscContainer) {
   constexpr const char* kBlosc =
       R"({"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 0, "blocksize": 0})";
-  for (const Row& row : {
-           Row{"ome", "uint16",
-               R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})",
-               "<u2", kBlosc, "null", "C", ByteRule::kBloscWrap, 124},
-           Row{"ome", "uint16",
-               R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": true}},
+  for (const CodecRow& row : {
+           CodecRow{"ome", "uint16",
+                    R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})",
+                    "<u2", kBlosc, "null", "C", ByteRule::kBloscWrap, 124},
+           CodecRow{"ome", "uint16",
+                    R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": true}},
                   {"name": "crc32c"})",
-               "<u2", kBlosc, "null", "C", ByteRule::kBloscWrap, 120},
-           Row{"ome", "uint16", R"(LITTLE, {"name": "numcodecs.lz4"})", "<u2",
-               R"({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0, "blocksize": 0})",
-               "null", "C", ByteRule::kBloscWrap, 120},
-           Row{"ome", "uint16", R"(LITTLE, {"name": "gzip", "configuration": {"level": 1}})", "<u2",
-               R"({"id": "gzip", "level": 1})", "null", "C", ByteRule::kVerbatim, 100},
-           Row{"ome", "uint16", R"(LITTLE, {"name": "numcodecs.bz2"})", "<u2", "null", "null", "C",
-               ByteRule::kDecode, 12},
-           Row{"netcdf", "uint16",
-               R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})",
-               "<u2", "null", "null", "C", ByteRule::kDecode, 12},
-           Row{"netcdf", "uint16", R"({"name": "bytes", "configuration": {"endian": "big"}})",
-               "<u2", "null", "null", "C", ByteRule::kDecode, 12},
+                    "<u2", kBlosc, "null", "C", ByteRule::kBloscWrap, 120},
+           CodecRow{"ome", "uint16", R"(LITTLE, {"name": "numcodecs.lz4"})", "<u2",
+                    R"({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0, "blocksize": 0})",
+                    "null", "C", ByteRule::kBloscWrap, 120},
+           CodecRow{"ome", "uint16", R"(LITTLE, {"name": "gzip", "configuration": {"level": 1}})",
+                    "<u2", R"({"id": "gzip", "level": 1})", "null", "C", ByteRule::kVerbatim, 100},
+           CodecRow{"ome", "uint16", R"(LITTLE, {"name": "numcodecs.bz2"})", "<u2", "null", "null",
+                    "C", ByteRule::kDecode, 12},
+           CodecRow{"netcdf", "uint16",
+                    R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})",
+                    "<u2", "null", "null", "C", ByteRule::kDecode, 12},
+           CodecRow{"netcdf", "uint16", R"({"name": "bytes", "configuration": {"endian": "big"}})",
+                    "<u2", "null", "null", "C", ByteRule::kDecode, 12},
        }) {
     expect_row(row);
   }
@@ -295,7 +309,8 @@ TEST(V2Codecs, ReadersWithBloscGetOtherCodecsInABloscContainer) {
 TEST(V2Codecs, ZstdFramesWithoutSizeAreContainedOrDecoded) {
   const Json document = sharded(
       "uint16", 0,
-      json(chain(R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})")));
+      json(chain_of(
+          R"(LITTLE, {"name": "zstd", "configuration": {"level": 3, "checksum": false}})")));
   ArrayCircumstances circumstances;
   circumstances.zstd_without_size = true;
   const Presentation contained = present(document, with_profile("generic"), circumstances);
@@ -309,18 +324,20 @@ TEST(V2Codecs, ZstdFramesWithoutSizeAreContainedOrDecoded) {
 
 TEST(V2Codecs, StringsNeedTheirFilter) {
   for (
-      const Row& row : {
-          Row{"generic", "string",
+      const CodecRow& row : {
+          CodecRow{
+              "generic", "string",
               R"({"name": "vlen-utf8"}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}})",
               "|O", R"({"id": "zstd", "level": 1})", R"([{"id": "vlen-utf8"}])", "C",
               ByteRule::kVerbatim, 100},
-          Row{"gdal", "string", R"({"name": "vlen-utf8"})", nullptr, nullptr, nullptr, nullptr,
-              ByteRule::kVerbatim, 0},
-          Row{"ome", "string",
+          CodecRow{"gdal", "string", R"({"name": "vlen-utf8"})", nullptr, nullptr, nullptr, nullptr,
+                   ByteRule::kVerbatim, 0},
+          CodecRow{
+              "ome", "string",
               R"({"name": "vlen-utf8"}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}})",
               nullptr, nullptr, nullptr, nullptr, ByteRule::kVerbatim, 0},
-          Row{"generic", "string", R"({"name": "zarrs.vlen_v2"})", "|O", "null",
-              R"([{"id": "vlen-utf8"}])", "C", ByteRule::kVerbatim, 100},
+          CodecRow{"generic", "string", R"({"name": "zarrs.vlen_v2"})", "|O", "null",
+                   R"([{"id": "vlen-utf8"}])", "C", ByteRule::kVerbatim, 100},
 
       }) {
     expect_row(row);

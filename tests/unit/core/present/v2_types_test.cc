@@ -9,10 +9,11 @@
 namespace zarrfs::present_test {
 namespace {
 
-constexpr const char* kLittle = R"([{"name": "bytes", "configuration": {"endian": "little"}}])";
+constexpr const char* kLittleChain =
+    R"([{"name": "bytes", "configuration": {"endian": "little"}}])";
 constexpr const char* kBig = R"([{"name": "bytes", "configuration": {"endian": "big"}}])";
 
-struct Row {
+struct TypeRow {
   const char* type;
   const char* fill;
   const char* dtype;       // as JSON; null: hidden
@@ -22,7 +23,7 @@ struct Row {
   std::uint64_t fixed_size = 0;
 };
 
-void expect_row(const Row& row, const ViewOptions& options, const char* codecs) {
+void expect_shown(const TypeRow& row, const ViewOptions& options, const char* codecs) {
   SCOPED_TRACE(options.profile + ": " + row.type + " fill " + row.fill);
   const Presentation p = present(sharded(json(row.type), json(row.fill), json(codecs)), options);
   if (row.dtype == nullptr) {
@@ -41,84 +42,90 @@ void expect_row(const Row& row, const ViewOptions& options, const char* codecs) 
 
 TEST(V2Types, TypesThatNumpyHasKeepTheirBytes) {
   for (
-      const Row& row : {
-          Row{R"("bool")", "true", R"("|b1")", "true"},
-          Row{R"("int8")", "-3", R"("|i1")", "-3"},
-          Row{R"("uint8")", "255", R"("|u1")", "255"},
-          Row{R"("int16")", "-300", R"("<i2")", "-300"},
-          Row{R"("uint32")", "7", R"("<u4")", "7"},
-          Row{R"("int64")", "-9223372036854775808", R"("<i8")", "-9223372036854775808"},
-          Row{R"("uint64")", "18446744073709551615", R"("<u8")", "18446744073709551615"},
-          Row{R"("float16")", "1.5", R"("<f2")", "1.5"},
-          Row{R"("float32")", "0", R"("<f4")", "0.0"},
-          Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
-          Row{R"("float32")", R"("0x7fc00000")", R"("<f4")", R"("NaN")"},
-          Row{R"("float32")", R"("0x7fc00001")", R"("<f4")", R"("NaN")", true},
-          Row{R"("float64")", R"("-Infinity")", R"("<f8")", R"("-Infinity")"},
-          Row{R"("complex64")", R"([1.5, "NaN"])", R"("<c8")", R"([1.5, "NaN"])", true},
-          Row{R"("complex128")", "[0, -2.5]", R"("<c16")", "[0.0, -2.5]"},
-          Row{R"("r24")", "[1, 2, 3]", R"("|V3")", R"("AQID")"},
-          Row{R"({"name": "raw_bytes", "configuration": {"length_bytes": 3}})", R"("AQID")",
-              R"("|V3")", R"("AQID")"},
-          Row{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
-              R"("YWIA")", R"("|S3")", R"("YWIA")"},
-          Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}})", R"("ab")",
-              R"("<U3")", R"("ab")"},
-          Row{R"({"name": "numpy.datetime64", "configuration": {"unit": "ns", "scale_factor": 1}})",
+      const TypeRow& row : {
+          TypeRow{R"("bool")", "true", R"("|b1")", "true"},
+          TypeRow{R"("int8")", "-3", R"("|i1")", "-3"},
+          TypeRow{R"("uint8")", "255", R"("|u1")", "255"},
+          TypeRow{R"("int16")", "-300", R"("<i2")", "-300"},
+          TypeRow{R"("uint32")", "7", R"("<u4")", "7"},
+          TypeRow{R"("int64")", "-9223372036854775808", R"("<i8")", "-9223372036854775808"},
+          TypeRow{R"("uint64")", "18446744073709551615", R"("<u8")", "18446744073709551615"},
+          TypeRow{R"("float16")", "1.5", R"("<f2")", "1.5"},
+          TypeRow{R"("float32")", "0", R"("<f4")", "0.0"},
+          TypeRow{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
+          TypeRow{R"("float32")", R"("0x7fc00000")", R"("<f4")", R"("NaN")"},
+          TypeRow{R"("float32")", R"("0x7fc00001")", R"("<f4")", R"("NaN")", true},
+          TypeRow{R"("float64")", R"("-Infinity")", R"("<f8")", R"("-Infinity")"},
+          TypeRow{R"("complex64")", R"([1.5, "NaN"])", R"("<c8")", R"([1.5, "NaN"])", true},
+          TypeRow{R"("complex128")", "[0, -2.5]", R"("<c16")", "[0.0, -2.5]"},
+          TypeRow{R"("r24")", "[1, 2, 3]", R"("|V3")", R"("AQID")"},
+          TypeRow{R"({"name": "raw_bytes", "configuration": {"length_bytes": 3}})", R"("AQID")",
+                  R"("|V3")", R"("AQID")"},
+          TypeRow{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
+                  R"("YWIA")", R"("|S3")", R"("YWIA")"},
+          TypeRow{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}})",
+                  R"("ab")", R"("<U3")", R"("ab")"},
+          TypeRow{
+              R"({"name": "numpy.datetime64", "configuration": {"unit": "ns", "scale_factor": 1}})",
               R"("NaT")", R"("<M8[ns]")", "-9223372036854775808"},
-          Row{R"({"name": "numpy.timedelta64", "configuration": {"unit": "us", "scale_factor": 10}})",
+          TypeRow{
+              R"({"name": "numpy.timedelta64", "configuration": {"unit": "us", "scale_factor": 10}})",
               "4", R"("<m8[10us]")", "4"},
-          Row{R"({"name": "numpy.datetime64", "configuration": {"unit": "generic", "scale_factor": 1}})",
+          TypeRow{
+              R"({"name": "numpy.datetime64", "configuration": {"unit": "generic", "scale_factor": 1}})",
               "5", R"("<i8")", "5"},
       }) {
-    expect_row(row, with_profile("generic"), kLittle);
+    expect_shown(row, with_profile("generic"), kLittleChain);
   }
 }
 
 TEST(V2Types, BigEndianTypesSayItAlsoInBase64FillValues) {
   for (
-      const Row& row : {
-          Row{R"("int16")", "-300", R"(">i2")", "-300"},
-          Row{R"("uint8")", "3", R"("|u1")", "3"},
-          Row{R"({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "uint16"},
+      const TypeRow& row : {
+          TypeRow{R"("int16")", "-300", R"(">i2")", "-300"},
+          TypeRow{R"("uint8")", "3", R"("|u1")", "3"},
+          TypeRow{
+              R"({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "uint16"},
                   {"name": "b", "data_type": "uint8"}]}})",
               R"({"a": 1, "b": 2})", R"([["a", ">u2"], ["b", "|u1"]])", R"("AAEC")"},
       }) {
-    expect_row(row, with_profile("generic"), kBig);
+    expect_shown(row, with_profile("generic"), kBig);
   }
 }
 
 TEST(V2Types, StructsAreListsOfFields) {
   for (
-      const Row& row : {
-          Row{R"({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "int32"},
+      const TypeRow& row : {
+          TypeRow{
+              R"({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "int32"},
                   {"name": "p", "data_type": {"name": "struct", "configuration": {"fields":
                    [{"name": "x", "data_type": "float32"}]}}}]}})",
               R"({"a": 1, "p": {"x": 0}})", R"([["a", "<i4"], ["p", [["x", "<f4"]]]])",
               R"("AQAAAAAAAAA=")"},
-          Row{R"({"name": "structured", "configuration": {"fields": [["a", "uint8"], ["b", "uint16"]]}})",
+          TypeRow{
+              R"({"name": "structured", "configuration": {"fields": [["a", "uint8"], ["b", "uint16"]]}})",
               R"("AQIA")", R"([["a", "|u1"], ["b", "<u2"]])", R"("AQIA")"},
       }) {
-    expect_row(row, with_profile("generic"), kLittle);
+    expect_shown(row, with_profile("generic"), kLittleChain);
   }
 }
 
 TEST(V2Types, TypesThatNumpyLacksAreWidened) {
-  for (const Row& row : {
-           Row{R"("bfloat16")", "1.5", R"("<f4")", "1.5", false, ByteRule::kDecode, 24},
-           Row{R"("float8_e4m3fn")", "2", R"("<f4")", "2.0", false, ByteRule::kDecode, 24},
-           Row{R"("int4")", "-3", R"("|i1")", "-3", false, ByteRule::kDecode, 6},
-           Row{R"("uint2")", "3", R"("|u1")", "3", false, ByteRule::kDecode, 6},
+  for (const TypeRow& row : {
+           TypeRow{R"("bfloat16")", "1.5", R"("<f4")", "1.5", false, ByteRule::kDecode, 24},
+           TypeRow{R"("float8_e4m3fn")", "2", R"("<f4")", "2.0", false, ByteRule::kDecode, 24},
+           TypeRow{R"("int4")", "-3", R"("|i1")", "-3", false, ByteRule::kDecode, 6},
+           TypeRow{R"("uint2")", "3", R"("|u1")", "3", false, ByteRule::kDecode, 6},
        }) {
-    expect_row(row, with_profile("generic"), kLittle);
+    expect_shown(row, with_profile("generic"), kLittleChain);
   }
 }
 
 TEST(V2Types, VariableLengthTypesAreObjects) {
-  expect_row({R"("string")", R"("n/a")", R"("|O")", R"("n/a")"}, with_profile("generic"),
-             R"([{"name": "vlen-utf8"}])");
-  expect_row({R"("variable_length_bytes")", R"("")", R"("|O")", R"("")", true},
-             with_profile("generic"), R"([{"name": "vlen-bytes"}])");
+  expect_shown({R"("string")", R"("n/a")", R"("|O")", R"("n/a")"}, with_profile("generic"),
+               R"([{"name": "vlen-utf8"}])");
+  expect_shown({R"("variable_length_bytes")", R"("")", R"("|O")", R"("")", true},
+               with_profile("generic"), R"([{"name": "vlen-bytes"}])");
 }
 
 TEST(V2Types, ProfilesHideTypesTheirReadersDoNotKnow) {
@@ -126,22 +133,23 @@ TEST(V2Types, ProfilesHideTypesTheirReadersDoNotKnow) {
     const std::string name = type;
     const char* fill = name == R"("complex64")" ? "[0, 0]" : name == R"("r16")" ? "[0, 0]" : "0";
     if (name == R"("bool")") fill = "false";
-    expect_row({type, fill, nullptr, ""}, with_profile("netcdf"), kLittle);
+    expect_shown({type, fill, nullptr, ""}, with_profile("netcdf"), kLittleChain);
   }
-  expect_row({R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}})",
-              "0", nullptr, ""},
-             with_profile("gdal"), kLittle);
+  expect_shown(
+      {R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}})", "0",
+       nullptr, ""},
+      with_profile("gdal"), kLittleChain);
 }
 
 TEST(V2Types, MaskingReadersGetNoFillValueThatDataMayHold) {
-  for (const Row& row : {
-           Row{R"("int16")", "0", R"("<i2")", "null", true},
-           Row{R"("bool")", "false", R"("|b1")", "null", true},
-           Row{R"("float32")", "0", R"("<f4")", R"("NaN")", true},
-           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")", false},
-           Row{R"("complex64")", "[0, 0]", R"("<c8")", "null", true},
+  for (const TypeRow& row : {
+           TypeRow{R"("int16")", "0", R"("<i2")", "null", true},
+           TypeRow{R"("bool")", "false", R"("|b1")", "null", true},
+           TypeRow{R"("float32")", "0", R"("<f4")", R"("NaN")", true},
+           TypeRow{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")", false},
+           TypeRow{R"("complex64")", "[0, 0]", R"("<c8")", "null", true},
        }) {
-    expect_row(row, with_profile("xarray"), kLittle);
+    expect_shown(row, with_profile("xarray"), kLittleChain);
   }
 }
 
@@ -161,7 +169,7 @@ TEST(V2Types, MaskingReadersGetTheFillAttribute) {
            MaskRow{"float64", "1.5", "1.5", "1.5", false},
        }) {
     SCOPED_TRACE(std::string(row.type) + " " + row.attribute);
-    Json document = sharded(row.type, json(row.fill), json(kLittle));
+    Json document = sharded(row.type, json(row.fill), json(kLittleChain));
     document["attributes"] =
         json(std::string(R"({"units": "m", "_FillValue": )") + row.attribute + "}");
     const Presentation p = present(document, with_profile("xarray"));
@@ -191,7 +199,7 @@ TEST(V2Types, GdalTakesMissingValueWhereThereIsNoFillAttribute) {
            MaskRow{"uint64", R"({"_FillValue": 9223372036854775808})", "null", "{}"},
        }) {
     SCOPED_TRACE(row.attributes);
-    Json document = sharded(row.type, 0, json(kLittle));
+    Json document = sharded(row.type, 0, json(kLittleChain));
     document["attributes"] = json(row.attributes);
     const Presentation p = present(document, with_profile("gdal"));
     EXPECT_EQ(p.document["fill_value"], json(row.shown_fill));
@@ -222,7 +230,7 @@ TEST(V2Types, NetcdfGetsTheFillAttributeAsANumberOfTheArraysType) {
            DeclaredRow{"int16", R"({"_FillValue": "soon"})", "null", R"({"_FillValue": "soon"})"},
        }) {
     SCOPED_TRACE(row.attributes);
-    Json document = sharded(row.type, 0, json(kLittle));
+    Json document = sharded(row.type, 0, json(kLittleChain));
     document["attributes"] = json(row.attributes);
     document["dimension_names"] = json(R"(["y", "x"])");
     const Presentation p = present(document, with_profile("netcdf"));
@@ -235,18 +243,19 @@ TEST(V2Types, NetcdfGetsTheFillAttributeAsANumberOfTheArraysType) {
 }
 
 TEST(V2Types, MissingValueMarksNothingInADefaultMountWhereItsWriterMarkedNothing) {
-  struct Row {
+  struct TypeRow {
     const char* names;
     const char* attributes;
     bool marks;
   };
-  for (const Row& row : {
-           Row{R"(["y", "x"])", R"({"missing_value": -9})", true},
-           Row{"null", R"({"missing_value": -9})", false},
-           Row{R"(["y", "x"])", R"({"missing_value": -9, "_zarrfs": {"fill_value": null}})", false},
+  for (const TypeRow& row : {
+           TypeRow{R"(["y", "x"])", R"({"missing_value": -9})", true},
+           TypeRow{"null", R"({"missing_value": -9})", false},
+           TypeRow{R"(["y", "x"])", R"({"missing_value": -9, "_zarrfs": {"fill_value": null}})",
+                   false},
        }) {
     SCOPED_TRACE(std::string(row.names) + row.attributes);
-    Json document = sharded("int16", 0, json(kLittle));
+    Json document = sharded("int16", 0, json(kLittleChain));
     document["attributes"] = json(row.attributes);
     if (const Json names = json(row.names); !names.is_null()) document["dimension_names"] = names;
     constexpr bool kForAllReaders = true;
@@ -263,7 +272,8 @@ TEST(V2Types, HalfFloatsAreShownAsFloatsToReadersThatKnowOnlyThose) {
   for (const auto& [profile, fill] :
        {std::pair("ome", Json(1.5)), std::pair("netcdf", Json("NaN"))}) {
     SCOPED_TRACE(profile);
-    const Presentation p = present(sharded("float16", 1.5, json(kLittle)), with_profile(profile));
+    const Presentation p =
+        present(sharded("float16", 1.5, json(kLittleChain)), with_profile(profile));
     ASSERT_FALSE(p.hidden) << p.reason;
     EXPECT_EQ(p.document["dtype"], "<f4");
     EXPECT_EQ(p.document["fill_value"], fill);
@@ -277,13 +287,13 @@ TEST(V2Types, HalfFloatsAreShownAsFloatsToReadersThatKnowOnlyThose) {
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().fault, Fault::kReadOnly);
   }
-  EXPECT_EQ(
-      present(sharded("float16", 1.5, json(kLittle)), with_profile("generic")).document["dtype"],
-      "<f2");
+  EXPECT_EQ(present(sharded("float16", 1.5, json(kLittleChain)), with_profile("generic"))
+                .document["dtype"],
+            "<f2");
 }
 
 TEST(V2Types, AttributesThatFitNoElementStay) {
-  Json document = sharded("int16", 0, json(kLittle));
+  Json document = sharded("int16", 0, json(kLittleChain));
   document["attributes"] = json(R"({"_FillValue": "soon"})");
   const Presentation p = present(document, with_profile("xarray"));
   EXPECT_EQ(p.document["fill_value"], nullptr);
@@ -291,45 +301,45 @@ TEST(V2Types, AttributesThatFitNoElementStay) {
 }
 
 TEST(V2Types, NumericReadersNeverGetNullNorFlags) {
-  for (const Row& row : {
-           Row{R"("bool")", "true", R"("|b1")", "1", true},
-           Row{R"("int16")", "-4", R"("<i2")", "-4", true},
-           Row{R"("int16")", "0", R"("<i2")", "0"},
-           Row{R"("uint64")", "0", R"("<u8")", "0"},
-           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")", true},
-           Row{R"("uint64")", "9223372036854775808", R"("<u8")", "9223372036854775808", true},
+  for (const TypeRow& row : {
+           TypeRow{R"("bool")", "true", R"("|b1")", "1", true},
+           TypeRow{R"("int16")", "-4", R"("<i2")", "-4", true},
+           TypeRow{R"("int16")", "0", R"("<i2")", "0"},
+           TypeRow{R"("uint64")", "0", R"("<u8")", "0"},
+           TypeRow{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")", true},
+           TypeRow{R"("uint64")", "9223372036854775808", R"("<u8")", "9223372036854775808", true},
        }) {
-    expect_row(row, with_profile("ome"), kLittle);
+    expect_shown(row, with_profile("ome"), kLittleChain);
   }
 }
 
 TEST(V2Types, ScalarReadersGetNullForWhatTheyRefuse) {
-  for (const Row& row : {
-           Row{R"("complex64")", "[1, 1]", R"("<c8")", "null", true},
-           Row{R"("uint64")", "9223372036854775808", R"("<u8")", "null", true},
-           Row{R"("uint64")", "9223372036854775807", R"("<u8")", "null", true},
-           Row{R"("bool")", "true", R"("|b1")", "null", true},
-           Row{R"("int16")", "0", R"("<i2")", "null"},
-           Row{R"("int16")", "7", R"("<i2")", "null", true},
-           Row{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
-           Row{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
-               R"("bm8=")", R"("|S3")", "null", true},
-           Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})", R"("no")",
-               R"("<U2")", "null", true},
-           Row{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})", R"("")",
-               R"("<U2")", "null"},
+  for (const TypeRow& row : {
+           TypeRow{R"("complex64")", "[1, 1]", R"("<c8")", "null", true},
+           TypeRow{R"("uint64")", "9223372036854775808", R"("<u8")", "null", true},
+           TypeRow{R"("uint64")", "9223372036854775807", R"("<u8")", "null", true},
+           TypeRow{R"("bool")", "true", R"("|b1")", "null", true},
+           TypeRow{R"("int16")", "0", R"("<i2")", "null"},
+           TypeRow{R"("int16")", "7", R"("<i2")", "null", true},
+           TypeRow{R"("float32")", R"("NaN")", R"("<f4")", R"("NaN")"},
+           TypeRow{R"({"name": "null_terminated_bytes", "configuration": {"length_bytes": 3}})",
+                   R"("bm8=")", R"("|S3")", "null", true},
+           TypeRow{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})",
+                   R"("no")", R"("<U2")", "null", true},
+           TypeRow{R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})",
+                   R"("")", R"("<U2")", "null"},
        }) {
-    expect_row(row, with_profile("gdal"), kLittle);
+    expect_shown(row, with_profile("gdal"), kLittleChain);
   }
 }
 
 TEST(V2Types, WhatTheUserSaysOfMaterialisingHolds) {
   ViewOptions off = with_profile("xarray");
   off.materialise = Materialise::kOff;
-  expect_row({R"("int16")", "7", R"("<i2")", "7"}, off, kLittle);
+  expect_shown({R"("int16")", "7", R"("<i2")", "7"}, off, kLittleChain);
   ViewOptions list = with_profile("generic");
   list.materialise = Materialise::kList;
-  const Presentation p = present(sharded("int16", 258, json(kLittle)), list);
+  const Presentation p = present(sharded("int16", 258, json(kLittleChain)), list);
   EXPECT_EQ(p.materialise, Materialise::kList);
   ASSERT_TRUE(p.fill_chunk);
   EXPECT_EQ(*p.fill_chunk, (Bytes{2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1}));

@@ -15,8 +15,8 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 

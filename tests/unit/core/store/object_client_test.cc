@@ -62,7 +62,7 @@ ObjectQuestion of_range(std::uint64_t offset, std::uint64_t length) {
   return question;
 }
 
-ObjectInfo version(const std::string& tag, const std::string& generation) {
+ObjectInfo version_like(const std::string& tag, const std::string& generation) {
   ObjectInfo info;
   info.version.tag = tag;
   info.generation = generation;
@@ -84,7 +84,7 @@ const char kNoSuchKey[] = "<Error><Code>NoSuchKey</Code><Message>none</Message><
 TEST_F(ObjectClientTest, ABucketIsAskedForRangesOnConditions) {
   const auto s3 = client("s3://bucket/top");
   ObjectQuestion question = of_range(4, 8);
-  question.condition = {ObjectCondition::Kind::kIs, version("\"tag\"", "")};
+  question.condition = {ObjectCondition::Kind::kIs, version_like("\"tag\"", "")};
   const auto request = written(*s3, question);
   ASSERT_TRUE(request);
   EXPECT_EQ(request->url, "http://127.0.0.1:1/bucket/top/a%20b");
@@ -153,7 +153,7 @@ TEST_F(ObjectClientTest, WritesAreOnConditions) {
   EXPECT_THAT(written(*s3, put(none))->headers, Contains(Pair("x-amz-meta-zarrfs-writes", "n1")));
   EXPECT_THAT(written(*google, put(none))->headers,
               Contains(Pair("x-goog-if-generation-match", "0")));
-  ObjectCondition is{ObjectCondition::Kind::kIs, version("\"t\"", "7")};
+  ObjectCondition is{ObjectCondition::Kind::kIs, version_like("\"t\"", "7")};
   EXPECT_THAT(written(*s3, put(is))->headers, Contains(Pair("If-Match", "\"t\"")));
   EXPECT_THAT(written(*google, put(is))->headers,
               Contains(Pair("x-goog-if-generation-match", "7")));

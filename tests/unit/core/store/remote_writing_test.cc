@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 

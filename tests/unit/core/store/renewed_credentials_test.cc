@@ -16,9 +16,9 @@ namespace zarrfs {
 namespace {
 
 using std::chrono::seconds;
-using testing::HasSubstr;
-using testing::Not;
-using Clock = RenewedCredentials::Clock;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using SearchClock = RenewedCredentials::Clock;
 
 /// What finds credentials: by the test's clock, counted, and held up where the test wants that.
 class Service {
@@ -36,9 +36,9 @@ class Service {
     held_.notify_all();
   }
   RenewedCredentials make() {
-    return RenewedCredentials(
-        [this] { return find(); },
-        {[this] { return now.load(); }, [this] { return Clock::time_point(seconds(1000 + now)); }});
+    return RenewedCredentials([this] { return find(); },
+                              {[this] { return now.load(); },
+                               [this] { return SearchClock::time_point(seconds(1000 + now)); }});
   }
   /// Time passes.
   void wait(std::int64_t time) { now += time; }
@@ -59,7 +59,7 @@ class Service {
 };
 
 std::string id_of(RenewedCredentials& credentials) {
-  const auto found = credentials.get(Clock::now() + seconds(60));
+  const auto found = credentials.get(SearchClock::now() + seconds(60));
   return found ? found->key.id : found.error().message;
 }
 
@@ -109,11 +109,11 @@ TEST(RenewedCredentials, AreWaitedForOnlyWhileSomebodyWaits) {
   Service service;
   auto credentials = service.make();
   service.hold(true);
-  const auto late = credentials.get(Clock::now());
+  const auto late = credentials.get(SearchClock::now());
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().fault, Fault::kIo);
   const RequestScope scope(std::nullopt, [](const void*) { return true; });
-  const auto unwanted = credentials.get(Clock::now() + seconds(60));
+  const auto unwanted = credentials.get(SearchClock::now() + seconds(60));
   ASSERT_FALSE(unwanted);
   EXPECT_EQ(unwanted.error().fault, Fault::kBusy);
 }  // and the search that is under way ends with them
@@ -149,7 +149,7 @@ TEST(RenewedCredentials, OfAServiceThatFailsServeUntilTheyAreOver) {
 TEST(RenewedCredentials, ThatAServerRefusesAreFoundAnew) {
   Service service;
   auto credentials = service.make();
-  const auto now = [&] { return Clock::time_point(seconds(1000 + service.now)); };
+  const auto now = [&] { return SearchClock::time_point(seconds(1000 + service.now)); };
   EXPECT_EQ(id_of(credentials), "1");
   service.wait(200);
   const auto used = now();
@@ -178,8 +178,8 @@ TEST(RenewedCredentials, ThatAServerRefusesAreNotUsedWhileOthersAreLookedFor) {
   service.hold(true);
   EXPECT_EQ(id_of(credentials), "1");
   service.await(2);
-  EXPECT_TRUE(credentials.refuse(Clock::time_point(seconds(1000 + service.now))));
-  EXPECT_FALSE(credentials.get(Clock::now())) << "they are waited for";
+  EXPECT_TRUE(credentials.refuse(SearchClock::time_point(seconds(1000 + service.now))));
+  EXPECT_FALSE(credentials.get(SearchClock::now())) << "they are waited for";
   service.hold(false);
   EXPECT_EQ(id_of(credentials), "2");
 }
@@ -190,7 +190,7 @@ TEST(RenewedCredentials, OfShortLivesAreFoundAnewWhereAServerRefusesThem) {
   auto credentials = service.make();
   EXPECT_EQ(id_of(credentials), "1");
   service.wait(1);
-  EXPECT_TRUE(credentials.refuse(Clock::time_point(seconds(1000 + service.now))));
+  EXPECT_TRUE(credentials.refuse(SearchClock::time_point(seconds(1000 + service.now))));
   EXPECT_EQ(id_of(credentials), "2");
 }
 
@@ -198,8 +198,8 @@ TEST(RenewedCredentials, OfShortLivesAreFoundAnewWhereAServerRefusesThem) {
 TEST(RenewedCredentials, ThatAServerMayHaveRefusedAreFoundAnewWhereTheyAreNotNew) {
   Service service;
   auto credentials = service.make();
-  const auto now = [&] { return Clock::time_point(seconds(1000 + service.now)); };
-  const auto later = [] { return Clock::now() + seconds(60); };
+  const auto now = [&] { return SearchClock::time_point(seconds(1000 + service.now)); };
+  const auto later = [] { return SearchClock::now() + seconds(60); };
   EXPECT_EQ(id_of(credentials), "1");
   service.wait(299);
   EXPECT_EQ(credentials.suspect(now(), later()), Doubt::kNone);
@@ -218,19 +218,19 @@ TEST(RenewedCredentials, ThatAServerMayHaveRefusedAreFoundAnewWhereTheyAreNotNew
 TEST(RenewedCredentials, ThatAServerMayHaveRefusedServeWhereThereAreNoOthers) {
   Service service;
   auto credentials = service.make();
-  const auto now = [&] { return Clock::time_point(seconds(1000 + service.now)); };
+  const auto now = [&] { return SearchClock::time_point(seconds(1000 + service.now)); };
   EXPECT_EQ(id_of(credentials), "1");
   service.wait(400);
   service.fails = true;
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(credentials.suspect(now(), Clock::now() + seconds(60)), Doubt::kRemains);
+    EXPECT_EQ(credentials.suspect(now(), SearchClock::now() + seconds(60)), Doubt::kRemains);
     EXPECT_EQ(id_of(credentials), "1");
   }
   EXPECT_EQ(service.searches, 2) << "a failure is not asked again at once";
   service.fails = false;
   service.hold(true);
   service.wait(15);
-  EXPECT_EQ(credentials.suspect(now(), Clock::now()), Doubt::kRemains) << "nobody waits";
+  EXPECT_EQ(credentials.suspect(now(), SearchClock::now()), Doubt::kRemains) << "nobody waits";
   EXPECT_EQ(id_of(credentials), "1");
   service.hold(false);
   while (id_of(credentials) == "1") std::this_thread::yield();

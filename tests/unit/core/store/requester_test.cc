@@ -17,7 +17,7 @@ namespace zarrfs {
 namespace {
 
 using std::chrono::seconds;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// Answers each connection's one request with a status and no body, and counts them.
 class Server {
@@ -101,7 +101,7 @@ class Bucket final : public HttpObjectClient {
   int& suspected_;
 };
 
-struct Refusals : testing::Test {
+struct Refusals : ::testing::Test {
   using Kind = ObjectQuestion::Kind;
   RequestAnswer ask(Kind kind, bool absent_403 = false, int with_new_ones = 200) {
     auto bucket = std::make_unique<Bucket>(server, doubt, suspected, absent_403);
@@ -121,7 +121,7 @@ struct Refusals : testing::Test {
   std::unique_ptr<HttpClient> http = std::move(*HttpClient::make({}));
 };
 
-struct UnexplainedRefusals : Refusals, testing::WithParamInterface<int> {};
+struct UnexplainedRefusals : Refusals, ::testing::WithParamInterface<int> {};
 
 TEST_P(UnexplainedRefusals, OfHeadAreAskedAgainWithNewCredentials) {
   server.status = GetParam();
@@ -157,7 +157,7 @@ TEST_P(UnexplainedRefusals, OfGetAreJudgedByTheirBody) {
   EXPECT_EQ(suspected, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, UnexplainedRefusals, testing::Values(400, 401, 403));
+INSTANTIATE_TEST_SUITE_P(Each, UnexplainedRefusals, ::testing::Values(400, 401, 403));
 
 TEST_F(Refusals, WithoutDoubtAreAbsenceWhereThatIsSaid) {
   server.status = 403;

@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
+Bytes bytes_in(std::string_view text) { return {text.begin(), text.end()}; }
 
 class LocalStoreTest : public ::testing::Test {
  protected:
@@ -60,7 +60,7 @@ TEST_F(LocalStoreTest, ReadsAFileAndItsStatus) {
   const auto file = store->open("a/c/0");
   ASSERT_TRUE(file && *file);
   EXPECT_EQ((*file)->size(), 10U);
-  EXPECT_EQ((*file)->read_range({2, 3}), bytes_of("234"));
+  EXPECT_EQ((*file)->read_range({2, 3}), bytes_in("234"));
   EXPECT_EQ((*file)->read_range({10, 0}), Bytes());
   EXPECT_EQ((*file)->identity(), identity_of(**store->status("a/c/0")));
   Bytes buffer(8);
@@ -236,7 +236,7 @@ TEST_F(LocalStoreTest, AFileKeepsItsContentsWhenAnotherIsRenamedOverIt) {
   const auto file = *store->open("a");
   directory.write("b", "newer");
   ASSERT_TRUE(store->rename("b", "a"));
-  EXPECT_EQ(file->read_range({0, 3}), bytes_of("old"));
+  EXPECT_EQ(file->read_range({0, 3}), bytes_in("old"));
   EXPECT_NE((*store->open("a"))->identity(), file->identity());
 }
 
@@ -290,12 +290,12 @@ TEST_F(LocalStoreTest, WritesUnderATemporaryNameAndRenames) {
   auto file = store->create("a/.new", 0644);
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(store->create("a/.new", 0644).error().fault, Fault::kExists);
-  ASSERT_TRUE((*file)->write_at(0, bytes_of("abc")));
+  ASSERT_TRUE((*file)->write_at(0, bytes_in("abc")));
   ASSERT_TRUE((*file)->copy_range(**store->open("source"), {4, 3}, 3));
   ASSERT_TRUE((*file)->sync());
   Bytes seen(6);
   EXPECT_EQ((*file)->read_at(0, seen), 6U);
-  EXPECT_EQ(seen, bytes_of("abc456"));
+  EXPECT_EQ(seen, bytes_in("abc456"));
   EXPECT_EQ((*file)->status()->st_size, 6);
   ASSERT_TRUE((*file)->truncate(5));
   ASSERT_TRUE(store->rename("a/.new", "a/0"));
@@ -303,7 +303,7 @@ TEST_F(LocalStoreTest, WritesUnderATemporaryNameAndRenames) {
   EXPECT_EQ(directory.read("a/0"), "abc45");
   auto again = store->reopen("a/0");
   ASSERT_TRUE(again && *again);
-  ASSERT_TRUE((*again)->write_at(5, bytes_of("!")));
+  ASSERT_TRUE((*again)->write_at(5, bytes_in("!")));
   EXPECT_EQ(directory.read("a/0"), "abc45!");
   EXPECT_EQ(*store->reopen("a/1"), nullptr);
   EXPECT_EQ(store->remove_directory("a").error().fault, Fault::kNotEmpty);

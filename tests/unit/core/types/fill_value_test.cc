@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-DataType type_of(const std::string& spelled) {
+DataType type_called(const std::string& spelled) {
   const auto type = parse_data_type(*parse_json(spelled, "type"));
   EXPECT_TRUE(type) << spelled;
   return type.value_or(DataType{});
@@ -17,7 +17,7 @@ DataType type_of(const std::string& spelled) {
 
 /// Parses the fill value and expects that it is rendered as `rendered`, by default as it was.
 Bytes round_trip(const std::string& type_text, const std::string& fill, std::string rendered = "") {
-  const DataType type = type_of(type_text);
+  const DataType type = type_called(type_text);
   const auto element = parse_fill_value(type, *parse_json(fill, "fill"), false);
   EXPECT_TRUE(element) << type_text << " " << fill << ": "
                        << (element ? "" : element.error().message);
@@ -28,7 +28,7 @@ Bytes round_trip(const std::string& type_text, const std::string& fill, std::str
 }
 
 bool refused(const std::string& type_text, const std::string& fill) {
-  const auto element = parse_fill_value(type_of(type_text), *parse_json(fill, "fill"), false);
+  const auto element = parse_fill_value(type_called(type_text), *parse_json(fill, "fill"), false);
   return !element && element.error().fault == Fault::kDamaged;
 }
 
@@ -116,7 +116,7 @@ TEST(FillValues, OfStructsAreObjectsOrPackedBytes) {
   EXPECT_EQ(round_trip(old, "\"AQIA\""), (Bytes{1, 2, 0}));
   EXPECT_TRUE(refused(modern, R"({"a":1})"));
   EXPECT_TRUE(refused(modern, R"({"a":1,"b":2,"c":3})"));
-  const DataType type = type_of(old);
+  const DataType type = type_called(old);
   const auto big = parse_fill_value(type, "AQAC", true);
   ASSERT_TRUE(big);
   EXPECT_EQ(*big, (Bytes{1, 2, 0}));

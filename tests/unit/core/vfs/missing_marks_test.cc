@@ -84,12 +84,14 @@ class Program {
   ShownStore shown_;
 };
 
-Json stored(const StoreMaker& maker, const std::string& path) {
+Json stored_document(const StoreMaker& maker, const std::string& path) {
   return *parse_json(file_text(maker.file(join_path(path, "zarr.json"))), path);
 }
 
 Json stored_mark(const StoreMaker& maker, const std::string& path) {
-  return stored(maker, path).value("attributes", Json::object()).value("_FillValue", Json());
+  return stored_document(maker, path)
+      .value("attributes", Json::object())
+      .value("_FillValue", Json());
 }
 
 Json shown_fill(Program& program, const std::string& path) {
@@ -118,29 +120,29 @@ void in_each_order(std::vector<Written> documents,
 TEST(MissingMarks, AFillValueOfNamedAxesIsAMarkInEachOrderOfDocuments) {
   for (const char* profile : {"generic", "xarray", "gdal", "netcdf", "ome", "auto"}) {
     SCOPED_TRACE(profile);
-    in_each_order({{"", ".zgroup", kGroup},
-                   {"a", ".zarray", zarray("<i2", "-999")},
-                   {"a", ".zattrs", kNamed},
-                   {"a", "0.0", std::string(8, 'x')}},
-                  [&](const std::vector<Written>& documents) {
-                    StoreMaker maker;
-                    {
-                      Program program(maker.root(), profile);
-                      for (const Written& one : documents) {
-                        program.write(one.directory, one.name, one.text);
-                      }
-                      EXPECT_EQ(stored_mark(maker, "a"), -999);
-                      EXPECT_EQ(stored(maker, "a")["fill_value"], -999);
-                      EXPECT_EQ(stored(maker, "a")["dimension_names"], Json::array({"y", "x"}));
-                      EXPECT_EQ(shown_fill(program, "a"), -999);
-                      EXPECT_NE(program.report().find("it is stored as _FillValue"),
-                                std::string::npos);
-                    }
-                    for (const char* later : {"generic", "xarray", "gdal", "netcdf"}) {
-                      Program next(maker.root(), later, false);
-                      EXPECT_EQ(shown_fill(next, "a"), -999) << later;
-                    }
-                  });
+    in_each_order(
+        {{"", ".zgroup", kGroup},
+         {"a", ".zarray", zarray("<i2", "-999")},
+         {"a", ".zattrs", kNamed},
+         {"a", "0.0", std::string(8, 'x')}},
+        [&](const std::vector<Written>& documents) {
+          StoreMaker maker;
+          {
+            Program program(maker.root(), profile);
+            for (const Written& one : documents) {
+              program.write(one.directory, one.name, one.text);
+            }
+            EXPECT_EQ(stored_mark(maker, "a"), -999);
+            EXPECT_EQ(stored_document(maker, "a")["fill_value"], -999);
+            EXPECT_EQ(stored_document(maker, "a")["dimension_names"], Json::array({"y", "x"}));
+            EXPECT_EQ(shown_fill(program, "a"), -999);
+            EXPECT_NE(program.report().find("it is stored as _FillValue"), std::string::npos);
+          }
+          for (const char* later : {"generic", "xarray", "gdal", "netcdf"}) {
+            Program next(maker.root(), later, false);
+            EXPECT_EQ(shown_fill(next, "a"), -999) << later;
+          }
+        });
   }
 }
 
@@ -291,10 +293,10 @@ TEST(MissingMarks, WhatIsWrittenBackAsItWasShownChangesNothing) {
       attributes.erase("_FillValue");  // xarray leaves it out: .zarray has it
       program.write("a", ".zattrs", dump_document(attributes));
       plan.attributes["more"] = 1;
-      EXPECT_TRUE(same_json(stored(maker, "a")["attributes"], plan.attributes))
-          << stored(maker, "a")["attributes"];
-      EXPECT_EQ(stored(maker, "a")["fill_value"], plan.fill_value);
-      EXPECT_EQ(stored(maker, "a")["shape"][0], 8);
+      EXPECT_TRUE(same_json(stored_document(maker, "a")["attributes"], plan.attributes))
+          << stored_document(maker, "a")["attributes"];
+      EXPECT_EQ(stored_document(maker, "a")["fill_value"], plan.fill_value);
+      EXPECT_EQ(stored_document(maker, "a")["shape"][0], 8);
     }
   }
 }
@@ -305,7 +307,7 @@ TEST(MissingMarks, AMarkOfTheWritersOwnStaysBesideAnotherFillValue) {
   program.write("a", ".zarray", zarray("<f4", "0.0"));
   program.write("a", ".zattrs", R"({"_ARRAY_DIMENSIONS": ["y", "x"], "_FillValue": 1.5})");
   EXPECT_EQ(stored_mark(maker, "a"), "AAAAAAAA+D8=");  // xarray fails on a number there
-  EXPECT_EQ(stored(maker, "a")["fill_value"], 0.0);
+  EXPECT_EQ(stored_document(maker, "a")["fill_value"], 0.0);
   program.write("a", ".zattrs", kNamed);
   program.write("b", ".zarray", zarray("<f4", "0.0"));
   program.write("b", ".zattrs", R"({"_FillValue": 1.5})");
@@ -327,7 +329,8 @@ TEST(MissingMarks, NullTakesAMarkThatRepeatsTheFillValue) {
       Program program(maker.root());
       if (remounted) program.write("a", ".zarray", zarray("<i2", "null"));
       EXPECT_EQ(stored_mark(maker, "a"), Json());
-      EXPECT_EQ(stored(maker, "a")["fill_value"], -999);  // missing chunks hold what they held
+      EXPECT_EQ(stored_document(maker, "a")["fill_value"],
+                -999);  // missing chunks hold what they held
       EXPECT_EQ(shown_fill(program, "a"), Json());
     }
   }
@@ -343,7 +346,7 @@ TEST(MissingMarks, NullTakesNoMarkOfAnotherProgram) {
   Program program(maker.root());
   program.write("a", ".zarray", zarray("<i2", "null"));
   EXPECT_EQ(stored_mark(maker, "a"), -999);
-  EXPECT_EQ(stored(maker, "a")["fill_value"], 0);
+  EXPECT_EQ(stored_document(maker, "a")["fill_value"], 0);
 }
 
 TEST(MissingMarks, AttributesWithoutNamesTakeAMarkOfThisMountAndNamesBringItBack) {
@@ -405,7 +408,7 @@ TEST(MissingMarks, AnotherFillValueIsAnotherMark) {
   program.write("a", ".zattrs", kNamed);
   program.write("a", ".zarray", zarray("<i2", "-1"));
   EXPECT_EQ(stored_mark(maker, "a"), -1);
-  EXPECT_EQ(stored(maker, "a")["fill_value"], -1);
+  EXPECT_EQ(stored_document(maker, "a")["fill_value"], -1);
 }
 
 // What profile=xarray shows of floats without a mark, NaN, is no fill value that anybody wrote.

@@ -68,7 +68,7 @@ class Tree {
   }
 };
 
-const Json kImage = Json::parse(R"({"ome": {"version": "0.5", "multiscales": [{"datasets": [
+const Json kOwnImage = Json::parse(R"({"ome": {"version": "0.5", "multiscales": [{"datasets": [
     {"path": "s0", "coordinateTransformations": [{"type": "scale", "scale": [1, 1]}]},
     {"path": "s1", "coordinateTransformations": [{"type": "scale", "scale": [2, 2]}]}]}]}})");
 
@@ -77,7 +77,7 @@ Tree plate() {
   tree.add("", group_document(Json::parse(R"({"ome": {"version": "0.5", "plate": {}}})")));
   tree.add("A", group_document(Json::object()));
   tree.add("A/1", group_document(Json::parse(R"({"ome": {"version": "0.5", "well": {}}})")));
-  tree.add("A/1/0", group_document(kImage));
+  tree.add("A/1/0", group_document(kOwnImage));
   tree.add("A/1/0/s0", array_document({4, 6}, nullptr, Json::object()));
   tree.add("A/1/0/s1", array_document({2, 3}, nullptr, Json::object()));
   return tree;
@@ -142,7 +142,7 @@ TEST(Survey, WhatIsHiddenOrNotRechunkedIsSaid) {
 
 TEST(Survey, BesideImagesArraysThatTheirReadersDoNotKnowAreShown) {
   Tree tree;
-  tree.add("image", group_document(kImage));
+  tree.add("image", group_document(kOwnImage));
   tree.add("image/s0", array_document({4, 6}, nullptr, Json::object()));
   tree.add("image/phase", array_document({4}, nullptr, Json::object(), "complex64"));
   tree.add("data/waves", array_document({4}, {"x"}, {{"units", "m"}}, "complex64"));
@@ -241,7 +241,7 @@ TEST(Survey, LevelsInPlatesAreShownByNumberEverywhere) {
 
 TEST(Survey, LevelsOutsideOfPlatesKeepTheirNames) {
   Tree tree;
-  tree.add("image", group_document(kImage));
+  tree.add("image", group_document(kOwnImage));
   tree.add("image/s0", array_document({4, 6}, nullptr, Json::object()));
   ShownStore shown(tree.shown("ome"));
   EXPECT_THAT(*shown.list("image"), Contains("s0"));

@@ -20,11 +20,11 @@
 namespace zarrfs::test {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::string text_of(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 

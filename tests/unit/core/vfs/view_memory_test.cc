@@ -89,7 +89,7 @@ class MadeUpStore final : public Store {
   std::string array_;
 };
 
-class ViewMemory : public testing::Test {
+class ViewMemory : public ::testing::Test {
  protected:
   void show(std::uint64_t shards) {
     ViewOptions options;

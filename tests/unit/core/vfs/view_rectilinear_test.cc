@@ -10,15 +10,15 @@
 namespace zarrfs::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-std::string text_of(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
+std::string as_text(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 
 std::string numbers(const std::vector<int>& values) {
   Bytes bytes;
   for (const int value : values) append_little(bytes, static_cast<std::uint16_t>(value));
-  return text_of(bytes);
+  return as_text(bytes);
 }
 
 /// uint16 of `shape`, not sharded, with a rectilinear grid.
@@ -189,8 +189,8 @@ TEST(ViewRectilinear, ShardsOfSeveralLengthsHaveRegularChunks) {
     maker.chunk("", {5}, counting_elements(20, 4));
     ShownStore shown(maker.root());
     EXPECT_EQ((*shown.json(".zarray"))["chunks"], Json({4}));
-    EXPECT_EQ(*shown.read("2"), text_of(counting_elements(8, 4)));
-    EXPECT_EQ(*shown.read("5"), text_of(counting_elements(20, 4)));
+    EXPECT_EQ(*shown.read("2"), as_text(counting_elements(8, 4)));
+    EXPECT_EQ(*shown.read("5"), as_text(counting_elements(20, 4)));
     EXPECT_TRUE(shown.absent("1"));
     EXPECT_THAT(*shown.list("", 1), ElementsAre(".zarray", ".zattrs", "0", "2", "5"));
   }

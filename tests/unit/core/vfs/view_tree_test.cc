@@ -11,10 +11,10 @@
 namespace zarrfs::test {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 ViewOptions v3_view() {
   ViewOptions options;

@@ -18,7 +18,7 @@ constexpr const char* kBytes = R"({"name":"bytes","configuration":{"endian":"lit
 
 std::string text_of(const Shape& shape) { return dump_json(Json(shape)); }
 
-std::string sharding(const Shape& chunk, const std::string& inner, const char* more = "") {
+std::string sharded_by(const Shape& chunk, const std::string& inner, const char* more = "") {
   return R"({"name":"sharding_indexed","configuration":{"chunk_shape":)" + text_of(chunk) +
          R"(,"codecs":[)" + inner + R"(],"index_codecs":[)" + kBytes + R"(,{"name":"crc32c"}])" +
          more + "}}";
@@ -48,7 +48,7 @@ Result<Layout> layout_of(const Shape& shape, const std::string& grid, const std:
   return Layout::make(array);
 }
 
-void expect_fault(const Result<Layout>& layout, Fault fault, const std::string& said) {
+void expect_refused(const Result<Layout>& layout, Fault fault, const std::string& said) {
   ASSERT_FALSE(layout) << said;
   EXPECT_EQ(layout.error().fault, fault) << layout.error().message;
   EXPECT_NE(layout.error().message.find(said), std::string::npos) << layout.error().message;
@@ -103,7 +103,7 @@ TEST(Layout, WithoutShardingChunksAreTheCells) {
 }
 
 TEST(Layout, ChunksOfAShardAreNumberedInCOrder) {
-  const auto layout = layout_of({100, 100}, regular({20, 30}), sharding({10, 10}, kBytes));
+  const auto layout = layout_of({100, 100}, regular({20, 30}), sharded_by({10, 10}, kBytes));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->chunk_counts(), (Shape{10, 10}));
   const ChunkPlace place = layout->place_of(Shape{3, 7});
@@ -115,7 +115,7 @@ TEST(Layout, ChunksOfAShardAreNumberedInCOrder) {
 }
 
 TEST(Layout, EntriesPastTheArrayHoldNoChunk) {
-  const auto layout = layout_of({25}, regular({20}), sharding({10}, kBytes));
+  const auto layout = layout_of({25}, regular({20}), sharded_by({10}, kBytes));
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->chunk_count(), 3U);
   EXPECT_EQ(layout->chunk_at({{1}, {0}}), Shape{2});
@@ -123,7 +123,7 @@ TEST(Layout, EntriesPastTheArrayHoldNoChunk) {
 }
 
 TEST(Layout, PlacesThatDoNotExistHoldNoChunk) {
-  const auto layout = layout_of({25}, regular({20}), sharding({10}, kBytes));
+  const auto layout = layout_of({25}, regular({20}), sharded_by({10}, kBytes));
   ASSERT_TRUE(layout);
   EXPECT_FALSE(layout->chunk_at({{2}, {0}}));
   EXPECT_FALSE(layout->chunk_at({{0}, {2}}));
@@ -133,7 +133,7 @@ TEST(Layout, PlacesThatDoNotExistHoldNoChunk) {
 }
 
 TEST(Layout, RankZeroHasOneChunk) {
-  for (const std::string& codecs : {std::string(kBytes), sharding({}, kBytes)}) {
+  for (const std::string& codecs : {std::string(kBytes), sharded_by({}, kBytes)}) {
     const auto layout = layout_of({}, regular({}), codecs);
     ASSERT_TRUE(layout) << layout.error().message;
     EXPECT_EQ(layout->chunk_count(), 1U);
@@ -143,7 +143,7 @@ TEST(Layout, RankZeroHasOneChunk) {
 
 TEST(Layout, AnAxisWithoutElementsLeavesNoChunks) {
   const Shape shape{1ULL << 40U, 0, 1ULL << 40U};
-  const auto layout = layout_of(shape, regular({2, 0, 2}), sharding({1, 0, 1}, kBytes));
+  const auto layout = layout_of(shape, regular({2, 0, 2}), sharded_by({1, 0, 1}, kBytes));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->chunk_count(), 0U);
 }
@@ -151,7 +151,7 @@ TEST(Layout, AnAxisWithoutElementsLeavesNoChunks) {
 TEST(Layout, NestedLevelsEachHaveTheirEntry) {
   const auto layout =
       layout_of({64, 64}, regular({32, 32}),
-                sharding({16, 8}, sharding({4, 8}, kBytes, R"(,"index_location":"start")")));
+                sharded_by({16, 8}, sharded_by({4, 8}, kBytes, R"(,"index_location":"start")")));
   ASSERT_TRUE(layout) << layout.error().message;
   ASSERT_EQ(layout->levels().size(), 2U);
   EXPECT_TRUE(layout->levels()[1].index_at_start);
@@ -166,7 +166,7 @@ TEST(Layout, NestedLevelsEachHaveTheirEntry) {
 TEST(Layout, ATransposeBeforeShardingMovesInFrontOfTheInnerChain) {
   // Stored axes are array axes 2, 0, 1.
   const auto layout = layout_of({4, 6, 8}, regular({4, 6, 8}),
-                                transpose({2, 0, 1}) + "," + sharding({4, 1, 3}, kBytes));
+                                transpose({2, 0, 1}) + "," + sharded_by({4, 1, 3}, kBytes));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->order(), (Shape{2, 0, 1}));
   EXPECT_EQ(layout->chunk_shape(), (Shape{1, 3, 4}));
@@ -182,7 +182,7 @@ TEST(Layout, ATransposeBeforeShardingMovesInFrontOfTheInnerChain) {
 TEST(Layout, TransposesCompose) {
   const auto layout = layout_of(
       {4, 6, 8}, regular({4, 6, 8}),
-      transpose({2, 0, 1}) + "," + transpose({1, 0, 2}) + "," + sharding({1, 4, 3}, kBytes));
+      transpose({2, 0, 1}) + "," + transpose({1, 0, 2}) + "," + sharded_by({1, 4, 3}, kBytes));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->order(), (Shape{0, 2, 1}));
   EXPECT_EQ(layout->chunk_shape(), (Shape{1, 3, 4}));
@@ -193,7 +193,7 @@ TEST(Layout, TransposesMayStandBetweenLevels) {
   const auto layout =
       layout_of({16, 24}, regular({8, 12}),
                 transpose({1, 0}) + "," +
-                    sharding({6, 8}, transpose({1, 0}) + "," + sharding({2, 3}, kBytes)));
+                    sharded_by({6, 8}, transpose({1, 0}) + "," + sharded_by({2, 3}, kBytes)));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_EQ(layout->order(), (Shape{1, 0}));
   EXPECT_EQ(layout->levels()[1].order, (Shape{0, 1}));
@@ -203,7 +203,8 @@ TEST(Layout, TransposesMayStandBetweenLevels) {
 }
 
 TEST(Layout, CodecsAroundAShardAreKeptByLevel) {
-  const auto layout = layout_of({4}, regular({4}), sharding({2}, kBytes) + R"(,{"name":"crc32c"})");
+  const auto layout =
+      layout_of({4}, regular({4}), sharded_by({2}, kBytes) + R"(,{"name":"crc32c"})");
   ASSERT_TRUE(layout) << layout.error().message;
   ASSERT_EQ(layout->levels()[0].around.steps().size(), 1U);
   EXPECT_EQ(layout->levels()[0].around.steps()[0].spec.name, "crc32c");
@@ -211,26 +212,27 @@ TEST(Layout, CodecsAroundAShardAreKeptByLevel) {
 }
 
 TEST(Layout, CodecsThatHideChunksAreUnsupportedByName) {
-  expect_fault(layout_of({4}, regular({4}), R"({"name":"bitround"},)" + sharding({2}, kBytes)),
-               Fault::kUnsupported, "bitround");
+  expect_refused(layout_of({4}, regular({4}), R"({"name":"bitround"},)" + sharded_by({2}, kBytes)),
+                 Fault::kUnsupported, "bitround");
   EXPECT_TRUE(
       layout_of({4}, regular({4}),
-                R"({"name":"example.note","must_understand":false},)" + sharding({2}, kBytes)));
-  expect_fault(layout_of({4}, regular({4}), R"({"name":"example.other"})"), Fault::kUnsupported,
-               "example.other");
+                R"({"name":"example.note","must_understand":false},)" + sharded_by({2}, kBytes)));
+  expect_refused(layout_of({4}, regular({4}), R"({"name":"example.other"})"), Fault::kUnsupported,
+                 "example.other");
 }
 
 TEST(Layout, ShapesThatDoNotDivideAreDamaged) {
-  expect_fault(layout_of({10}, regular({10}), sharding({3}, kBytes)), Fault::kDamaged,
-               "[3] does not divide the shard [10]");
-  expect_fault(layout_of({10}, regular({10}), sharding({20}, kBytes)), Fault::kDamaged, "[20]");
-  expect_fault(layout_of({8}, regular({8}), sharding({4}, sharding({3}, kBytes))), Fault::kDamaged,
-               "[3] does not divide the shard [4]");
-  expect_fault(layout_of({8}, regular({8}), sharding({4, 4}, kBytes)), Fault::kDamaged, "1 axes");
-  expect_fault(layout_of({30}, rectilinear("[[10, 15, 5]]"), sharding({3}, kBytes)),
-               Fault::kDamaged, "[3]");
-  expect_fault(layout_of({25}, rectilinear("[[10, 15]]"), sharding({3}, kBytes)), Fault::kDamaged,
-               "every edge of grid axis 0");
+  expect_refused(layout_of({10}, regular({10}), sharded_by({3}, kBytes)), Fault::kDamaged,
+                 "[3] does not divide the shard [10]");
+  expect_refused(layout_of({10}, regular({10}), sharded_by({20}, kBytes)), Fault::kDamaged, "[20]");
+  expect_refused(layout_of({8}, regular({8}), sharded_by({4}, sharded_by({3}, kBytes))),
+                 Fault::kDamaged, "[3] does not divide the shard [4]");
+  expect_refused(layout_of({8}, regular({8}), sharded_by({4, 4}, kBytes)), Fault::kDamaged,
+                 "1 axes");
+  expect_refused(layout_of({30}, rectilinear("[[10, 15, 5]]"), sharded_by({3}, kBytes)),
+                 Fault::kDamaged, "[3]");
+  expect_refused(layout_of({25}, rectilinear("[[10, 15]]"), sharded_by({3}, kBytes)),
+                 Fault::kDamaged, "every edge of grid axis 0");
 }
 
 TEST(Layout, MalformedShardingIsDamagedByField) {
@@ -251,7 +253,7 @@ TEST(Layout, MalformedShardingIsDamagedByField) {
        "index_location is 1"},
   };
   for (const auto& [codecs, said] : cases) {
-    expect_fault(layout_of({4}, regular({4}), codecs), Fault::kDamaged, said);
+    expect_refused(layout_of({4}, regular({4}), codecs), Fault::kDamaged, said);
   }
 }
 
@@ -259,32 +261,33 @@ TEST(Layout, OrdersThatAreNoPermutationAreDamaged) {
   for (const char* order : {"[0,0]", "[0]", "[0,1,2]", "[1,2]", "[-1,0]", "3", "\"X\"", "null"}) {
     const std::string codec =
         std::string(R"({"name":"transpose","configuration":{"order":)") + order + "}},";
-    expect_fault(layout_of({4, 4}, regular({4, 4}), codec + sharding({2, 2}, kBytes)),
-                 Fault::kDamaged, "transpose: order");
+    expect_refused(layout_of({4, 4}, regular({4, 4}), codec + sharded_by({2, 2}, kBytes)),
+                   Fault::kDamaged, "transpose: order");
   }
-  expect_fault(
-      layout_of({4, 4}, regular({4, 4}), R"({"name":"transpose"},)" + sharding({2, 2}, kBytes)),
+  expect_refused(
+      layout_of({4, 4}, regular({4, 4}), R"({"name":"transpose"},)" + sharded_by({2, 2}, kBytes)),
       Fault::kDamaged, "order is missing");
 }
 
 TEST(Layout, LevelsDeeperThanSixteenAreUnsupported) {
   std::string codecs = kBytes;
-  for (int level = 0; level < 16; ++level) codecs = sharding({1}, codecs);
+  for (int level = 0; level < 16; ++level) codecs = sharded_by({1}, codecs);
   EXPECT_TRUE(layout_of({1}, regular({1}), codecs));
-  expect_fault(layout_of({1}, regular({1}), sharding({1}, codecs)), Fault::kUnsupported,
-               "deeper than 16");
+  expect_refused(layout_of({1}, regular({1}), sharded_by({1}, codecs)), Fault::kUnsupported,
+                 "deeper than 16");
 }
 
 TEST(Layout, HugeNumbersAreUnsupportedByName) {
-  expect_fault(layout_of({1ULL << 62U}, regular({1ULL << 40U}), sharding({1}, kBytes)),
-               Fault::kUnsupported, "index larger than");
-  expect_fault(layout_of({1ULL << 49U}, regular({1}), kBytes), Fault::kUnsupported, "2^48");
-  expect_fault(layout_of({1ULL << 40U, 1ULL << 40U}, regular({1, 1}), kBytes), Fault::kUnsupported,
-               "2^48");
-  expect_fault(layout_of({5, 5}, regular({1ULL << 40U, 1ULL << 40U}), kBytes), Fault::kUnsupported,
-               "2^63");
-  const std::string deep = sharding({1ULL << 40U}, sharding({1ULL << 20U}, sharding({1}, kBytes)));
-  expect_fault(layout_of({9}, regular({1ULL << 60U}), deep), Fault::kUnsupported, "2^48 chunks");
+  expect_refused(layout_of({1ULL << 62U}, regular({1ULL << 40U}), sharded_by({1}, kBytes)),
+                 Fault::kUnsupported, "index larger than");
+  expect_refused(layout_of({1ULL << 49U}, regular({1}), kBytes), Fault::kUnsupported, "2^48");
+  expect_refused(layout_of({1ULL << 40U, 1ULL << 40U}, regular({1, 1}), kBytes),
+                 Fault::kUnsupported, "2^48");
+  expect_refused(layout_of({5, 5}, regular({1ULL << 40U, 1ULL << 40U}), kBytes),
+                 Fault::kUnsupported, "2^63");
+  const std::string deep =
+      sharded_by({1ULL << 40U}, sharded_by({1ULL << 20U}, sharded_by({1}, kBytes)));
+  expect_refused(layout_of({9}, regular({1ULL << 60U}), deep), Fault::kUnsupported, "2^48 chunks");
 }
 
 TEST(Layout, CellsOfDifferentSizeAreAddressedAsChunks) {
@@ -297,13 +300,13 @@ TEST(Layout, CellsOfDifferentSizeAreAddressedAsChunks) {
   ASSERT_TRUE(chain);
   EXPECT_EQ(chain->decoded().shape, (Shape{15, 4}));
   expect_round_trip(*layout);
-  expect_fault(layout_of({30}, rectilinear("[[10, 20]]"), R"({"name":"example.other"})"),
-               Fault::kUnsupported, "example.other");
+  expect_refused(layout_of({30}, rectilinear("[[10, 20]]"), R"({"name":"example.other"})"),
+                 Fault::kUnsupported, "example.other");
 }
 
 TEST(Layout, ShardsOfDifferentSizeMayHaveOneGridOfChunks) {
   const auto layout =
-      layout_of({120, 60}, rectilinear("[[20, 40, 60], [40, 20]]"), sharding({10, 20}, kBytes));
+      layout_of({120, 60}, rectilinear("[[20, 40, 60], [40, 20]]"), sharded_by({10, 20}, kBytes));
   ASSERT_TRUE(layout) << layout.error().message;
   EXPECT_TRUE(layout->regular());
   EXPECT_EQ(layout->chunk_counts(), (Shape{12, 3}));
@@ -331,7 +334,7 @@ TEST(Layout, PlacesAndChunksAreInverseForRandomLayouts) {
     Shape shard = chunk;
     const std::uint64_t levels = below(4);
     for (std::uint64_t level = 0; level < levels; ++level) {
-      codecs = sharding(shard, codecs);
+      codecs = sharded_by(shard, codecs);
       for (std::uint64_t& size : shard) size *= 1 + below(3);
       if (below(2) == 0) continue;
       std::shuffle(order.begin(), order.end(), random);

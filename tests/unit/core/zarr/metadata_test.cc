@@ -16,7 +16,7 @@ namespace zarrfs {
 namespace {
 
 /// A small array; tests change one member each.
-Json array_document() {
+Json plain_array() {
   return *parse_json(R"({
     "zarr_format": 3, "node_type": "array", "shape": [10, 20], "data_type": "int32",
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [5, 20]}},
@@ -28,7 +28,7 @@ Json array_document() {
 }
 
 Json array_with(const std::string& member, const std::string& value) {
-  Json document = array_document();
+  Json document = plain_array();
   document[member] = *parse_json(value, "test");
   return document;
 }
@@ -44,7 +44,7 @@ void expect_fault(const Result<T>& node, Fault fault, const std::string& said) {
 }
 
 TEST(Metadata, ArraysAreRead) {
-  const auto node = parse(array_document());
+  const auto node = parse(plain_array());
   ASSERT_TRUE(node) << node.error().message;
   const auto& array = std::get<ArrayMetadata>(*node);
   EXPECT_EQ(array.shape, (std::vector<std::uint64_t>{10, 20}));
@@ -55,7 +55,7 @@ TEST(Metadata, ArraysAreRead) {
   EXPECT_EQ(array.attributes["unit"], "m");
   EXPECT_TRUE(array.dimension_names.empty());
   EXPECT_FALSE(array.big_endian);
-  EXPECT_EQ(*array.document, array_document());
+  EXPECT_EQ(*array.document, plain_array());
 }
 
 TEST(Metadata, ShortNamesAndObjectTypesOfCore31AreRead) {
@@ -112,7 +112,7 @@ TEST(Metadata, ShapesOutOfRangeAreRefused) {
 TEST(Metadata, EveryRequiredMemberIsNamedWhenMissing) {
   for (const char* member : {"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value",
                              "codecs", "node_type", "zarr_format"}) {
-    Json document = array_document();
+    Json document = plain_array();
     document.erase(member);
     expect_fault(parse(document), Fault::kDamaged,
                  std::string("a/b/zarr.json: ") + member + " is missing");
@@ -177,7 +177,7 @@ TEST(Metadata, NamesInMessagesCannotForgeLines) {
 }
 
 TEST(Metadata, TruncatedDocumentsNeverPass) {
-  const std::string text = dump_json(array_document());
+  const std::string text = dump_json(plain_array());
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(parse_node(std::string_view(text).substr(0, size), "a")) << size;
   }

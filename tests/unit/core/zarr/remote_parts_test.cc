@@ -23,8 +23,8 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr const char* kEmptyHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -77,7 +77,7 @@ TEST(Url, IsTakenApart) {
     EXPECT_EQ(parse_url(bad).error().fault, Fault::kInvalid) << bad;
   }
   const auto secret = parse_url("https://me:hunter2@host/a");
-  EXPECT_THAT(secret.error().message, testing::Not(HasSubstr("hunter2")));
+  EXPECT_THAT(secret.error().message, ::testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(percent_encode("a b/c+d=\xc3\xa4", true), "a%20b/c%2Bd%3D%C3%A4");
   EXPECT_EQ(percent_decode("a%20b%2F"), "a b/");
   EXPECT_EQ(percent_decode("a%2"), std::nullopt);
@@ -194,7 +194,7 @@ TEST(Credentials, ProfilesAreSections) {
   EXPECT_FALSE(parse_credentials(R"({"AccessKeyId": "a"})", "x"));
 }
 
-class CredentialChain : public testing::Test {
+class CredentialChain : public ::testing::Test {
  protected:
   Result<AccessKey> get(const std::string& profile = "") {
     variables_["HOME"] = directory_.path();

@@ -6,8 +6,8 @@ namespace zarrfs {
 namespace {
 
 using Shape = std::vector<std::uint64_t>;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Result<Shape> choose(const ShardForm& form, const Shape& shape, const Shape& chunk) {
   return choose_shard_shape(form, shape, chunk, 4);

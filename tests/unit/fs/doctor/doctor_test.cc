@@ -15,10 +15,10 @@
 namespace zarrfs {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-class Doctor : public testing::Test {
+class Doctor : public ::testing::Test {
  protected:
   Doctor() {
     machine_.root = folder_.path();

@@ -11,7 +11,7 @@
 namespace zarrfs {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
@@ -28,7 +28,7 @@ MemoryWishes all_parts() {
   return wishes;
 }
 
-std::string complaint(const MemoryWishes& wishes) {
+std::string complaint_about(const MemoryWishes& wishes) {
   const auto plan = plan_memory(wishes, 4 * kGiB);
   return plan ? "" : plan.error().message;
 }
@@ -78,13 +78,15 @@ TEST(MemoryPlan, MoreThanTheBoundIsRefusedByName) {
   MemoryWishes wishes = all_parts();
   wishes.bound = kGiB;
   wishes.index_cache = 2 * kGiB;
-  EXPECT_THAT(complaint(wishes), HasSubstr("option index_cache=2048M is more than memory=1024M"));
+  EXPECT_THAT(complaint_about(wishes),
+              HasSubstr("option index_cache=2048M is more than memory=1024M"));
   wishes.index_cache = 600 * kMiB;
   wishes.write_buffer = 600 * kMiB;
-  EXPECT_THAT(complaint(wishes), HasSubstr("option index_cache=600M, write_buffer=600M is more"));
+  EXPECT_THAT(complaint_about(wishes),
+              HasSubstr("option index_cache=600M, write_buffer=600M is more"));
   wishes.bound.reset();
   wishes.index_cache = 2 * kGiB;
-  EXPECT_THAT(complaint(wishes), HasSubstr("a quarter of the memory that there is"));
+  EXPECT_THAT(complaint_about(wishes), HasSubstr("a quarter of the memory that there is"));
 }
 
 TEST(MemoryPlan, APartThatIsNotThereIsNotCounted) {
@@ -92,13 +94,14 @@ TEST(MemoryPlan, APartThatIsNotThereIsNotCounted) {
   wishes.bound = 200 * kMiB;
   wishes.write_buffer = kGiB;
   wishes.memory_cache = kGiB;
-  EXPECT_EQ(complaint(wishes), "");
+  EXPECT_EQ(complaint_about(wishes), "");
 }
 
 TEST(MemoryPlan, ABoundThatIsTooSmallForADaemonIsRefused) {
   MemoryWishes wishes = all_parts();
   wishes.bound = 10 * kMiB;
-  EXPECT_THAT(complaint(wishes), HasSubstr("option memory=10M: a daemon with threads=8 takes"));
+  EXPECT_THAT(complaint_about(wishes),
+              HasSubstr("option memory=10M: a daemon with threads=8 takes"));
 }
 
 TEST(MemoryPlan, ASmallBoundHasFewerThreadsUnlessTheyAreChosen) {
@@ -118,7 +121,7 @@ TEST(MemoryPlan, ASmallBoundHasFewerThreadsUnlessTheyAreChosen) {
   EXPECT_EQ(threads(false, kGiB, {}), 8U);
 }
 
-class MachineMemory : public testing::Test {
+class MachineMemory : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(root_.path() + path).parent_path());

@@ -11,9 +11,9 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string complaint(const std::string& list) {
   MountSettings settings;
@@ -120,8 +120,8 @@ TEST(MountOptions, OldSpellingsAreTakenAndToldOf) {
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(settings.writing.shards.shape, ElementsAre(8, 8));
   EXPECT_FALSE(settings.writing.validate);
-  EXPECT_THAT(settings.view.columns,
-              ElementsAre(testing::Pair("fortran", "no"), testing::Pair("compressors", "zlib")));
+  EXPECT_THAT(settings.view.columns, ElementsAre(::testing::Pair("fortran", "no"),
+                                                 ::testing::Pair("compressors", "zlib")));
   EXPECT_THAT(
       settings.words,
       ElementsAre(
@@ -159,7 +159,7 @@ TEST(MountOptions, AProfileThatDoesNotExistIsRefused) {
 TEST(MountOptions, EachHasANameOfItsOwnAndHelp) {
   std::vector<std::string> names;
   for (const MountOption& option : mount_options()) {
-    EXPECT_THAT(names, testing::Not(testing::Contains(option.name)));
+    EXPECT_THAT(names, ::testing::Not(::testing::Contains(option.name)));
     EXPECT_FALSE(option.help.empty()) << option.name;
     EXPECT_FALSE(is_for_mount_program(option.name)) << option.name;
     names.push_back(option.name);

@@ -8,14 +8,14 @@ namespace {
 
 using Statuses = ListingHabit::Statuses;
 
-constexpr NodeId kDirectory = 7;
+constexpr NodeId kListed = 7;
 constexpr bool kFirst = true;
 constexpr std::size_t kNames = 1024;  // of an answer
 constexpr std::size_t kSamples = 2;   // of these, where the others come with their status
 
 class ListingHabitTest : public ::testing::Test {
  protected:
-  Statuses answer(bool first, NodeId directory = kDirectory, bool full = true) {
+  Statuses answer(bool first, NodeId directory = kListed, bool full = true) {
     const Statuses wanted = habit.wanted(directory, first);
     std::size_t without = 0;
     if (wanted == Statuses::kNone) without = kNames;
@@ -23,7 +23,7 @@ class ListingHabitTest : public ::testing::Test {
     habit.answered(directory, {kNames - without, without, full});
     return wanted;
   }
-  void look_up(std::size_t names, NodeId directory = kDirectory) {
+  void look_up(std::size_t names, NodeId directory = kListed) {
     for (std::size_t i = 0; i < names; ++i) habit.looked_up(directory);
   }
   /// A listing of which every name is looked up only when all of them were read.

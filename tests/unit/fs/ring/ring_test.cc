@@ -16,7 +16,7 @@
 namespace zarrfs {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 template <class T>
 void put(std::array<char, 128>& where, const T& value) {
@@ -31,7 +31,7 @@ T at(const char* where) {
 }
 
 /// Memory as an entry has it: room before the payload.
-class RingLayout : public testing::Test {
+class RingLayout : public ::testing::Test {
  protected:
   void request(std::size_t argument, std::size_t payload) {
     fuse_in_header common{};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr pid_t kTask = 7;
 
-class HopsTest : public testing::Test {
+class HopsTest : public ::testing::Test {
  protected:
   bool stays(pid_t task = kTask) { return hops_.came(task, queue_); }
   bool moves(pid_t task = kTask) {

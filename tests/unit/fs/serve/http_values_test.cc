@@ -8,7 +8,7 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Kind = RangeAsked::Kind;
 
 TEST(Target, IsNamesAndAQuery) {
@@ -80,7 +80,7 @@ TEST(Html, IsEscaped) {
   EXPECT_EQ(html_escape("<a b='\"&\">"), "&lt;a b=&#39;&quot;&amp;&quot;&gt;");
 }
 
-struct Asking : testing::Test {
+struct Asking : ::testing::Test {
   std::optional<unsigned> status(const AccessRules& rules) const {
     const auto stopped = Access(rules).stop(request, *parse_target(request.target));
     return stopped ? std::optional(stopped->status) : std::nullopt;

@@ -18,7 +18,7 @@
 namespace zarrfs {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(MountTable, ReadsTheKernelsLines) {
   const auto entries = parse_mountinfo(

@@ -12,8 +12,8 @@
 namespace zarrfs::tools {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Shape = std::vector<std::uint64_t>;
 
 DataType type_of(const char* json) { return *parse_data_type(Json::parse(json)); }

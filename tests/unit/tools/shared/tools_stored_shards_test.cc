@@ -7,8 +7,8 @@ namespace zarrfs::tools {
 namespace {
 
 using Kind = ChunkKeyEncoding::Kind;
-using testing::ElementsAre;
-using testing::Optional;
+using ::testing::ElementsAre;
+using ::testing::Optional;
 
 TEST(ParseKey, ReadsWhatTheEncodingWrites) {
   EXPECT_THAT(parse_key({Kind::kDefault, '/'}, 3, "c/1/20/0"), Optional(ElementsAre(1, 20, 0)));

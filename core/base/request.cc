@@ -59,8 +59,6 @@ bool request_ended() {
   return false;
 }
 
-bool is_given_up(const Error& error) { return error.fault == Fault::kBusy && request_ended(); }
-
 pid_t request_task() {
   for (const RequestScope* scope = current; scope != nullptr; scope = scope->outer_) {
     if (scope->task_ != 0) return scope->task_;
@@ -70,7 +68,7 @@ pid_t request_task() {
 
 Result<void> check_wanted() {
   if (!request_ended()) return {};
-  return fail(Fault::kBusy, "the program waits for it no longer");
+  return fail(Fault::kGivenUp, "the program waits for it no longer");
 }
 
 }  // namespace zarrfs

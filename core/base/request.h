@@ -56,14 +56,10 @@ const Caller* foreign_caller();
 /// Whether nobody waits for the answer any more.
 bool request_ended();
 
-/// Whether `error` says only that: long work was given up, since nobody waits for it.
-bool is_given_up(const Error& error);
-
 /// Which thread made the request; 0 where that is not known.
 pid_t request_task();
 
-/// For long work, now and then: kBusy where nobody waits for it any more. Nobody sees which errno
-/// that is.
+/// For long work, now and then: kGivenUp where nobody waits for it any more.
 Result<void> check_wanted();
 
 }  // namespace zarrfs

@@ -7,7 +7,7 @@ namespace zarrfs {
 Fault fault_of(int error_number) {
   for (int i = 0; i <= static_cast<int>(Fault::kNoData); ++i) {
     const auto fault = static_cast<Fault>(i);
-    if (errno_of(fault) == error_number) return fault;
+    if (errno_of(fault) == error_number && fault != Fault::kGivenUp) return fault;
   }
   if (error_number == EMFILE) return Fault::kNoFiles;
   return Fault::kIo;

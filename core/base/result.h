@@ -34,6 +34,7 @@ enum class Fault {
   kNoMemory,     ///< Out of memory (ENOMEM).
   kNoFiles,      ///< Out of file descriptors (ENFILE).
   kBusy,         ///< In use by somebody else (EBUSY).
+  kGivenUp,      ///< Not done, as nobody waits for it any more (EINTR). Says nothing of the object.
   kCrossDevice,  ///< Cannot be renamed there; copy it (EXDEV).
   kNameTooLong,  ///< A path component is too long (ENAMETOOLONG).
   kNoData,       ///< No such extended attribute (ENODATA).
@@ -59,11 +60,17 @@ constexpr int errno_of(Fault fault) {
     case Fault::kNoMemory: return ENOMEM;
     case Fault::kNoFiles: return ENFILE;
     case Fault::kBusy: return EBUSY;
+    case Fault::kGivenUp: return EINTR;
     case Fault::kCrossDevice: return EXDEV;
     case Fault::kNameTooLong: return ENAMETOOLONG;
     case Fault::kNoData: return ENODATA;
   }
   return EIO;
+}
+
+/// Whether the fault says nothing of the object, and who asks again may find it well.
+constexpr bool says_nothing(Fault fault) {
+  return fault == Fault::kStale || fault == Fault::kGivenUp;
 }
 
 namespace detail {

@@ -112,7 +112,7 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
     case NameKind::kPassThrough: break;
   }
   auto found = find_stored(directory, name, resolved.kind);
-  if (found || found.error().fault == Fault::kStale || directory.prefix) return found;
+  if (found || says_nothing(found.error().fault) || directory.prefix) return found;
   return find_known_directory(state, name, found.error());
 }
 
@@ -232,7 +232,7 @@ Result<std::optional<InodeEntry>> Namespace::find_chunk(const StatePtr& state, C
     if (stored && *stored) now = Entries::id_of(array, place.number, (*stored)->version);
     return entries_.of_staged(file, node_of_written(*file, array, now));
   }
-  if (!stored && stored.error().fault != Fault::kStale) {
+  if (!stored && !says_nothing(stored.error().fault)) {
     parts_.shared.reporter.fault(stored.error());
     return entries_.of_broken_chunk(array, part, std::nullopt);
   }

@@ -115,7 +115,7 @@ Result<std::shared_ptr<const NodeState>> NodeCache::get(const std::string& path)
 Result<std::shared_ptr<const NodeState>> NodeCache::get_or_known(const std::string& path) {
   auto state = get(path);
   if (state && (*state)->kind != NodeState::Kind::kDamaged) return state;
-  if (!state && state.error().fault == Fault::kStale) return state;
+  if (!state && says_nothing(state.error().fault)) return state;
   const auto known = state ? (*state)->before : last_known(path);
   if (known == nullptr) return state;
   const auto& shown = known->kind == NodeState::Kind::kDamaged ? known->before : known;

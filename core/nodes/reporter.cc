@@ -25,6 +25,7 @@ std::string_view name_of(ShownAs shown) {
 bool is_worth_reporting(Fault fault) {
   switch (fault) {
     case Fault::kStale:
+    case Fault::kGivenUp:
     case Fault::kNoData:
     case Fault::kNameTooLong:
     case Fault::kExists:
@@ -73,7 +74,7 @@ void Reporter::forget(const std::string& path) {
 void Reporter::fault(const Error& error) {
   // What another user may not do is the caller's error, not the store's.
   if (error.fault == Fault::kDenied && foreign_caller() != nullptr) return;
-  if (is_given_up(error)) return;  // neither is a request that was given up
+  if (error.fault == Fault::kGivenUp) return;
   {
     const std::lock_guard lock(mutex_);
     const auto found = faults_.find(error.message);

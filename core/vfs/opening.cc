@@ -76,7 +76,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_chunk(const InodeTarget& target,
   const ArrayView& array = target.state->shown;
   const Coordinates& at = target.part.coordinates;
   const auto content = parts_.chunks.content_of(array, at, chunk);
-  if (!content && content.error().fault == Fault::kStale) return fail(content.error());
+  if (!content && says_nothing(content.error().fault)) return fail(content.error());
   if (!content) return std::make_shared<BrokenFile>(content.error());
   if (content->file != nullptr || chunk.is_fill) {
     const bool far = content->file != nullptr && content->file->descriptor() < 0;
@@ -154,6 +154,7 @@ Result<std::shared_ptr<OpenFile>> Opening::open_broken(const NamedNode& node) {
   const auto chunk =
       parts_.chunks.find(array->shown, array->shown.names.part_of(node.version).coordinates);
   if (chunk) return stale(node.path);  // it has been mended
+  if (says_nothing(chunk.error().fault)) return fail(chunk.error());
   return std::make_shared<BrokenFile>(chunk.error());
 }
 

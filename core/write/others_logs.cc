@@ -22,7 +22,8 @@ bool lasts(Fault fault) {
     case Fault::kStale:
     case Fault::kNoMemory:
     case Fault::kNoFiles:
-    case Fault::kBusy: return false;
+    case Fault::kBusy:
+    case Fault::kGivenUp: return false;
     default: return true;
   }
 }

@@ -16,7 +16,8 @@ const char kDocumentName[] = "zarr.json";
 /// Whether the fault is of this process, or nobody waits any more, and it says nothing about the
 /// store.
 bool exhausted(Fault fault) {
-  return fault == Fault::kNoMemory || fault == Fault::kNoFiles || fault == Fault::kBusy;
+  return fault == Fault::kNoMemory || fault == Fault::kNoFiles || fault == Fault::kBusy ||
+         fault == Fault::kGivenUp;
 }
 
 Node damaged(Error error) {

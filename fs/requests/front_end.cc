@@ -111,8 +111,12 @@ void FrontEnd::refuse(Reply& reply, const Error& error) {
   if (is_worth_a_line(error.fault)) {
     settings_.complain(std::string(operation_name(reply.operation())) + ": " + error.message);
   }
-  // Of close(2), EINTR says to many programs that all is well: it stands for no other error.
-  reply.error(is_given_up(error) ? EINTR : errno_of(error.fault));
+  if (error.fault == Fault::kGivenUp && !request_ended()) {
+    // Of close(2), EINTR says to many programs that all is well.
+    internal_error(reply.operation(), "what another program gave up came to one that waits");
+    return reply.error(EIO);
+  }
+  reply.error(errno_of(error.fault));
 }
 
 void FrontEnd::renew_time(InodeEntry& found) {

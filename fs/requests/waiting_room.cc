@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "fs/requests/interrupts.h"
+
 namespace zarrfs {
 
 namespace {
@@ -40,7 +42,7 @@ bool WaitingRoom::is_answered(Waiting& one, bool last) {
     return true;
   }
   if (last) return true;  // its Reply says EIO
-  if (fuse_req_interrupted(one.reply.request()) == 0) return false;
+  if (!is_interrupted(one.reply.request())) return false;
   one.reply.error(EINTR);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "fs/requests/interrupts.h"
 #include "fs/ring/ring_layout.h"
 
 namespace zarrfs {
@@ -18,7 +19,7 @@ Wire& wire_of(void* user) { return *static_cast<SessionUser*>(user)->wire; }
 
 bool nobody_waits_for(fuse_req_t request) {
   const auto& user = *static_cast<SessionUser*>(fuse_req_userdata(request));
-  return user.hurries || fuse_req_interrupted(request) != 0;
+  return user.hurries || is_interrupted(request);
 }
 
 Result<void> Wire::attach(fuse_session* session, int connection) {

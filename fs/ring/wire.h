@@ -69,8 +69,8 @@ struct SessionUser {
   std::atomic<bool> hurries = false;
 };
 
-/// Whether nobody takes an answer to `request` any more: its program was interrupted, or the
-/// session ends.
+/// Whether nobody takes an answer to `request` any more: its program is to end, or the session
+/// does.
 bool nobody_waits_for(fuse_req_t request);
 
 /// `server` of the session whose request it is.

@@ -12,16 +12,26 @@ namespace {
 
 FrontEnd& front_of(fuse_req_t request) { return server_of<FrontEnd>(request); }
 
-bool nobody_waits(const void* reply) {
-  const fuse_req_t request = static_cast<const Reply*>(reply)->request();
-  return request != nullptr && nobody_waits_for(request);
+/// A request that is served. Once nobody waits for its answer that stays so: another thread of the
+/// program may take the signal that asked it to end.
+struct Served {
+  Reply reply;
+  bool given_up = false;
+};
+
+bool nobody_waits(const void* served) {
+  auto& one = *static_cast<Served*>(const_cast<void*>(served));
+  const fuse_req_t request = one.reply.request();
+  one.given_up = one.given_up || (request != nullptr && nobody_waits_for(request));
+  return one.given_up;
 }
 
 template <class Body>
 void serve(fuse_req_t request, Operation operation, Body body) noexcept {
   FrontEnd& front = front_of(request);
-  Reply reply(request, operation, front.statistics());
-  const RequestScope scope(front.caller_of(request), nobody_waits, &reply,
+  Served served{Reply(request, operation, front.statistics())};
+  Reply& reply = served.reply;
+  const RequestScope scope(front.caller_of(request), nobody_waits, &served,
                            fuse_req_ctx(request)->pid);
   if (front.shuts_out(request, operation)) return reply.error(EACCES);
   try {

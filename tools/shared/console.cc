@@ -58,7 +58,7 @@ void Console::say(const std::string& message) const {
 }
 
 int Console::failed(const Error& error) const {
-  say(interrupted() && error.fault == Fault::kBusy ? interruption().message : error.message);
+  say(interrupted() && error.fault == Fault::kGivenUp ? interruption().message : error.message);
   if (error.fault == Fault::kInvalid) return kUsage;
   return error.fault == Fault::kDamaged ? kFound : kCouldNot;
 }
@@ -86,7 +86,7 @@ InterruptWatch::InterruptWatch(Work work) {
   if (!stays) (void)sigaction(SIGHUP, &action, nullptr);  // nohup(1) ignores it
 }
 
-Error interruption() { return Error{Fault::kBusy, "interrupted"}; }
+Error interruption() { return Error{Fault::kGivenUp, "interrupted"}; }
 
 Progress::Progress(const Console& console, const std::string& what, std::uint64_t total,
                    std::string unit)

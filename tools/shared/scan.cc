@@ -19,7 +19,8 @@ bool shards_are_files(const Layout& layout) {
 
 // Interrupted, or this process lacks something: no fault of the shard.
 bool ends_all(Fault fault) {
-  return fault == Fault::kBusy || fault == Fault::kNoMemory || fault == Fault::kNoFiles;
+  return fault == Fault::kBusy || fault == Fault::kGivenUp || fault == Fault::kNoMemory ||
+         fault == Fault::kNoFiles;
 }
 
 // Scans one shard after the other; one for each call of parallel_for.

@@ -191,7 +191,7 @@ tl::expected<ObjectAnswer, NoAnswer> HttpObjectClient::read_failure(
     case HttpFailure::Kind::kNetwork:
       return no_answer(NoAnswer::Kind::kLater, Fault::kIo,
                        url_of(question.key) + ": " + failure.message);
-    case HttpFailure::Kind::kGivenUp: return refused(Fault::kBusy, question, failure.message);
+    case HttpFailure::Kind::kGivenUp: return refused(Fault::kGivenUp, question, failure.message);
     case HttpFailure::Kind::kTls:
       return refused(Fault::kDenied, question,
                      failure.message + " (ca_file names other certificates to trust)");

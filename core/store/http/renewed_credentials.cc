@@ -68,7 +68,7 @@ Doubt RenewedCredentials::suspect(Clock::time_point used, Clock::time_point unti
 Result<void> RenewedCredentials::wait_for_search(std::unique_lock<TableMutex>& lock,
                                                  Clock::time_point until) {
   while (asking_) {
-    if (request_ended()) return fail(Fault::kBusy, "nobody waits for the credentials");
+    if (request_ended()) return fail(Fault::kGivenUp, "nobody waits for the credentials");
     if (Clock::now() >= until) return fail(Fault::kIo, "the credentials have not come in time");
     answered_.wait_until(lock, std::min(until, Clock::now() + kBetweenSearchLooks));
   }

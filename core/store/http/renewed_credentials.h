@@ -58,7 +58,7 @@ class RenewedCredentials {
   [[nodiscard]] bool good() const;
   [[nodiscard]] bool may_ask() const;
   void ask();
-  /// Until there is no search under way; kBusy or kIo where it is not waited for any more.
+  /// Until there is no search under way; kGivenUp or kIo where it is not waited for any more.
   Result<void> wait_for_search(std::unique_lock<TableMutex>& lock, Clock::time_point until);
   void take(Result<Credentials> found);
   void put_off(Clock::duration least);

@@ -44,7 +44,7 @@ RequestError Requester::away_error(const ObjectQuestion& question) const {
 }
 
 RequestError Requester::given_up(const ObjectQuestion& question) const {
-  return {{Fault::kBusy, client_->url_of(question.key) + ": nobody waits for it"}, false};
+  return {{Fault::kGivenUp, client_->url_of(question.key) + ": nobody waits for it"}, false};
 }
 
 /// Any answer but that it may be better later will do.

@@ -238,7 +238,7 @@ TEST_F(FormatStoreTest, AListingEndsWhenNobodyWaits) {
   ASSERT_TRUE(load("v/s0").array);
   const auto entries = store->list("v/s0/c/0/0/0");
   ASSERT_FALSE(entries);
-  EXPECT_EQ(entries.error().fault, Fault::kBusy);
+  EXPECT_EQ(entries.error().fault, Fault::kGivenUp);
 }
 
 TEST_F(FormatStoreTest, AnErrorThatMayPassIsNotKept) {

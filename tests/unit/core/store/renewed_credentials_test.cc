@@ -115,7 +115,7 @@ TEST(RenewedCredentials, AreWaitedForOnlyWhileSomebodyWaits) {
   const RequestScope scope(std::nullopt, [](const void*) { return true; });
   const auto unwanted = credentials.get(SearchClock::now() + seconds(60));
   ASSERT_FALSE(unwanted);
-  EXPECT_EQ(unwanted.error().fault, Fault::kBusy);
+  EXPECT_EQ(unwanted.error().fault, Fault::kGivenUp);
 }  // and the search that is under way ends with them
 
 TEST(RenewedCredentials, AFailureIsNotAskedAgainAtOnce) {

@@ -374,7 +374,7 @@ TEST(ViewChunks, AListingThatNobodyWaitsForIsNoFaultOfTheStore) {
   ShownStore shown(maker.root(), with_separator('/'));
   {
     const RequestScope ended(std::nullopt, [](const void*) { return true; });
-    EXPECT_EQ(shown.list("0").error().fault, Fault::kBusy);
+    EXPECT_EQ(shown.list("0").error().fault, Fault::kGivenUp);
   }
   EXPECT_THAT(shown.log, IsEmpty());
   EXPECT_THAT(*shown.list("0"), ElementsAre("0"));

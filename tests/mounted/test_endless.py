@@ -213,11 +213,10 @@ def test_bodies_without_an_end(serve, headers):
     finished(["info", f"{served(serve, answer).url}/store", "--remote", "memory_cache=16M,deadline=5"], 3)
 
 
-def test_a_server_that_never_answers_is_left_when_asked(serve):
+@pytest.mark.parametrize("command, number", [("info", signal.SIGTERM), ("verify", signal.SIGINT)])
+def test_a_server_that_never_answers_is_left_when_asked(serve, command, number):
     server = served(serve, lambda request: request.server.outer.ended.wait())
-    interrupted(["info", f"{server.url}/store"], lambda: server.asked)
-    server.asked.clear()
-    interrupted(["verify", f"{server.url}/store"], lambda: server.asked, signal.SIGINT)
+    interrupted([command, f"{server.url}/store"], lambda: server.asked, number)
 
 
 def test_a_server_that_is_always_busy_is_left_when_asked(serve):

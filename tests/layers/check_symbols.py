@@ -2,8 +2,8 @@
 """Finds names that two parts of the program give to different things: tests/layers/check_symbols.py BUILD.
 
 The compiler sees one file and the linker takes whichever definition comes first, so that neither says a word ("one definition
-rule"): which function is called depends on what the compiler puts in line. BUILD is of the preset `clang`: without optimizations,
-so that each inline function that a file uses is in its object, and with the lines that they come from. Inline functions of two
+rule"): which function is called depends on what the compiler puts in line. BUILD is of the preset `asan`, `tsan` or `clang`: without
+optimizations, so that each inline function that a file uses is in its object, and with the lines that they come from. Inline functions of two
 meanings are seen if they are not of the same size.
 """
 

@@ -14,11 +14,11 @@
 namespace zarrfs {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class FrontEndTest : public testing::Test {
+class FrontEndTest : public ::testing::Test {
  protected:
   void serve(bool immutable, std::uint32_t flags) {
     FrontEndSettings settings;

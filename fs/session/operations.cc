@@ -16,11 +16,11 @@ FrontEnd& front_of(fuse_req_t request) { return server_of<FrontEnd>(request); }
 /// program may take the signal that asked it to end.
 struct Served {
   Reply reply;
-  bool given_up = false;
+  mutable bool given_up = false;
 };
 
 bool nobody_waits(const void* served) {
-  auto& one = *static_cast<Served*>(const_cast<void*>(served));
+  const auto& one = *static_cast<const Served*>(served);
   const fuse_req_t request = one.reply.request();
   one.given_up = one.given_up || (request != nullptr && nobody_waits_for(request));
   return one.given_up;

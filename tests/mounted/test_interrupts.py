@@ -3,6 +3,7 @@ import contextlib
 import errno
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -38,7 +39,6 @@ if action == "write":
 print(done, ctypes.get_errno(), flush=True)
 """
 HANDLED = ["SIGALRM", "SIGUSR1", "SIGPROF", "SIGURG", "SIGCHLD"]
-CHUNK = 512
 
 
 @pytest.fixture
@@ -63,11 +63,6 @@ def mounted(server, mount, tmp_path):
     mounted = mount("s3://bucket/", f"rw,view=v2,revalidate=0,spool={tmp_path / 'spool'},{bucket_options(server)}")
     os.listdir(mounted / "a")
     return mounted
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def ask(action, path, *handled):
@@ -96,7 +91,7 @@ def test_signals_that_are_handled_and_stops_are_not_seen(server, mounted, action
     server.delay = 0
     assert action != "read" or done == 8
     assert action != "make" or os.path.isdir(mounted / name)
-    assert action != "write" or json.loads(read(mounted / name)) == {}
+    assert action != "write" or json.loads(pathlib.Path(mounted / name).read_text()) == {}
 
 
 @pytest.mark.parametrize("called", ["SIGINT", "SIGTERM"])
@@ -139,4 +134,4 @@ def test_what_one_program_gives_up_comes_to_no_other(server, mounted):
                 time.sleep(0.05)  # one after the other
             assert asking[3].stdout.read().split()[0] == "8", number
     server.delay = 0
-    assert [read(mounted / f"a/{number}") for number in range(8)] == [bytes([number + 1] * 8) for number in range(8)]
+    assert [pathlib.Path(mounted / f"a/{number}").read_bytes() for number in range(8)] == [bytes([number + 1] * 8) for number in range(8)]

@@ -195,7 +195,7 @@ class ShardScanner {
   Result<void> check_file() {
     ZARRFS_CHECK(open_file());
     if (!reader_.layout().sharded() && !file_->place()) return {};
-    const auto checked = whole_.check(*file_);
+    auto checked = whole_.check(*file_);
     if (checked || checked.error().fault != Fault::kDamaged) return checked;
     report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = checked.error().message});
     return {};

@@ -1,5 +1,6 @@
 #include "fs/mounts_command.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/cli/exit_code.h"
+#include "fs/mounts/daemon_state.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/requests/publish.h"
 
@@ -35,6 +37,16 @@ Json others_of(const std::string& mountpoint) {
   return others;
 }
 
+/// What is wrong with the mount itself; empty where nothing is.
+std::string trouble_of(DaemonState state) {
+  switch (state) {
+    case DaemonState::kAnswers: return "";
+    case DaemonState::kGone: return std::string("its daemon ") + kHasEnded;
+    case DaemonState::kSilent: break;
+  }
+  return "its daemon gives no answer";
+}
+
 std::string line_of(const Json& other) {
   std::string line = "process " + std::to_string(other.value("pid", std::uint64_t{0})) + " on " +
                      printable(other.value("host", ""));
@@ -50,15 +62,19 @@ std::string line_of(const Json& other) {
 void MountsCommand::declare(CLI::App& app) { app.add_flag("--json", json_, "One JSON document"); }
 
 int MountsCommand::run(const Streams& streams) {
-  const auto all = mount_table();
+  auto all = mount_table();
   if (!all) {
     streams.err << "zarrfs: " << all.error().message << "\n";
     return kCouldNot;
   }
+  std::erase_if(*all, [](const MountEntry& mount) { return mount.type != kOwnType; });
+  std::vector<std::string> mountpoints;
+  for (const MountEntry& mount : *all) mountpoints.push_back(mount.mountpoint);
+  const std::vector<DaemonState> states = daemon_states(mountpoints);
   Json list = Json::array();
-  for (const MountEntry& mount : *all) {
-    if (mount.type != kOwnType) continue;
-    const std::string trouble = trouble_of_mount(mount.mountpoint);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const MountEntry& mount = (*all)[i];
+    const std::string trouble = trouble_of(states[i]);
     const bool answers = trouble.empty() && !mount.read_only;
     const std::string refused = answers ? refused_of_mount(mount.mountpoint) : "";
     const Json others = answers ? others_of(mount.mountpoint) : Json();

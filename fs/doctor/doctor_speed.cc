@@ -148,6 +148,8 @@ class Helper {
     // What libfuse complains of is told by the check that tries to mount.
     const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     ::dup2(nowhere.get(), STDERR_FILENO);
+    // Nobody waits for the end of a pipe for as long as this waits for a mount.
+    ::dup2(nowhere.get(), STDOUT_FILENO);
     ::_exit(body(to));
   }
   Helper(const Helper&) = delete;

@@ -1,7 +1,6 @@
 // The checks that ask other processes: they run in a process of their own and are given up after a
 // while, because whoever asks a hanging mount hangs with it.
 #include <poll.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,25 +8,28 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "core/base/fd.h"
 #include "core/base/printable.h"
 #include "core/base/result.h"
 #include "fs/doctor/doctor.h"
+#include "fs/mounts/daemon_state.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/requests/fuse.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr int kTrialPatience = 5000;  // Milliseconds.
+constexpr std::chrono::milliseconds kTrialPatience{5000};
 constexpr std::size_t kMostSaid = 2000;
 constexpr std::size_t kMostLeftNamed = 5;
 
@@ -48,7 +50,7 @@ std::string in_one_line(std::string text) {
 bool hear(const Fd& from, std::string& said) {
   std::array<char, 256> part{};
   pollfd ready = {from.get(), POLLIN, 0};
-  while (::poll(&ready, 1, kTrialPatience) > 0) {
+  while (::poll(&ready, 1, kTrialPatience.count()) > 0) {
     const ssize_t got = ::read(from.get(), part.data(), part.size());
     if (got <= 0) return true;
     if (said.size() < kMostSaid) said.append(part.data(), static_cast<std::size_t>(got));
@@ -127,11 +129,6 @@ int mount_for_a_moment(const std::string& folder) {
   return status;
 }
 
-int ask_for_space(const std::string& path) {
-  struct statvfs space {};
-  return ::statvfs(path.c_str(), &space) == 0 ? 0 : errno;
-}
-
 /// The last few of `names`, the last first.
 std::string latest(const std::vector<std::string>& names) {
   std::string text;
@@ -162,21 +159,21 @@ Finding look_at_mounts(const Machine& machine) {
   std::ifstream file(machine.root + "/proc/self/mountinfo");
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) return {Verdict::kWrong, "could not read mountinfo"};
-  std::vector<std::string> living;
+  std::vector<std::string> mountpoints;
+  for (MountEntry& entry : parse_mountinfo(text.str())) {
+    if (entry.type == kOwnType) mountpoints.push_back(std::move(entry.mountpoint));
+  }
+  const auto states = daemon_states(mountpoints, kTrialPatience);
   std::vector<std::string> dead;
-  for (const MountEntry& entry : parse_mountinfo(text.str())) {
-    if (entry.type != kOwnType) continue;
-    const auto answer = ask_aside([&entry] { return ask_for_space(entry.mountpoint); });
-    const bool gone = answer && (answer->status == ENOTCONN || answer->status == ECONNABORTED);
-    const char* state = gone ? " (its daemon is gone)" : " (does not answer)";
-    if (answer && !gone) {
-      living.push_back(entry.mountpoint);
-    } else {
-      dead.push_back(printable(entry.mountpoint) + state);
-    }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i] == DaemonState::kAnswers) continue;
+    const bool gone = states[i] == DaemonState::kGone;
+    dead.push_back(printable(mountpoints[i]) +
+                   (gone ? " (its daemon is gone)" : " (does not answer)"));
   }
   if (dead.empty()) {
-    return {Verdict::kGood, "mounts of zarrfs: " + std::to_string(living.size()) + ", none dead"};
+    return {Verdict::kGood,
+            "mounts of zarrfs: " + std::to_string(mountpoints.size()) + ", none dead"};
   }
   return {Verdict::kWrong, latest(dead)};
 }

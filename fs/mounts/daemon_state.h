@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zarrfs {
 
@@ -28,6 +29,10 @@ inline constexpr std::chrono::milliseconds kAnswerPatience{2000};
 bool has_lost_daemon(const std::string& path);
 /// The same of a mount of zarrfs, in time.
 DaemonState daemon_state(const std::string& mountpoint, Patience patience = kAnswerPatience);
+
+/// The same of several, which are asked at once: takes no longer than of one.
+std::vector<DaemonState> daemon_states(const std::vector<std::string>& mountpoints,
+                                       Patience patience = kAnswerPatience);
 
 /// What `ask` returns, or nothing if that takes longer than kAnswerPatience. `ask` then goes on in
 /// a thread of its own, and may do so for as long as the process lives.

@@ -41,15 +41,6 @@ std::string refused_of_mount(const std::string& mountpoint) {
       .value_or("");
 }
 
-std::string trouble_of_mount(const std::string& mountpoint) {
-  switch (daemon_state(mountpoint)) {
-    case DaemonState::kAnswers: return "";
-    case DaemonState::kGone: return std::string("its daemon ") + kHasEnded;
-    case DaemonState::kSilent: break;
-  }
-  return "its daemon gives no answer";
-}
-
 std::string statistics_of_mount(const std::string& mountpoint) {
   return asked_patiently([mountpoint] {
            std::ifstream file(mountpoint + "/.zarrfs/stats.json");

@@ -19,10 +19,6 @@ std::string unpublished_of_mount(const std::string& mountpoint);
 /// none, or where the mount does not tell within two seconds.
 std::string refused_of_mount(const std::string& mountpoint);
 
-/// What is wrong with the mount itself: its daemon is gone, or gives no answer within two seconds;
-/// empty where nothing is.
-std::string trouble_of_mount(const std::string& mountpoint);
-
 /// The mount's document of counters; empty where it does not tell within two seconds.
 std::string statistics_of_mount(const std::string& mountpoint);
 

@@ -277,7 +277,7 @@ def cut_under_a_writer_and_a_reader(bucket, networks):
         network.set("down")
     until, value, sure, wrong, counts = time.monotonic() + CUT, 100, {}, [], {"written": 0, "read": 0, "absent": 0}
     cut_for_good = lambda: remote(writer)["away"] and remote(reader)["away"]  # noqa: E731
-    while time.monotonic() < until or not cut_for_good():
+    while time.monotonic() < until or not (cut_for_good() and all(counts.values())):
         for chunk in seen:
             value += 1
             known = {mounted: remote(mounted)["away"] for mounted in (writer, reader)}  # before: what fails may be how it is noticed

@@ -73,6 +73,13 @@ constexpr bool says_nothing(Fault fault) {
   return fault == Fault::kStale || fault == Fault::kGivenUp;
 }
 
+/// Whether it is this process that could not go on: it lacks something, what it needs is in use, or
+/// nobody waits for it any more. The object may be well.
+constexpr bool is_of_process(Fault fault) {
+  return fault == Fault::kNoMemory || fault == Fault::kNoFiles || fault == Fault::kBusy ||
+         fault == Fault::kGivenUp;
+}
+
 namespace detail {
 constexpr bool no_fault_means_absence() {
   for (int i = 0; i <= static_cast<int>(Fault::kNoData); ++i) {

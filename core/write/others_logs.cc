@@ -15,17 +15,8 @@ namespace {
 
 /// Nothing that passes by itself: it is for the user, or the next writer.
 bool lasts(Fault fault) {
-  switch (fault) {
-    case Fault::kIo:
-    case Fault::kNoSpace:
-    case Fault::kQuota:
-    case Fault::kStale:
-    case Fault::kNoMemory:
-    case Fault::kNoFiles:
-    case Fault::kBusy:
-    case Fault::kGivenUp: return false;
-    default: return true;
-  }
+  return !is_of_process(fault) && fault != Fault::kIo && fault != Fault::kNoSpace &&
+         fault != Fault::kQuota && fault != Fault::kStale;
 }
 
 std::string shard_of(const LogRecord& open) {

@@ -13,13 +13,6 @@ namespace {
 
 const char kDocumentName[] = "zarr.json";
 
-/// Whether the fault is of this process, or nobody waits any more, and it says nothing about the
-/// store.
-bool exhausted(Fault fault) {
-  return fault == Fault::kNoMemory || fault == Fault::kNoFiles || fault == Fault::kBusy ||
-         fault == Fault::kGivenUp;
-}
-
 Node damaged(Error error) {
   Node node;
   node.kind = Node::Kind::kDamaged;
@@ -98,7 +91,7 @@ class Walker {
   Result<void> walk(const std::string& path, bool with_plain) {
     ZARRFS_CHECK(check_wanted());
     auto loaded = load_node(store_, path);
-    if (!loaded && exhausted(loaded.error().fault)) return fail(std::move(loaded.error()));
+    if (!loaded && is_of_process(loaded.error().fault)) return fail(std::move(loaded.error()));
     Node node = loaded ? std::move(*loaded) : damaged(std::move(loaded.error()));
     if (node.kind == Node::Kind::kPlain && !with_plain) return {};
     if (node.kind == Node::Kind::kAbsent && !above_.empty()) return {};
@@ -109,7 +102,7 @@ class Walker {
     const auto directory = enter(path);
     auto children = directory ? children_of(path) : fail(directory.error());
     if (!children) {
-      if (exhausted(children.error().fault)) return fail(std::move(children.error()));
+      if (is_of_process(children.error().fault)) return fail(std::move(children.error()));
       if (node.kind != Node::Kind::kUnsupported) set_error(node, std::move(children.error()));
       visit_(path, node);
       return {};
@@ -180,7 +173,7 @@ Result<Node> load_node(Store& store, const std::string& path) {
   if (document && *document) return parsed(**document, path);
   if (document) return without_document(store, path);
   const Fault fault = document.error().fault;
-  if (exhausted(fault) || fault == Fault::kStale) return fail(std::move(document.error()));
+  if (is_of_process(fault) || fault == Fault::kStale) return fail(std::move(document.error()));
   return unreadable(store, path, std::move(document.error()));
 }
 

@@ -199,9 +199,8 @@ Answer Site::failed(const Error& error) {
   if (fault == Fault::kNameTooLong) return absent();  // no file can have it
   ++counters_.faults;
   settings_.complain(error.message);
-  const bool passes = fault == Fault::kBusy || fault == Fault::kGivenUp ||
-                      fault == Fault::kNoMemory || fault == Fault::kNoFiles ||
-                      fault == Fault::kStale || (fault == Fault::kIo && !settings_.near);
+  const bool passes =
+      is_of_process(fault) || fault == Fault::kStale || (fault == Fault::kIo && !settings_.near);
   // Never 403 or 404, which readers take for a chunk that is not stored.
   Answer answer = plain_answer(passes ? 503 : 500, printable(error.message, 2000));
   if (passes) answer.set("Retry-After", "5");

@@ -25,7 +25,7 @@ def ask(port, method, path, body=b"", more=()):
         if not query:
             headers["x-ms-blob-type"] = "BlockBlob"
     headers["authorization"] = shared_key(method, path, query, headers)
-    server = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    server = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     server.request(method, f"{path}?{query}" if query else path, body or None, headers)
     answer = server.getresponse()
     found = answer.status, answer.headers, answer.read()

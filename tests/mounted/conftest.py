@@ -89,7 +89,7 @@ def python_of(reader):
     return python
 
 
-def run_zarr(reader, program, *words, timeout=300):
+def run_zarr(reader, program, *words, timeout=600):
     """What a program prints in `reader`'s Python, with its zarr imported already. One after the other: not from threads."""
     return run_warm(python_of(reader), ["zarr"], program, *words, timeout=timeout)
 
@@ -118,7 +118,7 @@ class Mount:
         sanitizers = {f"{name}_OPTIONS": f"log_path={self.log}.sanitizer:print_stacktrace=1" for name in ("ASAN", "UBSAN", "TSAN", "LSAN")}
         sanitizers["ASAN_OPTIONS"] += ":verify_asan_link_order=0"  # a test has a library of its own before it
         sanitizers["LSAN_OPTIONS"] += f":suppressions={os.path.join(HERE, 'leaks')}:print_suppressions=0"
-        done = subprocess.run(self.command, capture_output=True, text=True, timeout=60, env={**os.environ, **sanitizers})
+        done = subprocess.run(self.command, capture_output=True, text=True, timeout=600, env={**os.environ, **sanitizers})
         assert done.returncode == 0, f"{self.command}: status {done.returncode}: {done.stderr}"
         assert os.path.ismount(self.path)
 
@@ -154,7 +154,7 @@ class Mount:
     def unmount(self):
         if not os.path.ismount(self.path):
             return
-        done = subprocess.run([DAEMON, "umount", self.path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "umount", self.path], capture_output=True, text=True, timeout=600)
         if done.returncode != 0:
             subprocess.run(["umount", "-l", self.path], check=False)
         assert done.returncode == 0, f"umount: status {done.returncode}: {done.stderr}"

@@ -28,7 +28,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "instead" in fault:
             status, body = fault["instead"]
             return self.answer(status, [("Content-Length", str(len(body)))], body)
-        server = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
+        server = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=600)
         try:
             server.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():

@@ -86,7 +86,7 @@ class TestbenchServer(ObjectServer):
 
     def ask(self, method, path, body=b"", headers=None):
         """Status, headers and body of the testbench's own answer."""
-        server = http.client.HTTPConnection("127.0.0.1", self.behind, timeout=60)
+        server = http.client.HTTPConnection("127.0.0.1", self.behind, timeout=600)
         server.request(method, path, body, {"Content-Type": "application/octet-stream", **(headers or {})})
         answer = server.getresponse()
         found = answer.status, answer.headers, answer.read()

@@ -52,7 +52,7 @@ class Nginx:
 
     def __exit__(self, *problem):
         self.process.terminate()
-        self.process.wait(60)
+        self.process.wait(600)
 
     def log(self, name="error.log"):
         with open(os.path.join(self.folder, name)) as file:

@@ -20,7 +20,7 @@ class Served:
         self.url, self.port = found[1], int(found[2])
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
 
     def get(self, path, method="GET", body=None, **fields):
         connection = self.connect()
@@ -32,7 +32,7 @@ class Served:
 
     def raw(self, request, keep_open=False):
         """What comes back for these bytes until the server closes the connection."""
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=600)
         client.sendall(request)
         if keep_open:
             return client
@@ -50,6 +50,6 @@ class Served:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=60) == 0, self.process.stderr.read()
+        assert self.process.wait(timeout=600) == 0, self.process.stderr.read()
         self.process.stdout.close()
         self.process.stderr.close()

@@ -96,7 +96,7 @@ def die(mounted):
 
 
 def zarrfs(*words, status=0):
-    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 

@@ -21,7 +21,7 @@ def store(tmp_path):
 
 
 def run(*command, status=0, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, **options)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, **options)
     assert done.returncode == status, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
 
@@ -128,7 +128,7 @@ wait
 while read -r line && [ "$line" != over ]; do echo "$line"; done <&4
 {DAEMON} umount {volume}/mnt
 """
-    told = subprocess.run(["unshare", "--mount", "--propagation", "private", "bash", "-c", script], capture_output=True, text=True, timeout=60)
+    told = subprocess.run(["unshare", "--mount", "--propagation", "private", "bash", "-c", script], capture_output=True, text=True, timeout=600)
     assert '"zarr_format": 2' in told.stdout.replace('"zarr_format":2', '"zarr_format": 2'), told.stdout + told.stderr
 
 

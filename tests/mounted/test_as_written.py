@@ -90,7 +90,7 @@ def assert_as_written(folder, written):
 
 
 def run(*command):
-    done = subprocess.run([DAEMON, *map(str, command)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, *map(str, command)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 

@@ -65,7 +65,7 @@ def server():
 
 
 def said(*words, status=0):
-    done = subprocess.run([DAEMON, *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done.stderr
     return done.stdout if status == 0 else done.stderr
 
@@ -136,7 +136,7 @@ def test_refusals_are_told_as_users_need_them(server, monkeypatch):
 
 
 def doctor(server, status=0):
-    found = subprocess.run([DAEMON, "doctor", f"{URL}/sharding.zarr", "--remote", f"endpoint={server.url},deadline=2"], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([DAEMON, "doctor", f"{URL}/sharding.zarr", "--remote", f"endpoint={server.url},deadline=2"], capture_output=True, text=True, timeout=600)
     assert found.returncode == status, found.stdout + found.stderr
     return found.stdout
 
@@ -203,6 +203,9 @@ def with_credentials(server, monkeypatch, kind):
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", server.url)
 
 
+SLOW = "flush_after=3600,deadline=60"  # for servers that take their time
+
+
 @pytest.fixture
 def large(bucket):
     """With the array `big` of one shard, whose chunk N has bytes N."""
@@ -232,7 +235,7 @@ def sent_to(server):
 @pytest.mark.parametrize("kind", ["key", "sas", "identity"])
 def test_what_is_unchanged_in_a_large_shard_is_copied_by_the_server(large, monkeypatch, kind):
     with_credentials(large.server, monkeypatch, kind)
-    mounted = large.open()
+    mounted = large.open(more=SLOW)
     large.server.forget()
     write_large(mounted, 3, 100)
     publish(mounted)
@@ -244,8 +247,7 @@ def test_what_is_unchanged_in_a_large_shard_is_copied_by_the_server(large, monke
 
 def test_blocks_that_another_writer_takes_away_are_put_again(large):
     """Whoever puts a blob takes away the blocks that wait for another list."""
-    slow = "flush_after=3600,deadline=60"  # the server answers one after the other has published
-    one, two = large.open("one", slow), large.open("two", slow)
+    one, two = large.open("one", SLOW), large.open("two", SLOW)
     write_large(one, 1, 101)
     publish(one)  # the server has been tried
     write_large(one, 3, 103)
@@ -269,7 +271,7 @@ def test_where_nothing_is_copied_the_whole_is_sent(large, code):
     """Behind a firewall, and by an Azurite before 3.37."""
     status = 403 if code == "CannotVerifyCopySource" else 501
     large.server.fault = lambda seen: {"status": status, "code": code} if "x-ms-copy-source" in seen["headers"] else None
-    mounted = large.open(damaged=status == 501)
+    mounted = large.open(more=SLOW, damaged=status == 501)
     write_large(mounted, 3, 100)
     publish(mounted)
     check_large(large, {3: 100})
@@ -292,11 +294,11 @@ def test_an_archive_and_the_doctor(server, tmp_path):
     other = AzureServer(str(root))
     try:
         assert arrays_of(info(other, f"{URL}/a b.zip")) == arrays_of(info(server))
-        found = subprocess.run([DAEMON, "doctor", f"{URL}/a b.zip", "--remote", f"endpoint={other.url}"], capture_output=True, text=True, timeout=60)
+        found = subprocess.run([DAEMON, "doctor", f"{URL}/a b.zip", "--remote", f"endpoint={other.url}"], capture_output=True, text=True, timeout=600)
         assert found.returncode == 0 and "AZURE_STORAGE_KEY" in found.stdout, found.stdout + found.stderr
     finally:
         other.close()
-    found = subprocess.run([DAEMON, "doctor", f"{URL}/sharding.zarr", "--remote", f"endpoint={server.url}"], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([DAEMON, "doctor", f"{URL}/sharding.zarr", "--remote", f"endpoint={server.url}"], capture_output=True, text=True, timeout=600)
     assert found.returncode == 0, found.stdout
 
 
@@ -304,6 +306,6 @@ def test_an_archive_and_the_doctor(server, tmp_path):
 def test_a_server_without_conditions_is_refused_by_name(bucket, method, word):
     bucket.server.careless = (method,)
     os.mkdir(bucket.folder / "mnt")
-    done = subprocess.run([DAEMON, "mount", f"{URL}/store", bucket.folder / "mnt", "-o", bucket.options("spool")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", f"{URL}/store", bucket.folder / "mnt", "-o", bucket.options("spool")], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and word in done.stderr and f"{URL}/store" in done.stderr, done.stderr
     assert not own_files(bucket.store.path), "the probe is left"

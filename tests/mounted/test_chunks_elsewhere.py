@@ -17,7 +17,7 @@ from test_remote import serve  # noqa: F401 (fixture)
 
 
 def examine(source, *words, status=0):
-    done = subprocess.run([DAEMON, "doctor", str(source), "--json", *map(str, words)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "doctor", str(source), "--json", *map(str, words)], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done.stdout + done.stderr
     assert SECRET not in done.stdout + done.stderr
     document = json.loads(done.stdout)
@@ -135,7 +135,7 @@ def test_a_place_that_never_answers_is_given_up_and_the_doctor_is_interrupted(se
         within(30, lambda: len(server.seen) > asked)
         running.send_signal(signal.SIGINT)
         begin = time.monotonic()
-        assert running.wait(timeout=30) != 0
+        assert running.wait(timeout=600) != 0
         assert time.monotonic() - begin < 15  # without it the doctor waits for 20
     finally:
         go_on.set()

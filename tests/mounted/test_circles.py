@@ -37,7 +37,7 @@ class Stores:
 
     def mount(self, source, mountpoint, options="", status=0, program=(DAEMON, "mount")):
         log = self.root / f"{mountpoint.parent.name}.log"
-        done = subprocess.run([*program, str(source), str(mountpoint), "-o", f"log={log},{options}"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*program, str(source), str(mountpoint), "-o", f"log={log},{options}"], capture_output=True, text=True, timeout=600)
         assert done.returncode == status, done.stderr
         return log if status == 0 else done.stderr
 
@@ -119,5 +119,5 @@ def test_a_store_within_a_mount_that_writes_is_not_written(stores):
     told = stores.mount(stores.root / "m/sub", stores.root / "n", "rw", status=3)
     assert f"lies within the mount of zarrfs on {stores.root}/m" in told, told
     stores.mount(stores.root / "m/sub", stores.root / "n")
-    compacted = subprocess.run([DAEMON, "compact", stores.root / "m/sub"], capture_output=True, text=True, timeout=120)
+    compacted = subprocess.run([DAEMON, "compact", stores.root / "m/sub"], capture_output=True, text=True, timeout=600)
     assert compacted.returncode == 3 and ".zarrfs" in compacted.stderr, compacted.stderr

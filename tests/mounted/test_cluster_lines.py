@@ -39,7 +39,7 @@ def shell(tmp_path):
     os.symlink(DAEMON, tmp_path / "bin" / "zarrfs")
 
     def run(line, status=0, interpreter="/bin/sh", **variables):
-        done = subprocess.run([interpreter, "-c", line], capture_output=True, text=True, timeout=120, cwd=tmp_path,
+        done = subprocess.run([interpreter, "-c", line], capture_output=True, text=True, timeout=600, cwd=tmp_path,
                               env={**os.environ, **variables, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
         assert done.returncode == status, (line, variables, done.stdout[-2000:], done.stderr[-2000:])
         return done.stdout
@@ -51,7 +51,7 @@ def commands(block):
 
 
 def assert_same(source, made):
-    done = subprocess.run([DAEMON, "diff", source, made], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "diff", source, made], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not [name for _, folders, files in os.walk(made) for name in (*folders, *files) if name.startswith(".zarrfs")]
 

@@ -220,7 +220,7 @@ def test_application_default_credentials(mount, server, store, home, services, m
 
 def refused(server, source="s3://bucket/store", more=",aws_profile=default"):
     done = subprocess.run([DAEMON, "info", source, "--remote", options(server).replace("revalidate=0,timeout=0", "deadline=60") + more],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 3, done
     for secret in (SECRET, "logged-in", "of-client", "PRIVATE"):
         assert secret not in done.stderr

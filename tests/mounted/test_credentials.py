@@ -151,7 +151,7 @@ def test_nobody_waits_for_a_process_that_hangs(mount, server, store, home):
     waits = subprocess.Popen(["cat", mounted / "a/0.0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     within(60, lambda: len(runs.read_text().splitlines()) > before)
     waits.terminate()  # who waits for keys can be ended
-    assert waits.wait(timeout=60) != 0
+    assert waits.wait(timeout=600) != 0
     begun = time.monotonic()
     mounted.unmount()
     assert time.monotonic() - begun < 25  # and not the 30 s that such a process gets
@@ -160,6 +160,6 @@ def test_nobody_waits_for_a_process_that_hangs(mount, server, store, home):
 def test_a_process_that_fails_is_not_run_for_each_request(server, home):
     runs = by_a_process(home, "exit 1")
     os.mkdir(home / "mnt")
-    done = subprocess.run([DAEMON, "mount", "s3://bucket/store", home / "mnt", "-o", f"ro,{options(server)}"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "mount", "s3://bucket/store", home / "mnt", "-o", f"ro,{options(server)}"], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0 and "credential_process" in done.stderr
     assert len(runs.read_text().splitlines()) <= 3

@@ -100,7 +100,7 @@ def run(mounted, mountpoint, plain, seed, names, kind):
         for _ in range(rng.randrange(5, 40)):
             if rng.random() < 0.05:
                 history.append("sync")
-                subprocess.run([DAEMON, "sync", mountpoint], capture_output=True, timeout=60, check=False)
+                subprocess.run([DAEMON, "sync", mountpoint], capture_output=True, timeout=600, check=False)
             change = changes(rng, names, kind, sides[1].open)
             if kind == "chunks" and change[0] == "append" and os.fstat(sides[1].open[change[1]]).st_size > SIZE - 8:
                 continue  # longer than a chunk can be
@@ -158,7 +158,7 @@ def test_processes_count_together_in_a_file_under_its_lock(mount, tmp_path, name
         file.write(before + b"%040d" % 0 + after)
     started = [subprocess.Popen([sys.executable, "-c", COUNT, mounted / name, str(rounds)], stderr=subprocess.PIPE, text=True) for _ in range(processes)]
     for process in started:
-        error = process.communicate(timeout=300)[1]
+        error = process.communicate(timeout=600)[1]
         assert process.returncode == 0, error
     with open(mounted / name, "rb") as file:
         assert b"%040d" % (processes * rounds) in file.read()

@@ -48,7 +48,7 @@ def certificate(tmp_path):
 
 def examine(url, options="", *words):
     """{name: check} and what was printed; the exit status is the one that the document says."""
-    done = subprocess.run([DAEMON, "doctor", url, "--remote", options, "--json", *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "doctor", url, "--remote", options, "--json", *words], capture_output=True, text=True, timeout=600)
     document = json.loads(done.stdout)
     assert done.returncode == (0 if document["good"] else 1), done
     assert SECRET not in done.stdout + done.stderr
@@ -148,7 +148,7 @@ def test_certificates_of_the_environment_are_for_buckets_of_s3(serve, certificat
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
     checks = examine("s3://bucket/sharding.zarr", bucket_options(server))
     assert_found(checks, "connection", "good", f"a certificate that {certificate}'s vouch for")
-    done = subprocess.run([DAEMON, "info", "s3://bucket/sharding.zarr", "--remote", bucket_options(server)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "info", "s3://bucket/sharding.zarr", "--remote", bucket_options(server)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stdout, done.stderr
     other = tmp_path / "other.pem"
     other.write_text("")
@@ -275,7 +275,7 @@ def test_rights_to_write_that_are_missing(serve):
 @pytest.mark.parametrize("words", [["/tmp"], ["ftp://host/x"], ["s3://"], ["http://host/x", "--remote", "nonsense=1"], ["--rw"],
                                    ["http://me:hunter2@host/x"]])
 def test_what_is_no_url_of_a_server(words):
-    done = subprocess.run([DAEMON, "doctor", *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "doctor", *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2 and done.stderr and "hunter2" not in done.stdout + done.stderr, done
 
 

@@ -142,7 +142,7 @@ def test_conversions_put_their_objects_there(bucket):
                     ["shard", "gs://bucket/store/plain.zarr", "gs://bucket/store/again.zarr", "--remote", words, "--check"],
                     ["diff", "gs://bucket/store/again.zarr", local, "--remote", words],
                     ["doctor", "gs://bucket/store/again.zarr", "--rw", "--remote", words]):
-        done = subprocess.run([DAEMON, *command], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([DAEMON, *command], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done
     assert "again.zarr/zarr.json" in bucket.keys() and not [key for key in bucket.keys() if ".zarrfs" in key]
 
@@ -154,13 +154,13 @@ def test_conversions_put_where_nothing_stands(bucket):
         source = "gs://bucket/store/0.zarr" if command == "shard" else local
         bucket.server.forget()
         done = subprocess.run([DAEMON, command, source, f"gs://bucket/store/{number}.zarr", *more, "--remote" if number == 2 else "--target-remote", words],
-                              capture_output=True, text=True, timeout=300)
+                              capture_output=True, text=True, timeout=600)
         assert done.returncode in (0, 1), done
         puts = [seen for seen in bucket.server.seen if seen["method"] == "PUT" and "probe" not in seen["path"]]
         headers = [{name.lower(): value for name, value in seen["headers"].items()} for seen in puts]
         assert puts and {one.get("x-goog-if-generation-match") for one in headers} == {"0"}, [seen["path"] for seen in puts]
     before = bucket.generation("0.zarr/zarr.json")
-    done = subprocess.run([DAEMON, "unshard", local, "gs://bucket/store/0.zarr", "--target-remote", words], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([DAEMON, "unshard", local, "gs://bucket/store/0.zarr", "--target-remote", words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and bucket.generation("0.zarr/zarr.json") == before, done
 
 
@@ -174,7 +174,7 @@ def test_a_server_without_conditions_is_refused_by_name(bucket, method, word):
 
 def refusal(source, options, folder):
     os.mkdir(folder / "mnt")
-    done = subprocess.run([DAEMON, "mount", source, folder / "mnt", "-o", options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", source, folder / "mnt", "-o", options], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and source in done.stderr, done.stderr
     return done.stderr
 

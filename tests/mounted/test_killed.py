@@ -97,7 +97,7 @@ def test_what_was_acknowledged_survives_the_kill(tmp_path):
         flush_after = rng.choice(["0.001", "0.01", "0.05", "3600"])
         log = str(tmp_path / f"log{round_number % 4}")
         done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", f"rw,flush_after={flush_after},log={log}"],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"seed {SEED}, round {round_number}: {done.stderr}"
         try:
             for key, value in sure.items():
@@ -121,7 +121,7 @@ def test_what_was_acknowledged_survives_the_kill(tmp_path):
         if writer.open_question:
             sure.pop(writer.open_question[0], None)  # either value will do
         if round_number % 10 == 9 or round_number == KILLS - 1:
-            done = subprocess.run([DAEMON, "recover", store], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([DAEMON, "recover", store], capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, f"seed {SEED}, round {round_number}: {done.stderr}"
             assert not [n for f, d, n_ in os.walk(store) for n in n_ + d if n.startswith(".zarrfs")], f"seed {SEED}"
             verify(store, sure, tmp_path)
@@ -148,7 +148,7 @@ def test_a_kill_while_documents_are_written_leaves_nothing_behind(tmp_path):
     os.mkdir(mountpoint)
     write_json(os.path.join(store, "a/zarr.json"), document((SIDE * CHUNK,) * 2, (4 * CHUNK,) * 2, (CHUNK, CHUNK)))
     for _ in range(min(KILLS, 20)):
-        done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", f"rw,log={tmp_path}/log"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", f"rw,log={tmp_path}/log"], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"seed {SEED}: {done.stderr}"
         process = int(os.getxattr(mountpoint, "user.zarrfs.process"))
         writer = threading.Thread(target=write_attributes_until_the_mount_dies, args=[mountpoint])
@@ -157,6 +157,6 @@ def test_a_kill_while_documents_are_written_leaves_nothing_behind(tmp_path):
         kill(process)
         writer.join(60)
         subprocess.run(["umount", "-l", mountpoint], check=False)
-    done = subprocess.run([DAEMON, "recover", store], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "recover", store], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"seed {SEED}: {done.stderr}"
     assert not [n for f, d, n_ in os.walk(store) for n in n_ + d if n.startswith(".zarrfs")], f"seed {SEED}"

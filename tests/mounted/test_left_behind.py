@@ -64,7 +64,7 @@ def test_an_unfinished_conversion(left):
     marker = left / "unfinished/.zarrfs-conversion"
     text = marker.read_text()
     marker.write_text(text.replace(json.loads(text)["source"], str(left / "source")))  # where the copy lies
-    subprocess.run([DAEMON, "shard", left / "source", left / "unfinished", "--shard-shape", "4x64", "--check"], check=True, timeout=120)
+    subprocess.run([DAEMON, "shard", left / "source", left / "unfinished", "--shard-shape", "4x64", "--check"], check=True, timeout=600)
     assert own_files(left / "unfinished") == []
-    done = subprocess.run([DAEMON, "diff", left / "source", left / "unfinished"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "diff", left / "source", left / "unfinished"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -91,7 +91,7 @@ def test_a_document_being_written_linked_to_its_own_name_is_an_error_and_no_dead
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     os.write(descriptor, ZGROUP)
     program = f"import os; os.link('/proc/{os.getpid()}/fd/{descriptor}', {path!r}, follow_symlinks=True)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert "FileExistsError" in done.stderr
     os.close(descriptor)
     with open(path, "rb") as text:
@@ -140,7 +140,7 @@ def test_who_waits_can_be_interrupted(mount, store):
     start = time.monotonic()
     within(60, lambda: is_asleep(waiting.pid))  # in close(2)
     waiting.kill()
-    waiting.wait(120)
+    waiting.wait(600)
     assert time.monotonic() - start < PATIENCE
     os.close(chunk)
     waiting.stdout.close()
@@ -197,7 +197,7 @@ def test_git_clones_and_commits_in_a_mount(mount, store, tmp_path):
                    "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
     def git(folder, *words):
-        return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True, env=environment, timeout=120).stdout
+        return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True, env=environment, timeout=600).stdout
 
     mounted = mount(store.path, "rw")
     os.mkdir(mounted / "work")
@@ -225,7 +225,7 @@ def test_sqlite_with_a_rollback_journal(mount, store):
         made.execute("insert into t values (0)")
     made.close()
     running = [subprocess.Popen([sys.executable, "-c", program, mounted / "data.db", str(number)]) for number in range(3)]
-    assert [process.wait(300) for process in running] == [0, 0, 0]
+    assert [process.wait(600) for process in running] == [0, 0, 0]
     mounted.unmount()
     read = sqlite3.connect(store.file("data.db"))
     assert read.execute("select n from t").fetchall() == [(60,)]
@@ -238,7 +238,7 @@ def test_fio_verifies_a_plain_file(mount, store, tmp_path):
     need(shutil.which("fio"), "fio is missing")
     mounted = mount(store.path, "rw")
     subprocess.run(["fio", "--name=verify", f"--directory={mounted.path}", "--rw=randrw", "--bs=4k-64k", "--size=8m", "--verify=crc32c",
-                    "--ioengine=psync", "--numjobs=2", "--fallocate=none"], check=True, capture_output=True, timeout=300, cwd=tmp_path)
+                    "--ioengine=psync", "--numjobs=2", "--fallocate=none"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
 
 
 def test_what_a_mount_does_not_offer_is_refused_by_its_errno(mount, store):
@@ -263,7 +263,7 @@ def test_an_array_and_the_store_around_it_are_not_both_written(mount, store, tmp
     empty.mkdir()
 
     def refused(source):
-        done = subprocess.run([DAEMON, "mount", str(source), str(empty), "-o", "rw"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "mount", str(source), str(empty), "-o", "rw"], capture_output=True, text=True, timeout=600)
         assert done.returncode != 0 and "is already written by process" in done.stderr, done.stderr
 
     around = mount(store.path, "rw")
@@ -294,7 +294,7 @@ def test_what_a_killed_mount_of_an_array_left_is_not_overtaken(mount, store):
     assert refused.value.errno == errno.EBUSY
     assert f"{store.file('a')} has chunks that are not published yet: unmount {store.path}" in around.log_text()
     around.close()
-    subprocess.run([DAEMON, "recover", store.file("a")], check=True, timeout=60)
+    subprocess.run([DAEMON, "recover", store.file("a")], check=True, timeout=600)
 
     around = mount(store.path, "rw")
     with open(around / "a/0.0", "rb") as file:

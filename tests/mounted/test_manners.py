@@ -42,30 +42,30 @@ def test_a_lock_of_who_mounts_is_given_up_with_him(store, tmp_path, mountpoint, 
         flock 9
         {" ".join(beginning)} {DAEMON} mount {store.path} {mountpoint} -o ro,log={tmp_path}/log
     """
-    subprocess.run(["bash", "-c", script], check=True, timeout=60)
+    subprocess.run(["bash", "-c", script], check=True, timeout=600)
     subprocess.run(["flock", "--nonblock", tmp_path / "lock", "true"], check=True)
-    subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=60)
+    subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=600)
 
 
 def test_a_pipe_of_who_mounts_ends(store, tmp_path, mountpoint, beginning):
     end, start = os.pipe()
     far = 700  # behind a gap
     os.dup2(start, far)
-    subprocess.run([*beginning, DAEMON, "mount", store.path, mountpoint, "-o", f"ro,log={tmp_path}/log"], pass_fds=[start, far], check=True, timeout=60)
+    subprocess.run([*beginning, DAEMON, "mount", store.path, mountpoint, "-o", f"ro,log={tmp_path}/log"], pass_fds=[start, far], check=True, timeout=600)
     os.close(start)
     os.close(far)
     os.set_blocking(end, False)
     assert os.read(end, 1) == b"", "the daemon has it open"
     os.close(end)
-    subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=60)
+    subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=600)
 
 
 def test_a_store_that_is_given_as_a_descriptor_is_kept_until_it_is_open(store, tmp_path, mountpoint, beginning):
     directory = os.open(store.path, os.O_RDONLY)
     subprocess.run([*beginning, DAEMON, "mount", f"/proc/self/fd/{directory}", mountpoint, "-o", f"ro,log={tmp_path}/log"], pass_fds=[directory],
-                   check=True, timeout=60)
+                   check=True, timeout=600)
     assert read(str(mountpoint / "a/0.0"))
-    subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=60)
+    subprocess.run([DAEMON, "umount", mountpoint], check=True, timeout=600)
 
 
 class Owner:
@@ -167,7 +167,7 @@ status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 late.kill()
 sys.exit(status)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and "began after this program was called" in done.stderr, done
     assert not os.path.ismount(mountpoint)
 
@@ -176,7 +176,7 @@ def test_a_temporary_mountpoint_is_removed(store, tmp_path, owner):
     folder = tmp_path / "folder"
     (folder / "one").mkdir(parents=True)
     options = f"ro,temporary,ends_with={owner.process.pid},log={tmp_path}/log"
-    subprocess.run([DAEMON, "mount", store.path, folder / "one", "-o", options], check=True, timeout=60)
+    subprocess.run([DAEMON, "mount", store.path, folder / "one", "-o", options], check=True, timeout=600)
     owner.end(signal.SIGKILL)
     within(60, lambda: not folder.exists())
 
@@ -185,8 +185,8 @@ def test_a_temporary_mountpoint_stays_where_something_else_is(store, tmp_path):
     folder = tmp_path / "folder"
     (folder / "one").mkdir(parents=True)
     (folder / "other").mkdir()
-    subprocess.run([DAEMON, "mount", store.path, folder / "one", "-o", f"ro,temporary,log={tmp_path}/log"], check=True, timeout=60)
-    subprocess.run([DAEMON, "umount", folder / "one"], check=True, timeout=60)
+    subprocess.run([DAEMON, "mount", store.path, folder / "one", "-o", f"ro,temporary,log={tmp_path}/log"], check=True, timeout=600)
+    subprocess.run([DAEMON, "umount", folder / "one"], check=True, timeout=600)
     within(60, lambda: os.listdir(folder) == ["other"])
 
 
@@ -203,7 +203,7 @@ class Connection:
 
     def serve(self, store, *options, **others):
         command = [DAEMON, "mount", store, f"/dev/fd/{self.descriptor}", *options]
-        return subprocess.run(command, pass_fds=[self.descriptor], capture_output=True, text=True, timeout=60, **others)
+        return subprocess.run(command, pass_fds=[self.descriptor], capture_output=True, text=True, timeout=600, **others)
 
     def close(self):
         os.close(self.descriptor)
@@ -261,6 +261,6 @@ def test_other_users_are_shut_out_whatever_the_other_program_has_said(store, mou
 def test_mount_fuse3_drops_privileges(store, mountpoint, tmp_path):
     program = shutil.which("mount.fuse3", path=os.environ["PATH"] + ":/sbin:/usr/sbin")
     need(program and os.geteuid() == 0, "mount.fuse3 is missing, or this is not root")
-    subprocess.run([program, f"{DAEMON}#{store.path}", mountpoint, "-o", f"drop_privileges,ro,log={tmp_path}/log"], check=True, timeout=60)
+    subprocess.run([program, f"{DAEMON}#{store.path}", mountpoint, "-o", f"drop_privileges,ro,log={tmp_path}/log"], check=True, timeout=600)
     assert read(str(mountpoint / "a/0.0"))
     subprocess.run(["umount", mountpoint], check=True)

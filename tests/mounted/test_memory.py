@@ -19,7 +19,7 @@ FORGETS = (6, 18)  # Linux from which on it can be asked to forget what it does 
 
 def refused(store, mountpoint, options):
     mountpoint.mkdir()
-    done = subprocess.run([DAEMON, "mount", str(store), str(mountpoint), "-o", options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", str(store), str(mountpoint), "-o", options], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0 and not os.path.ismount(mountpoint)
     return done.stderr
 

@@ -261,7 +261,7 @@ def test_such_an_array_is_removed_whole(mount, tmp_path, way):
     store = tmp_path / "store"
     program("zarr3", MARKED, store)
     mounted = mount(store, "rw,profile=xarray")
-    subprocess.run(["/bin/bash", "-ec", way.format(mounted.path, DAEMON)], check=True, timeout=60)
+    subprocess.run(["/bin/bash", "-ec", way.format(mounted.path, DAEMON)], check=True, timeout=600)
     assert not (tmp_path / "store/big/zarr.json").exists() and "big" not in os.listdir(mounted.path)
     mounted.unmount()
     assert not (store / "big").exists()

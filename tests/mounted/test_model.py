@@ -31,7 +31,7 @@ class Both:
 
     def mount(self):
         options = f"rw,flush_after={self.rng.choice(['0.005', '0.1', '3600'])},log={self.log}"
-        done = subprocess.run([DAEMON, "mount", self.store, self.mountpoint, "-o", options], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "mount", self.store, self.mountpoint, "-o", options], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
 
     def path(self, name):
@@ -142,7 +142,7 @@ class Both:
                     del self.files[name]
 
     def sync(self):
-        done = subprocess.run([DAEMON, "sync", self.mountpoint], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "sync", self.mountpoint], capture_output=True, text=True, timeout=600)
         assert (done.returncode, done.stderr) == (0, "")
 
     def close_handles(self):
@@ -152,7 +152,7 @@ class Both:
 
     def unmount(self):
         self.close_handles()
-        done = subprocess.run([DAEMON, "umount", self.mountpoint], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "umount", self.mountpoint], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         left = [n for _, folders, names in os.walk(self.store) for n in folders + names if n.startswith(".zarrfs")]
         assert left == [], left

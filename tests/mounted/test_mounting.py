@@ -37,7 +37,7 @@ def running(process):
 
 
 def refused(source, mountpoint, *options):
-    done = subprocess.run([DAEMON, "mount", str(source), str(mountpoint), *options], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([DAEMON, "mount", str(source), str(mountpoint), *options], capture_output=True, text=True, timeout=600,
                           stdin=subprocess.DEVNULL)
     assert done.returncode != 0, "mounted"
     assert done.stdout == ""
@@ -163,21 +163,21 @@ def test_mount_8_has_words_of_its_own_for_who_writes(store, tmp_path):
     try:
         for place in places:
             place.mkdir()
-            done = subprocess.run([helper, store.path, place, "-o", "rw,writers=many,shared_lease=20"], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([helper, store.path, place, "-o", "rw,writers=many,shared_lease=20"], capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, done.stderr
         for place in places:
             (place / "notes-of").write_text("this one writes")
     finally:
         for place in places:
-            subprocess.run([DAEMON, "umount", place], timeout=120)
-    done = subprocess.run([helper, store.path, places[0], "-o", "rw,spool=/tmp,writers=one"], capture_output=True, text=True, timeout=60)
+            subprocess.run([DAEMON, "umount", place], timeout=600)
+    done = subprocess.run([helper, store.path, places[0], "-o", "rw,spool=/tmp,writers=one"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 32 and "spool" in done.stderr
 
 
 def test_a_busy_mount_is_not_unmounted(mount, store):
     mounted = mount(store.path)
     with open(mounted / "a/0.0", "rb"):
-        done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
         assert done.returncode == 3, done.stderr
         assert os.path.ismount(mounted.path)
 
@@ -185,9 +185,11 @@ def test_a_busy_mount_is_not_unmounted(mount, store):
 def test_a_busy_umount_names_who_holds_it(mount, store):
     mounted = mount(store.path)
     with subprocess.Popen(["sleep", "1000"], cwd=mounted / "a") as sleeper:
-        done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 3 and f"it is in use by sleep ({sleeper.pid}): working directory" in done.stderr
-        sleeper.kill()
+        try:
+            done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
+            assert done.returncode == 3 and f"it is in use by sleep ({sleeper.pid}): working directory" in done.stderr
+        finally:
+            sleeper.kill()
 
 
 @pytest.fixture
@@ -215,7 +217,7 @@ def test_who_lets_go_in_a_moment_keeps_no_mount(loop):
     with subprocess.Popen([DAEMON, "umount", mounted.path], stderr=subprocess.PIPE, text=True) as umount:
         within(60, lambda: umount.poll() is not None or trying(umount.pid))
         let_go()
-        assert umount.wait(60) == 0, umount.stderr.read()
+        assert umount.wait(600) == 0, umount.stderr.read()
 
 
 def trying(process):
@@ -232,7 +234,7 @@ def test_mounts_are_listed(mount, store):
 
 
 def mount_here(folder, *arguments, program="mount"):
-    done = subprocess.run([DAEMON, *([program] if program else []), *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+    done = subprocess.run([DAEMON, *([program] if program else []), *arguments], cwd=folder, capture_output=True, text=True, timeout=600,
                           stdin=subprocess.DEVNULL)
     assert done.returncode == 0 and done.stdout == "", done.stderr
     return done.stderr
@@ -246,21 +248,21 @@ def test_a_mount_without_a_place_makes_one_and_umount_removes_it(store, tmp_path
         said = mount_here(here, store.path, program=program)
         assert said.count("\n") == 1 and f"mounted on {name}, read and write" in said
         assert read(here / name / "a/1.0") == store.chunk(1, 0)
-        again = subprocess.run([DAEMON, "mount", store.path, "-o", "ro"], cwd=here, capture_output=True, text=True, timeout=60)
+        again = subprocess.run([DAEMON, "mount", store.path, "-o", "ro"], cwd=here, capture_output=True, text=True, timeout=600)
         assert again.returncode == 3 and f"zarrfs is mounted on {here / name} already" in again.stderr
-        assert subprocess.run([DAEMON, "umount", name], cwd=here, timeout=60).returncode == 0
+        assert subprocess.run([DAEMON, "umount", name], cwd=here, timeout=600).returncode == 0
         assert not os.listdir(here)
     # Beside the store itself its name is taken.
     beside = os.path.dirname(store.path)
     os.rename(store.path, os.path.join(beside, "own.zarr"))
     assert "mounted on own.mount.zarr" in mount_here(beside, "own.zarr", "-o", "ro")
-    assert subprocess.run([DAEMON, "umount", "own.mount.zarr"], cwd=beside, timeout=60).returncode == 0
+    assert subprocess.run([DAEMON, "umount", "own.mount.zarr"], cwd=beside, timeout=600).returncode == 0
     assert os.listdir(os.path.join(beside, "own.zarr")) and not os.path.exists(os.path.join(beside, "own.mount.zarr"))
 
 
 def test_in_the_store_itself_no_place_is_made(store):
     before = sorted(os.listdir(store.path))
-    done = subprocess.run([DAEMON, "mount", "."], cwd=store.path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run([DAEMON, "mount", "."], cwd=store.path, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
     assert done.returncode != 0 and done.stderr.endswith(": mount elsewhere\n") and sorted(os.listdir(store.path)) == before
 
 
@@ -272,9 +274,9 @@ def test_what_was_asked_for_is_not_told(store, mountpoint):
 def test_a_place_that_was_made_is_removed_if_the_mount_fails(tmp_path):
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "file.txt").write_text("hello")
-    done = subprocess.run([DAEMON, "mount", "plain"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", "plain"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and os.listdir(tmp_path) == ["plain"], done.stderr
-    done = subprocess.run([DAEMON, "plan"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "plan"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2 and "neither a command nor a store" in done.stderr
 
 
@@ -293,7 +295,7 @@ def test_an_idle_mount_unmounts_itself_but_not_while_it_is_in_use(mount, store):
 def test_statistics_for_prometheus(mount, store):
     mounted = mount(store.path)
     read(mounted / "a/0.0")
-    done = subprocess.run([DAEMON, "stats", "--prometheus", mounted / "a"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "stats", "--prometheus", mounted / "a"], capture_output=True, text=True, timeout=600)
     lines = done.stdout.splitlines()
     assert f'zarrfs_index_reads_total{{mount="{mounted.path}"}} 1' in lines
     samples = [line for line in lines if not line.startswith("#")]
@@ -304,7 +306,7 @@ def test_statistics_for_prometheus(mount, store):
 
 
 def test_each_number_of_the_statistics_is_a_metric(mount, store, tmp_path):
-    done = subprocess.run([DAEMON, "--help-json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "--help-json"], capture_output=True, text=True, timeout=600)
     known = {metric["member"] for metric in json.loads(done.stdout)["metrics"]}
 
     def members(value, path=""):
@@ -337,8 +339,8 @@ def test_promtool_has_nothing_to_say(mount, store):
     need(os.path.exists(promtool), "promtool is missing: run packaging/install-test-readers")
     mounted = mount(store.path, "rw")
     read(mounted / "a/0.0")
-    text = subprocess.run([DAEMON, "stats", "--prometheus", mounted.path], capture_output=True, check=True, timeout=60).stdout
-    checked = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, timeout=60)
+    text = subprocess.run([DAEMON, "stats", "--prometheus", mounted.path], capture_output=True, check=True, timeout=600).stdout
+    checked = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, timeout=600)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
 
 
@@ -354,7 +356,7 @@ def test_a_dead_mount_fails_and_can_be_mounted_again(mount, store, tmp_path):
 def test_the_short_form_mounts_too(mount, store, tmp_path):
     where = tmp_path / "short"
     where.mkdir()
-    done = subprocess.run([DAEMON, store.path, str(where)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, store.path, str(where)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     try:
         assert read(where / "a/1.0") == store.chunk(1, 0)
@@ -368,11 +370,11 @@ def test_a_foreground_mount_ends_when_unmounted(store, mountpoint):
         within(60, lambda: os.path.ismount(mountpoint))
         assert read(mountpoint / "a/1.0") == store.chunk(1, 0)
         assert subprocess.run([DAEMON, "umount", str(mountpoint)]).returncode == 0
-        assert process.wait(timeout=60) == 0, process.stderr.read()
+        assert process.wait(timeout=600) == 0, process.stderr.read()
 
 
 def test_mount_works_without_standard_streams(store, mountpoint):
-    done = subprocess.run(["sh", "-c", f'"{DAEMON}" mount "{store.path}" "{mountpoint}" <&- >&- 2>&-'], timeout=60)
+    done = subprocess.run(["sh", "-c", f'"{DAEMON}" mount "{store.path}" "{mountpoint}" <&- >&- 2>&-'], timeout=600)
     assert done.returncode == 0
     try:
         assert read(mountpoint / "a/1.0") == store.chunk(1, 0)
@@ -394,8 +396,8 @@ def test_a_mount_that_another_namespace_keeps_is_said(mount, golden):
             told = umount.stderr.readline()
             assert "waiting for its daemon to end: another mount namespace" in told and f" sh ({keeper.pid})" in told, told
             assert umount.poll() is None
-            keeper.communicate(b"\n", timeout=60)
-            assert umount.wait(60) == 0
+            keeper.communicate(b"\n", timeout=600)
+            assert umount.wait(600) == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace of its own needs root")
@@ -404,8 +406,8 @@ def test_umount_waits_as_long_as_it_is_told(mount, golden):
     process = mounted.statistics_process()
     with subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo made; read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         assert keeper.stdout.readline() == b"made\n"
-        done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=120)
-        keeper.communicate(b"\n", timeout=60)
+        done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=600)
+        keeper.communicate(b"\n", timeout=600)
     assert done.returncode == 4, done.stderr
     assert "has not ended within 1 s: another mount namespace" in done.stderr and "/sys/fs/fuse/connections/" in done.stderr, done.stderr
     within(60, lambda: not os.path.exists(f"/proc/{process}"))
@@ -415,7 +417,7 @@ def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
     without_tracer = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}  # LeakSanitizer would wait for the thread that waits
 
     def zarrfs(*arguments):
-        done = subprocess.run([DAEMON, *arguments], capture_output=True, text=True, timeout=60, env=without_tracer)
+        done = subprocess.run([DAEMON, *arguments], capture_output=True, text=True, timeout=600, env=without_tracer)
         return done.stdout + done.stderr
 
     mounted = mount(SmallStore(tmp_path).path, "rw")
@@ -450,7 +452,7 @@ def test_a_mount_whose_daemon_is_stopped_is_unmounted_in_time(mount, tmp_path):
     os.kill(process, signal.SIGSTOP)
     try:
         for _ in range(20):  # another test's command may be asking something of this mount, too
-            done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=120,
+            done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=600,
                                   env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
             if done.returncode != 3:
                 break
@@ -473,7 +475,7 @@ def test_commands_end_where_a_daemon_waits_for_its_store(mount, tmp_path):
         silent = "its daemon gives no answer"
         for words, status, said in ((("mounts",), 0, silent), (("doctor",), 1, "(does not answer)"), (("umount", "--timeout", "1", above.path), 3, silent),
                                     (("umount", "-l", above.path), 4, silent)):
-            done = subprocess.run([DAEMON, *words], capture_output=True, text=True, timeout=120, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+            done = subprocess.run([DAEMON, *words], capture_output=True, text=True, timeout=600, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
             assert done.returncode == status and said in (done.stdout + done.stderr).replace("whose", "its"), (words, done)
     finally:
         os.kill(process, signal.SIGCONT)
@@ -486,7 +488,7 @@ def test_a_mount_that_is_bound_elsewhere_is_not_waited_for(mount, tmp_path):
     (tmp_path / "bound").mkdir()
     script = f"""mount --bind '{mounted.path}' '{tmp_path}/bound'; '{DAEMON}' umount '{mounted.path}'; echo $?
         cat '{tmp_path}/bound/a/.zarray' > /dev/null && '{DAEMON}' umount '{tmp_path}/bound'; echo $?"""
-    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, timeout=600)
     assert done.stdout == "0\n0\n", done.stderr
     assert f"its daemon goes on for {tmp_path}/bound, where it is mounted, too" in done.stderr
 
@@ -495,7 +497,7 @@ def test_a_lazy_umount_says_what_it_leaves(mount, store):
     mounted = mount(store.path)
     process, mounted.ends_open = mounted.statistics_process(), True
     with open(mounted / "a/1.0", "rb") as chunk:
-        done = subprocess.run([DAEMON, "umount", "-l", mounted.path], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([DAEMON, "umount", "-l", mounted.path], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0 and f"({os.getpid()}): open file a/1.0: its daemon ends when" in done.stderr, done.stderr
         assert not os.path.ismount(mounted.path)
         assert chunk.read() == store.chunk(1, 0)

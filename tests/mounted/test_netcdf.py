@@ -91,11 +91,11 @@ def python_with(version):
 
 def write(version, folder, mode, *what):
     return subprocess.run([python_with(version), "-c", WRITE, f"file://{folder}#mode={mode}", *what, *["-"] * (2 - len(what))], capture_output=True,
-                          text=True, timeout=300)
+                          text=True, timeout=600)
 
 
 def read(version, folder, mode):
-    done = subprocess.run([python_with(version), "-c", READ, f"file://{folder}#mode={mode}"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([python_with(version), "-c", READ, f"file://{folder}#mode={mode}"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -114,11 +114,11 @@ class DefaultMount:
     def __enter__(self):
         os.makedirs(self.place, exist_ok=True)
         options = [part for option in self.options for part in ("-o", option)]
-        subprocess.run([DAEMON, "mount", self.store, self.place, *options], check=True, capture_output=True, timeout=60)
+        subprocess.run([DAEMON, "mount", self.store, self.place, *options], check=True, capture_output=True, timeout=600)
         return self.place
 
     def __exit__(self, *failure):
-        self.said = subprocess.run([DAEMON, "umount", self.place], capture_output=True, text=True, timeout=60)
+        self.said = subprocess.run([DAEMON, "umount", self.place], capture_output=True, text=True, timeout=600)
         assert self.said.returncode == 0 or failure[0], self.said.stderr
 
 
@@ -241,7 +241,7 @@ def test_readers_of_zarr_v3_open_what_netcdf_wrote(tmp_path, version):
     store.mkdir()
     with DefaultMount(store, tmp_path / "mnt") as place:
         written(version, f"{place}/data", "nczarr,file")
-    done = subprocess.run([python, "-c", READ_V3, store], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([python, "-c", READ_V3, store], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -263,7 +263,7 @@ data.close()"""], capture_output=True, text=True, timeout=300)
         assert why.startswith("/data/letters/.zarray: netCDF-C 4.9.0 writes characters as <U1") and why.count("\n") == 1
         with open(f"{place}/.zarrfs/report.json") as text:
             assert [one["path"] for one in json.load(text)["refused"]] == ["/data/letters/.zarray"]
-        assert "  refused: /data/letters/.zarray: netCDF-C 4.9.0" in subprocess.run([DAEMON, "mounts"], capture_output=True, text=True, timeout=60).stdout
+        assert "  refused: /data/letters/.zarray: netCDF-C 4.9.0" in subprocess.run([DAEMON, "mounts"], capture_output=True, text=True, timeout=600).stdout
     assert "refused while it was mounted:\n/data/letters/.zarray: netCDF-C 4.9.0" in mounted.said.stderr
 
 
@@ -273,13 +273,13 @@ def test_nccopy_and_nco_work_on_the_next_mount(tmp_path):
     source, store = tmp_path / "source.nc", tmp_path / "store"
     store.mkdir()
     text = "netcdf source { dimensions: t = 4 ; variables: short v(t) ; v:_FillValue = -9s ; v:units = \"K\" ; data: v = 1, _, 3, 4 ; }"
-    subprocess.run(["ncgen", "-4", "-o", source], input=text, text=True, check=True, timeout=60)
+    subprocess.run(["ncgen", "-4", "-o", source], input=text, text=True, check=True, timeout=600)
     with DefaultMount(store, tmp_path / "mnt") as place:
-        subprocess.run(["nccopy", source, f"file://{place}/data#mode=nczarr,file"], check=True, timeout=60)
-    subprocess.run(["nccopy", source, f"file://{tmp_path}/plain#mode=nczarr,file"], check=True, timeout=60)
+        subprocess.run(["nccopy", source, f"file://{place}/data#mode=nczarr,file"], check=True, timeout=600)
+    subprocess.run(["nccopy", source, f"file://{tmp_path}/plain#mode=nczarr,file"], check=True, timeout=600)
     with DefaultMount(store, tmp_path / "mnt") as place:
         for command in (["ncdump"], ["ncks", "-C"]):
-            shown, plain = [subprocess.run([*command, f"file://{folder}#mode=nczarr,file"], capture_output=True, text=True, timeout=60).stdout
+            shown, plain = [subprocess.run([*command, f"file://{folder}#mode=nczarr,file"], capture_output=True, text=True, timeout=600).stdout
                             for folder in (f"{place}/data", tmp_path / "plain")]
             assert "units" in plain and shown.splitlines()[1:] == plain.splitlines()[1:]
 
@@ -375,7 +375,7 @@ def test_text_is_shown_in_utf8_to_netcdf_alone(tmp_path):
 def test_zarr_python_3_is_told_what_to_do(place, script, told):
     python = os.path.join(VENVS, "zarr3/bin/python")
     need(os.path.exists(python), "zarr3 is missing: run packaging/install-test-readers")
-    done = subprocess.run([python, "-c", script.format(place=os.path.dirname(place))], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([python, "-c", script.format(place=os.path.dirname(place))], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0
     refused = os.getxattr(os.path.dirname(place), "user.zarrfs.refused").decode()
     assert told in refused and "-o view=v3" in refused
@@ -415,9 +415,9 @@ def test_records_that_are_appended_come_before_the_shape(mount, tmp_path, versio
     store = tmp_path / "store"
     store.mkdir()
     mounted = mount(store, "rw")
-    subprocess.run([PYTHONS[version], "-c", APPEND, f"file://{mounted.path}/d#mode=nczarr,file", how], check=True, timeout=300)
+    subprocess.run([PYTHONS[version], "-c", APPEND, f"file://{mounted.path}/d#mode=nczarr,file", how], check=True, timeout=600)
     read = "import sys, netCDF4; v = netCDF4.Dataset(sys.argv[1])['v'][:]; print([int(r[0]) if r.min() == r.max() else -1 for r in v.filled(-1)])"
     mounted.unmount()
     again = mount(store)
-    found = subprocess.run([PYTHONS[version], "-c", read, f"file://{again.path}/d#mode=nczarr,file"], capture_output=True, text=True, check=True, timeout=300)
+    found = subprocess.run([PYTHONS[version], "-c", read, f"file://{again.path}/d#mode=nczarr,file"], capture_output=True, text=True, check=True, timeout=600)
     assert json.loads(found.stdout) == [1, 1, *range(2, 40)]

@@ -127,7 +127,7 @@ class Writer(threading.Thread):
 
 
 def is_published(mounted):
-    return subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=300).returncode == 0
+    return subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=600).returncode == 0
 
 
 def test_networks_that_are_cut_lose_nothing_that_was_closed(bucket):

@@ -49,7 +49,7 @@ def test_an_image_by_its_url_is_seen_by_gdal(web, mount):
 def test_the_certificate_counts(web, tmp_path):
     server = web(os.path.dirname(BRAIN))
     (tmp_path / "mnt").mkdir()
-    refused = subprocess.run([DAEMON, "mount", f"{server.url}/brain.ome.zarr", tmp_path / "mnt"], capture_output=True, text=True, timeout=120)
+    refused = subprocess.run([DAEMON, "mount", f"{server.url}/brain.ome.zarr", tmp_path / "mnt"], capture_output=True, text=True, timeout=600)
     assert refused.returncode == 3 and "SSL certificate" in refused.stderr, refused
 
 
@@ -59,7 +59,7 @@ def test_a_password_comes_from_netrc(web, tmp_path, monkeypatch):
     words = ["--remote", f"ca_file={server.certificate}"]
 
     def doctor():
-        return subprocess.run([DAEMON, "doctor", f"{server.url}/brain.ome.zarr", *words], capture_output=True, text=True, timeout=120)
+        return subprocess.run([DAEMON, "doctor", f"{server.url}/brain.ome.zarr", *words], capture_output=True, text=True, timeout=600)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert "status 401" in doctor().stdout and ".netrc" in doctor().stdout
     (tmp_path / ".netrc").write_text("machine localhost login me password secret\n")

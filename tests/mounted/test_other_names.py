@@ -69,7 +69,7 @@ def test_a_file_that_came_into_the_store_meanwhile_is_not_replaced(mount, store)
     write(store.file("a/c.1.notes.txt"), b"of another program")
     assert error_of(sync_by, mounted / "a/c/1/notes.txt") == errno.EEXIST
     assert read(mounted / "a/c/1/notes.txt") == b"of the mount"
-    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     os.unlink(mounted / "a/c/1/notes.txt")
     mounted.unmount()

@@ -250,7 +250,7 @@ def test_all_chunks_that_wait_for_a_server_are_named(bucket):
     bucket.server.away = True
     for chunk in chunks:
         put(mounted, chunk, 3, sync=True)
-    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and [chunk for chunk in chunks if f"/a chunk {chunk}: " not in done.stderr + done.stdout] == [], done
 
 
@@ -299,7 +299,7 @@ def cut_under_a_writer_and_a_reader(bucket, networks):
     assert counts["written"] > 0 and counts["read"] > 0 and counts["absent"] > 0
     for network in networks.values():
         network.set("up")
-    within(120, lambda: subprocess.run([DAEMON, "sync", writer.path], capture_output=True, timeout=300).returncode == 0)
+    within(120, lambda: subprocess.run([DAEMON, "sync", writer.path], capture_output=True, timeout=600).returncode == 0)
     stored = bucket.stored()
     assert {chunk: stored[chunk] for chunk in sure} == {chunk: data(value) for chunk, value in sure.items()}
     within(120, lambda: all(answers(lambda: read(reader, f"a/{chunk}")) == 0 and read(reader, f"a/{chunk}") == data(sure[chunk]) for chunk in sure))

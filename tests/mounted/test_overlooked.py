@@ -19,5 +19,5 @@ def test_no_reader_reads_the_fill_value_of_a_damaged_shard(mount, tmp_path, read
     shutil.copytree(os.path.join(ROOT, "examples", "brain.ome.zarr"), store)
     os.truncate(store / "0/c/1/0/0/0", 100000)
     mounted = mount(store, "profile=gdal", damaged=True)
-    done = subprocess.run(["/usr/bin/python3", "-W", "ignore", "-c", READ[reader], mounted.path], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["/usr/bin/python3", "-W", "ignore", "-c", READ[reader], mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0, f"{reader} read a damaged shard without an error"

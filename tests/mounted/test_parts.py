@@ -33,7 +33,7 @@ def all_at_once(commands):
     """The standard errors of the commands, which all have to be good."""
     running = [subprocess.Popen([DAEMON, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for words in commands]
     for process in running:
-        _, told = process.communicate(timeout=300)
+        _, told = process.communicate(timeout=600)
         assert process.returncode == 0, told
 
 
@@ -121,7 +121,7 @@ def kill_and_repeat(convert, chance, seconds):
         time.sleep(chance.random() * seconds * number / KILLS)  # killed at any moment, the first ones early
         for process in running:
             process.send_signal(signal.SIGKILL)
-        hits += sum(process.wait(timeout=60) != 0 for process in running)
+        hits += sum(process.wait(timeout=600) != 0 for process in running)
     for part in (1, 2, 3):
         subprocess.run([*convert, "--part", f"{part}/3"], check=True, capture_output=True)
     subprocess.run([*convert, "--finish", "--check"], check=True, capture_output=True)

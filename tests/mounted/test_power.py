@@ -136,7 +136,7 @@ def cut_while(disk, pause, *command):
     except subprocess.TimeoutExpired:
         ended = False
     disk.cut()
-    process.wait(120)
+    process.wait(600)
     disk.unmount()
     disk.mount()
     return ended

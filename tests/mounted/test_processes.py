@@ -45,7 +45,7 @@ print(json.dumps(array.read().result().tolist()))
 
 
 def run(python, program, *words):
-    done = subprocess.run([python, "-c", program, *map(str, words)], capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+    done = subprocess.run([python, "-c", program, *map(str, words)], capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -55,7 +55,7 @@ def run_at_once(python, program, words):
     started = [subprocess.Popen([python, "-c", program, *map(str, each)], stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
                for each in words]
     for process in started:
-        error = process.communicate(timeout=300)[1]
+        error = process.communicate(timeout=600)[1]
         assert process.returncode == 0, error[-3000:]
 
 
@@ -183,5 +183,5 @@ def test_dask_writes_with_several_processes(mount, tmp_path, reader, version):
     store.mkdir()
     mounted = mount(store, f"rw,view=v{version}")
     for directory in (tmp_path / "plain", mounted / "a"):
-        done = subprocess.run([python, program, directory, str(version)], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+        done = subprocess.run([python, program, directory, str(version)], capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
         assert done.returncode == 0, done.stderr[-3000:]

@@ -17,7 +17,7 @@ ZARR34 = os.path.join(VENVS, "zarr34", "bin", "python")  # needs a Python newer 
 
 def run(*command):
     need(shutil.which(command[0]), f"{command[0]} is not installed")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{command}: status {done.returncode}: {done.stderr[-2000:]}"
     return done.stdout
 

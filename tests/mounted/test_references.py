@@ -35,7 +35,7 @@ def python_with():
 
 
 def run(*words, status=0):
-    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, f"{words}: status {done.returncode}: {done.stdout} {done.stderr}"
     return done
 

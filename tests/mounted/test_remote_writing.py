@@ -71,7 +71,7 @@ def come_back(bucket, mounted):
 
 
 def publish(mounted, status=0):
-    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done.stderr
     return done.stderr
 
@@ -246,9 +246,9 @@ def test_a_put_whose_answer_never_came_is_known_again(bucket):
 
     process = mounted.statistics_process()
     bucket.server.fault = hold
-    publishing = threading.Thread(target=lambda: subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=60))
+    publishing = threading.Thread(target=lambda: subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=600))
     publishing.start()
-    assert arrived.wait(120)
+    assert arrived.wait(600)
     within(60, lambda: bucket.stored()["0.0"] == data(90))
     kill(process)
     publishing.join()
@@ -311,7 +311,7 @@ def test_a_server_without_conditions_is_refused_by_name(bucket, method, word):
     bucket.server.careless = (method,)
     os.mkdir(bucket.folder / "mnt")
     done = subprocess.run([DAEMON, "mount", "s3://bucket/store", bucket.folder / "mnt", "-o", bucket.options("spool")],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and word in done.stderr and "s3://bucket/store" in done.stderr, done.stderr
     assert not own_files(bucket.store.path), "the probe is left"
 
@@ -320,7 +320,7 @@ def test_what_a_mount_does_not_write_to_is_said(bucket, tmp_path):
     os.mkdir(tmp_path / "mnt")
 
     def refusal(source, options):
-        done = subprocess.run([DAEMON, "mount", source, tmp_path / "mnt", "-o", options], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DAEMON, "mount", source, tmp_path / "mnt", "-o", options], capture_output=True, text=True, timeout=600)
         assert done.returncode != 0
         return done.stderr
 
@@ -335,7 +335,7 @@ def test_a_spool_has_one_mount(bucket, tmp_path):
     bucket.open()
     os.mkdir(tmp_path / "second")
     done = subprocess.run([DAEMON, "mount", "s3://bucket/store", tmp_path / "second", "-o", bucket.options("spool")],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode != 0 and "already written by process" in done.stderr
 
 
@@ -492,11 +492,11 @@ def test_chunks_that_no_array_came_for_are_named_at_the_end(bucket):
     os.mkdir(mounted / "new")
     with open(mounted / "new/0", "wb") as file:
         file.write(b"kept")
-    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
     assert "new/0: no document makes it a chunk of an array" in done.stderr
     mounted = bucket.open()
     with open(mounted / "new/0", "rb") as file:
         assert file.read() == b"kept"
     os.unlink(mounted / "new/0")
-    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600, check=True)
     assert not done.stderr

@@ -297,7 +297,7 @@ def test_rclone_copies_all_of_it(serve, small, tmp_path):
     served, open_to_all = serve(small.path, environment={"ZARRFS_SERVE_TOKEN": "abc"}), serve(small.path)
 
     def copy(target, *words, status=0):
-        done = subprocess.run(["rclone", "--config", "", "--retries", "1", "copy", *words, tmp_path / target], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["rclone", "--config", "", "--retries", "1", "copy", *words, tmp_path / target], capture_output=True, text=True, timeout=600)
         assert (done.returncode == 0) == (status == 0), done.stderr
         return {name: (tmp_path / target / name).read_bytes() for name in names_below(tmp_path / target)}
 
@@ -311,7 +311,7 @@ def test_cadaver_looks_around(serve, small, tmp_path):
     if not shutil.which("cadaver"):
         pytest.skip("cadaver is missing: apt install cadaver")
     served = serve(small.path)
-    told = subprocess.run(["cadaver", served.url], input="cd a\nls\nget 1.1\nput 1.1\nquit\n", capture_output=True, text=True, timeout=60, cwd=tmp_path).stdout
+    told = subprocess.run(["cadaver", served.url], input="cd a\nls\nget 1.1\nput 1.1\nquit\n", capture_output=True, text=True, timeout=600, cwd=tmp_path).stdout
     assert "1.1" in told and "405 Method Not Allowed" in told, told
     assert (tmp_path / "1.1").read_bytes() == served.get("/a/1.1").text
 
@@ -494,7 +494,7 @@ def test_another_machine_needs_no_fuse(tmp_path, small):
         try:
             script = 'mount -t tmpfs none /dev && ! test -e /dev/fuse && exec "$0" diff "$1" "$2"'
             done = subprocess.run([*network.prefix(), "unshare", "--mount", "sh", "-c", script, DAEMON, small.path, served.url],
-                                  capture_output=True, text=True, timeout=120)
+                                  capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, done.stdout + done.stderr
         finally:
             served.stop()
@@ -536,18 +536,18 @@ def test_it_ends_while_clients_wait(serve, small):
     (["-o", "profile=nonsense"], "nonsense"), (["--allow-origin", "viewer.example"], "--allow-origin"), (["--token-file", "/dev/null"], "--token-file"),
 ])
 def test_what_makes_no_sense_is_refused(small, words, wanted):
-    done = subprocess.run([DAEMON, "serve", small.path, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "serve", small.path, *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2 and wanted in done.stderr, done
 
 
 def test_an_empty_token_is_refused(small):
-    done = subprocess.run([DAEMON, "serve", small.path], capture_output=True, text=True, timeout=60, env={**os.environ, "ZARRFS_SERVE_TOKEN": ""})
+    done = subprocess.run([DAEMON, "serve", small.path], capture_output=True, text=True, timeout=600, env={**os.environ, "ZARRFS_SERVE_TOKEN": ""})
     assert done.returncode == 2 and "ZARRFS_SERVE_TOKEN is empty" in done.stderr, done
 
 
 def test_a_port_that_is_taken(serve, small):
     served = serve(small.path)
-    done = subprocess.run([DAEMON, "serve", small.path, "--listen", f"127.0.0.1:{served.port}"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "serve", small.path, "--listen", f"127.0.0.1:{served.port}"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and "another program listens there" in done.stderr
 
 
@@ -566,5 +566,5 @@ def test_served_again(serve, tmp_path, small):
         again.unmount()
         direct.unmount()
     served = serve(small.path)  # whose .zmetadata tells the names
-    done = subprocess.run([DAEMON, "diff", small.path, served.url], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "diff", small.path, served.url], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done

@@ -24,7 +24,7 @@ def rows():
 
 
 def said(*words, **environment):
-    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
+    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=600, env={**os.environ, **environment})
     assert done.returncode != 0, done
     return done.stdout + done.stderr
 
@@ -238,7 +238,7 @@ def test_each_message_of_the_page_is_said_and_no_scene_is_without_one(everything
 def test_commands_end_with_the_reason_where_nothing_answers(command, tmp_path):
     words = [tmp_path / "target"] if command == "shard" else []
     done = subprocess.run([DAEMON, command, "http://127.0.0.1:1/store.zarr", *words, "--remote", "deadline=1"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 3, (done.stdout, done.stderr)
     assert "Failed to connect" in done.stderr and "0 arrays" not in done.stdout and "damaged" not in done.stdout, done.stdout
 
@@ -248,6 +248,6 @@ def test_commands_end_with_the_reason_where_nothing_answers(command, tmp_path):
 def test_a_refusal_comes_with_the_advice_of_doctor(serve, command, code):  # noqa: F811
     server = serve("bucket")
     server.fault = lambda seen: {"status": 403, "code": code}
-    told = subprocess.run([DAEMON, "doctor", "s3://bucket/sharding.zarr", "--json", "--remote", bucket_options(server)], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([DAEMON, "doctor", "s3://bucket/sharding.zarr", "--json", "--remote", bucket_options(server)], capture_output=True, text=True, timeout=600)
     [advice] = [one["remedy"] for one in json.loads(told.stdout)["checks"] if one["verdict"] == "wrong"]
     assert advice in said(command, "s3://bucket/sharding.zarr", "--remote", bucket_options(server))

@@ -43,13 +43,13 @@ def by(way, text, name, server):
     python = os.path.join(VENVS, "remote", "bin", "python")
     if not os.path.exists(python):
         pytest.skip("obstore and s3fs are missing: packaging/install-test-readers all")
-    done = subprocess.run([python, "-c", "import hashlib, json, sys, zarr" + OPEN[way] + text, name, server.url], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([python, "-c", "import hashlib, json, sys, zarr" + OPEN[way] + text, name, server.url], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
 
 def zarrfs(*words, status=0):
-    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([DAEMON, *map(str, words)], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done
     return done.stdout
 

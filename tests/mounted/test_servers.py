@@ -215,5 +215,5 @@ def test_two_mounts_that_are_killed_lose_nothing_that_was_closed(small, tmp_path
 def test_minio_is_refused_by_name(bucket):
     """It removes objects whatever If-Match says."""
     os.mkdir(bucket.folder / "mnt")
-    done = subprocess.run([DAEMON, "mount", bucket.url, bucket.folder / "mnt", "-o", bucket.options("one")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", bucket.url, bucket.folder / "mnt", "-o", bucket.options("one")], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and "removes objects though If-Match forbids it" in done.stderr, done.stderr

@@ -77,7 +77,7 @@ def test_of_chunks_that_all_write_the_last_of_one_of_them_stays(shared):
 
 def refusal(store, mountpoint, options):
     os.makedirs(mountpoint, exist_ok=True)
-    done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", store, mountpoint, "-o", options], capture_output=True, text=True, timeout=600)
     if done.returncode == 0:
         subprocess.run([DAEMON, "umount", mountpoint], check=True)
     assert done.returncode != 0, f"{options}: it was not refused"

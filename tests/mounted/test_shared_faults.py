@@ -24,7 +24,7 @@ def shared(tmp_path, mount):
 def recover(shared, writers):
     """Puts what dead mounts left. A chunk that was begun when its mount died may be no whole one: whoever starts a program closes what
     other threads have open, in the child, and so an emptied chunk, as in any directory. It is named, and gone once it is written anew."""
-    done = subprocess.run([DAEMON, "recover", shared.path], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([DAEMON, "recover", shared.path], capture_output=True, text=True, timeout=600)
     for writer in writers:
         writer.settle(shared.stored)
     if done.returncode == 0:
@@ -215,7 +215,7 @@ def test_commits_that_find_no_room(tmp_path, mount):
         assert set(full) == {errno.ENOSPC}, full
         os.unlink(ballast)
         for mounted in mounts:
-            within(120, lambda mounted=mounted: subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=120).returncode == 0)
+            within(120, lambda mounted=mounted: subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, timeout=600).returncode == 0)
         for mounted in mounts:
             mounted.close()
         assert shards.own_files(store) == []

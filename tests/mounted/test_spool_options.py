@@ -154,7 +154,7 @@ def test_unmounting_says_that_it_is_in_the_spool(bucket):
     mounted = bucket.open("spool", "flush_after=3600,revalidate=60,deadline=1", damaged=True)
     put(mounted, "0.0", 48)
     bucket.server.fault = lambda seen: {"status": 503}
-    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and "kept in the spool:\n" in done.stderr and "chunk 0.0" in done.stderr, done.stderr
     bucket.server.fault = None
     bucket.open("spool")
@@ -298,7 +298,7 @@ def test_removing_gives_room_while_the_server_is_gone(bucket):
 def test_conflicts_are_of_buckets_only(bucket):
     os.mkdir(bucket.folder / "mnt")
     done = subprocess.run([DAEMON, "mount", bucket.store.path, bucket.folder / "mnt", "-o", "conflicts=fail"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and "conflicts=fail" in done.stderr and "s3://" in done.stderr, done.stderr
 
 
@@ -306,7 +306,7 @@ def test_conflicts_are_of_buckets_only(bucket):
 def test_what_is_no_value_is_said(bucket, option):
     os.mkdir(bucket.folder / "mnt")
     done = subprocess.run([DAEMON, "mount", "s3://bucket/store", bucket.folder / "mnt", "-o", bucket.options("spool", option)],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 2 and option.split("=")[0] in done.stderr, done.stderr
 
 
@@ -323,7 +323,7 @@ def test_a_volume_beside_an_array_is_only_read(bucket):
 @pytest.mark.parametrize("source", ["s3://bucket/store", "gs://bucket/store"])
 def test_what_is_written_to_a_server_is_not_for_others(tmp_path, source):
     os.mkdir(tmp_path / "mnt")
-    done = subprocess.run([DAEMON, "mount", source, tmp_path / "mnt", "-o", "rw,allow_other"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", source, tmp_path / "mnt", "-o", "rw,allow_other"], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0 and "options allow_other and rw exclude each other for stores at a server" in done.stderr, done.stderr
 
 

@@ -55,7 +55,7 @@ def as_user(user, code, *arguments, groups=()):
     wrapped = f"import os, sys\ntry:\n" + "".join(f"    {line}\n" for line in code.strip().splitlines()) + "except OSError as e:\n    sys.exit(e.errno)\n"
     chosen = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
     done = subprocess.run(["setpriv", "--reuid", str(user), "--regid", str(user), *chosen, "/usr/bin/python3", "-c", wrapped, *map(str, arguments)],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=600)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode
 
@@ -240,7 +240,7 @@ def test_where_only_root_is_let_in_nobody_reads_what_it_has_read(place, options)
 def test_another_user_is_told_whose_mount_it_is(others):
     mount = others()
     as_other = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups"]
-    done = subprocess.run([*as_other, DAEMON, "umount", mount.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*as_other, DAEMON, "umount", mount.path], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0 and "user 0 has mounted it; that user and root can unmount it" in done.stderr
 
 
@@ -451,7 +451,7 @@ def test_a_log_that_is_a_link_or_a_pipe_is_refused(place):
     os.makedirs(os.path.join(place, "mnt"))
     for name, why in (("link", "is a symbolic link"), ("pipe", "is not a regular file"), ("second", "has other names")):
         done = subprocess.run([DAEMON, "mount", store, os.path.join(place, "mnt"), "-o", f"rw,log={place}/{name}"],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=600)
         assert done.returncode == 3 and why in done.stderr, done.stderr
         assert not os.path.ismount(os.path.join(place, "mnt"))
     with open(os.path.join(place, "precious")) as precious:

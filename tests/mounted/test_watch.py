@@ -207,7 +207,7 @@ def test_a_daemon_that_ends_while_it_recalls_leaves_nobody_hanging(mount, store,
         for reader in readers:
             if end == "umount":
                 reader.kill()
-            assert reader.wait(120) != 0, "the mount is gone"
+            assert reader.wait(600) != 0, "the mount is gone"
         if end == "kill":
             subprocess.run(["umount", "-l", mounted.path], check=True)
         else:

@@ -145,7 +145,7 @@ np.testing.assert_array_equal(t.read().result(), np.load(sys.argv[2]))
 
 
 def run(python, code, *arguments):
-    done = subprocess.run([python, "-W", "ignore", "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([python, "-W", "ignore", "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
 
 

@@ -38,7 +38,7 @@ def other(store):
 
 
 def sync(mounted):
-    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -152,7 +152,7 @@ def test_bytes_that_are_no_chunk_are_kept_and_not_published(mount, store):
     assert subprocess.run(["sync", mounted / "a/1.0"], capture_output=True).returncode != 0  # by a descriptor that only reads
     assert read(mounted / "a/1.0") == b"short"
     assert list(mounted.report()["unpublished"]) == ["/a chunk 1.0"]
-    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3
     assert "/a chunk 1.0: its bytes cannot be a chunk of the array" in done.stderr
     assert values(store) == before
@@ -357,7 +357,7 @@ def test_a_quiet_shard_is_rewritten(mount, store):
 def test_a_second_writer_is_refused_and_readers_are_not(mount, store, tmp_path):
     mount(store.path, "rw")
     (tmp_path / "second").mkdir()
-    done = subprocess.run([DAEMON, "mount", store.path, str(tmp_path / "second"), "-o", "rw"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "mount", store.path, str(tmp_path / "second"), "-o", "rw"], capture_output=True, text=True, timeout=600)
     assert done.returncode != 0 and "process" in done.stderr, done.stderr
     waits, refused = done.stderr.splitlines()
     assert "waiting 10 s" in waits and "-o ro mounts it" in refused
@@ -374,7 +374,7 @@ def test_a_killed_daemon_loses_nothing_that_was_closed(mount, store, tmp_path):
     assert "zarrfs recover" in reader.log_text()
     assert read(reader / "a/1.0") == store.chunk(1, 0)
     reader.unmount()
-    done = subprocess.run([DAEMON, "recover", store.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "recover", store.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and "recovered 1 chunk" in done.stderr, done.stderr
     assert left_behind(store) == []
     assert read(mount(store.path, "ro") / "a/1.0") == other(store)
@@ -539,7 +539,7 @@ def test_a_sparse_array_of_directories_can_be_removed(mount, tmp_path):
     chunks[0] = bytes(32)
     write_file(f"{store}/a/c/0/0/0", shard_bytes(chunks))  # 3 of its 4 directories along the first axis hold nothing
     mounted = mount(store, "rw,separator=/,flush_after=3600")
-    subprocess.run(["rm", "-r", mounted / "a"], check=True, timeout=60)
+    subprocess.run(["rm", "-r", mounted / "a"], check=True, timeout=600)
     assert "a" not in os.listdir(mounted.path)
     mounted.unmount()
     assert os.listdir(store) == ["zarr.json"]
@@ -552,10 +552,10 @@ def test_chunks_are_not_merged_into_an_array_that_took_the_place_of_theirs(mount
     write_json(store.file("a/zarr.json"), replaced)
     time.sleep(1.1)  # the attributes of the old one are valid for a second
     assert read(mounted / "a/.zarray") and os.listdir(mounted / "a")
-    assert "array a is another one" in subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=60).stderr
-    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=60)
+    assert "array a is another one" in subprocess.run([DAEMON, "sync", mounted.path], capture_output=True, text=True, timeout=600).stderr
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3 and "array a is another one" in done.stderr
-    done = subprocess.run([DAEMON, "recover", store.path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([DAEMON, "recover", store.path], capture_output=True, text=True, timeout=600)
     assert "another program has replaced the array" in done.stderr
     assert left_behind(store) == []
 

@@ -24,7 +24,7 @@ def ask(port, method, path, body=b""):
     signed = signature(method, path, query, headers, sorted(headers), date, "us-east-1")
     headers["authorization"] = (f"AWS4-HMAC-SHA256 Credential={KEY}/{date[:8]}/us-east-1/s3/aws4_request, "
                                 f"SignedHeaders={';'.join(sorted(headers))}, Signature={signed}")
-    server = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    server = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     server.request(method, f"{path}?{query}" if query else path, body, headers)
     answer = server.getresponse()
     found = answer.read()

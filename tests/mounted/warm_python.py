@@ -97,7 +97,7 @@ def warm(python, modules):
     return WarmPython(python, modules)
 
 
-def run_warm(python, modules, text, *words, timeout=300):
+def run_warm(python, modules, text, *words, timeout=600):
     """What `python -c text words` prints, with `modules` imported already."""
     done = warm(python, tuple(modules)).run(text, [str(word) for word in words], timeout)
     assert done.returncode == 0, f"{python}: {done.stderr[-3000:]}"

@@ -17,12 +17,6 @@ bool shards_are_files(const Layout& layout) {
                      [](const ShardLevel& level) { return level.around.steps().empty(); });
 }
 
-// Interrupted, or this process lacks something: no fault of the shard.
-bool ends_all(Fault fault) {
-  return fault == Fault::kBusy || fault == Fault::kGivenUp || fault == Fault::kNoMemory ||
-         fault == Fault::kNoFiles;
-}
-
 // Scans one shard after the other; one for each call of parallel_for.
 class ShardScanner {
  public:
@@ -37,7 +31,7 @@ class ShardScanner {
   Result<Totals> run() {
     path_ = reader_.shard_path(cell_);
     auto scanned = scan();
-    if (scanned || ends_all(scanned.error().fault)) return scanned;
+    if (scanned || is_of_process(scanned.error().fault)) return scanned;
     // One shard that cannot be read does not hide what is wrong with the others.
     report({.array = {}, .shard = {}, .chunk = "", .range = {}, .reason = scanned.error().message});
     tell_cell();

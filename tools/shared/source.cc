@@ -119,8 +119,7 @@ bool has_children(Node::Kind kind) {
 
 /// Whether that is wrong with a document that could be read.
 bool is_damage(Fault fault) {
-  return fault != Fault::kIo && fault != Fault::kDenied && fault != Fault::kNoMemory &&
-         fault != Fault::kBusy && fault != Fault::kGivenUp && fault != Fault::kNoFiles;
+  return fault != Fault::kIo && fault != Fault::kDenied && !is_of_process(fault);
 }
 
 /// A directory to which too many ways lead is visited as a damaged node.

@@ -60,6 +60,21 @@ def within(seconds, check):
     pytest.fail(f"not so within {seconds} s")
 
 
+class Watched:
+    """A running process: another one that gets its number later is not taken for it."""
+
+    def __init__(self, process):
+        self.descriptor = os.pidfd_open(process)
+
+    def has_ended(self):
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def __del__(self):
+        os.close(self.descriptor)
+
+
 def is_of_killed(error, log):
     """Whether the kernel tells this of a mount whose daemon was killed: by the device, by io_uring, and, of a request that the daemon
     had begun to take, EIO. Of its own ones the daemon's log tells."""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from conftest import DAEMON, kill, within
+from conftest import DAEMON, Watched, kill, within
 
 
 def devices_mounted():
@@ -78,18 +78,18 @@ def test_mounts_that_do_not_answer_are_given_up():
     before = connections()
     no_tracer = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}  # AddressSanitizer's is a child, too
     doctor = subprocess.Popen([DAEMON, "doctor", "--json"], stdout=subprocess.PIPE, text=True, env=no_tracer)
-    stopped = set()
+    stopped = {}
     while doctor.poll() is None:
         with open(f"/proc/{doctor.pid}/task/{doctor.pid}/children") as text:
-            new = set(map(int, text.read().split())) - stopped
+            new = set(map(int, text.read().split())) - stopped.keys()
         for child in new:
             with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                stopped[child] = Watched(child)
                 os.kill(child, signal.SIGSTOP)
-        stopped |= new
         time.sleep(0.002)
     found = {check["name"]: check for check in json.loads(doctor.communicate(timeout=600)[0])["checks"]}
     assert found["speed"]["verdict"] == "limited", found["speed"]
     assert "could not be read in time" in found["speed"]["found"]
     assert stopped
-    within(60, lambda: not any(os.path.exists(f"/proc/{child}") for child in stopped))
+    within(60, lambda: all(child.has_ended() for child in stopped.values()))
     within(60, lambda: connections() <= before)

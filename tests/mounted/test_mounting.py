@@ -12,7 +12,7 @@ import time
 import zipfile
 
 import pytest
-from conftest import DAEMON, VENVS, kill, need, within
+from conftest import DAEMON, VENVS, Watched, kill, need, within
 from object_server import ObjectServer
 from stores import SmallStore, write_json
 from test_files import error_of, read
@@ -403,14 +403,14 @@ def test_a_mount_that_another_namespace_keeps_is_said(mount, golden):
 @pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace of its own needs root")
 def test_umount_waits_as_long_as_it_is_told(mount, golden):
     mounted = mount(golden("sharding.zarr"))
-    process = mounted.statistics_process()
+    daemon = Watched(mounted.statistics_process())
     with subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo made; read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         assert keeper.stdout.readline() == b"made\n"
         done = subprocess.run([DAEMON, "umount", "--timeout", "1", mounted.path], capture_output=True, text=True, timeout=600)
         keeper.communicate(b"\n", timeout=600)
     assert done.returncode == 4, done.stderr
     assert "has not ended within 1 s: another mount namespace" in done.stderr and "/sys/fs/fuse/connections/" in done.stderr, done.stderr
-    within(60, lambda: not os.path.exists(f"/proc/{process}"))
+    within(60, daemon.has_ended)
 
 
 def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
@@ -449,6 +449,7 @@ def test_a_mount_whose_daemon_is_stopped_is_unmounted_in_time(mount, tmp_path):
     with open(mounted / "a/0.0", "wb") as chunk:
         chunk.write(store.chunk(0, 0)[::-1])
     process = mounted.statistics_process()
+    daemon = Watched(process)
     os.kill(process, signal.SIGSTOP)
     try:
         for _ in range(20):  # another test's command may be asking something of this mount, too
@@ -460,7 +461,7 @@ def test_a_mount_whose_daemon_is_stopped_is_unmounted_in_time(mount, tmp_path):
     finally:
         os.kill(process, signal.SIGCONT)
     assert done.returncode == 4 and "gives no answer: waiting" in done.stderr and "/sys/fs/fuse/connections/" in done.stderr, done.stderr
-    within(60, lambda: not os.path.exists(f"/proc/{process}"))
+    within(60, daemon.has_ended)
     again = mount(store.path)  # it has published when it went on
     assert read(again / "a/0.0") == store.chunk(0, 0)[::-1]
 
@@ -495,10 +496,10 @@ def test_a_mount_that_is_bound_elsewhere_is_not_waited_for(mount, tmp_path):
 
 def test_a_lazy_umount_says_what_it_leaves(mount, store):
     mounted = mount(store.path)
-    process, mounted.ends_open = mounted.statistics_process(), True
+    daemon, mounted.ends_open = Watched(mounted.statistics_process()), True
     with open(mounted / "a/1.0", "rb") as chunk:
         done = subprocess.run([DAEMON, "umount", "-l", mounted.path], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0 and f"({os.getpid()}): open file a/1.0: its daemon ends when" in done.stderr, done.stderr
         assert not os.path.ismount(mounted.path)
         assert chunk.read() == store.chunk(1, 0)
-    within(60, lambda: not os.path.exists(f"/proc/{process}"))
+    within(60, daemon.has_ended)

@@ -5,7 +5,6 @@
 import errno
 import os
 import subprocess
-import threading
 import time
 
 import pytest

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from conftest import need, within
+from conftest import Watched, need, within
 from stores import SmallStore, document, shard_bytes, write_file, write_json
 from test_files import error_of, read
 
@@ -198,6 +198,7 @@ def test_a_daemon_that_ends_while_it_recalls_leaves_nobody_hanging(mount, store,
         mounted = mount(store.path, damaged=True)
         readers = [subprocess.Popen([sys.executable, "-c", STATS_FOR_EVER, mounted.path], stderr=subprocess.DEVNULL) for _ in range(3)]
         process = mounted.statistics()["process"]
+        daemon = Watched(process)
         until = time.monotonic() + 0.7
         while time.monotonic() < until:
             for row, column in ((0, 0), (0, 1), (1, 0)):
@@ -212,7 +213,7 @@ def test_a_daemon_that_ends_while_it_recalls_leaves_nobody_hanging(mount, store,
             subprocess.run(["umount", "-l", mounted.path], check=True)
         else:
             mounted.unmount()
-        within(60, lambda: not os.path.exists(f"/proc/{process}/fd"))
+        within(60, daemon.has_ended)
 
 
 def test_statuses_and_bytes_follow_a_shard_that_is_replaced_again_and_again(mount, store):

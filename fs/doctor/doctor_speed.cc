@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -211,9 +212,7 @@ std::string spelled(double number) {
   return text.str();
 }
 
-std::string microseconds(double number) {
-  return std::to_string(static_cast<long>(number + 0.5)) + " us";
-}
+std::string microseconds(double number) { return std::to_string(std::lround(number)) + " us"; }
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

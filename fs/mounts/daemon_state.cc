@@ -98,6 +98,7 @@ DaemonState daemon_state(const std::string& mountpoint, Patience patience) {
 std::vector<DaemonState> daemon_states(const std::vector<std::string>& mountpoints,
                                        Patience patience) {
   std::vector<pid_t> asking;
+  asking.reserve(mountpoints.size());
   for (const std::string& mountpoint : mountpoints) asking.push_back(ask_aside(mountpoint));
   std::vector<DaemonState> states;
   std::vector<pid_t> silent;

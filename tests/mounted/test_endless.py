@@ -15,7 +15,7 @@ import pytest
 from conftest import DAEMON, need, need_own_memory, within
 
 GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
-LONG = 120  # seconds; nothing here takes more than a few
+LONG = 600  # seconds; nothing here takes more than a few
 MUCH = 400 << 20  # bytes resident; the program itself takes about 20 MiB
 
 

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import pytest
 from warm_python import run_warm
@@ -64,15 +65,14 @@ class Watched:
     """A running process: another one that gets its number later is not taken for it."""
 
     def __init__(self, process):
-        self.descriptor = os.pidfd_open(process)
+        descriptor = os.pidfd_open(process)
+        weakref.finalize(self, os.close, descriptor)
+        self.end = select.poll()
+        self.end.register(descriptor, select.POLLIN)
 
-    def has_ended(self):
-        poll = select.poll()
-        poll.register(self.descriptor, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def __del__(self):
-        os.close(self.descriptor)
+    def has_ended(self, within=0):
+        """Now, or within so many seconds; also if its parent has not asked for it yet."""
+        return bool(self.end.poll(within * 1000))
 
 
 def is_of_killed(error, log):
@@ -86,10 +86,9 @@ def is_of_killed(error, log):
 
 def kill(process):
     """Kills the process and waits until it has ended, which takes as long as what it has just asked of the disk."""
-    ended = os.pidfd_open(process)
+    watched = Watched(process)
     os.kill(process, signal.SIGKILL)
-    assert select.select([ended], [], [], 120)[0], f"process {process} was killed and has not ended"
-    os.close(ended)
+    assert watched.has_ended(within=120), f"process {process} was killed and has not ended"
 
 
 def python_of(reader):

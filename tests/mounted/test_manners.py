@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from conftest import DAEMON, HERE, need, within
+from conftest import DAEMON, HERE, Watched, need, within
 from stores import SmallStore
 from test_files import read
-from test_mounting import refused, running
+from test_mounting import refused
 
 REFUSING = [sys.executable, os.path.join(HERE, "refusing.py")]
 
@@ -90,40 +90,41 @@ def owner():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_mount_ends_with_its_process(mount, store, owner, number):
     mounted = mount(store.path, f"ends_with={owner.process.pid}")
-    daemon = mounted.statistics_process()
+    daemon = Watched(mounted.statistics_process())
     assert read(mounted / "a/0.0")
     owner.end(number)
-    within(60, lambda: not running(daemon))
+    within(60, daemon.has_ended)
     assert not os.path.ismount(mounted.path) and os.path.isdir(mounted.path)
 
 
 def test_what_is_open_goes_on_when_the_process_ends(mount, store, owner):
     mounted = mount(store.path, f"ends_with={owner.process.pid}")
-    daemon, mounted.ends_open = mounted.statistics_process(), True
+    daemon, mounted.ends_open = Watched(mounted.statistics_process()), True
     with open(mounted / "a/0.0", "rb") as held:
         owner.end(signal.SIGKILL)
         within(60, lambda: not os.path.ismount(mounted.path))
-        assert held.read() and running(daemon)
-    within(60, lambda: not running(daemon))
+        assert held.read() and not daemon.has_ended()
+    within(60, daemon.has_ended)
 
 
 def test_what_was_written_is_in_the_store_when_the_process_ends(mount, store, owner):
     mounted = mount(store.path, f"rw,flush_after=3600,ends_with={owner.process.pid}")
-    daemon = mounted.statistics_process()
+    daemon = Watched(mounted.statistics_process())
     wanted = bytes(len(read(mounted / "a/0.0")))
     with open(mounted / "a/0.0", "wb") as chunk:
         chunk.write(wanted)
     owner.end(signal.SIGKILL)
-    within(60, lambda: not running(daemon))
+    within(60, daemon.has_ended)
     assert read(mount(store.path) / "a/0.0") == wanted
 
 
 def test_a_signal_to_the_daemon_leaves_nothing_where_it_has_an_owner(mount, store, owner):
     mounted = mount(store.path, f"ends_with={owner.process.pid}")
-    daemon, mounted.ends_open = mounted.statistics_process(), True
+    process, mounted.ends_open = mounted.statistics_process(), True
+    daemon = Watched(process)
     with open(mounted / "a/0.0", "rb"):
-        os.kill(daemon, signal.SIGTERM)
-        within(60, lambda: not running(daemon))
+        os.kill(process, signal.SIGTERM)
+        within(60, daemon.has_ended)
         assert not os.path.ismount(mounted.path)
 
 
@@ -139,7 +140,7 @@ def test_a_process_that_does_not_exist_is_named(store, mountpoint):
 
 def test_a_process_that_has_ended_and_waits_for_its_parent_is_none(store, mountpoint):
     zombie = subprocess.Popen(["true"])
-    within(60, lambda: not running(zombie.pid))
+    within(60, Watched(zombie.pid).has_ended)
     _, said = refused(store.path, mountpoint, "-o", f"ends_with={zombie.pid}")
     assert "there is no process" in said
     zombie.wait()
@@ -220,9 +221,9 @@ def test_a_mount_of_another_program_is_served_by_its_descriptor(store, mountpoin
     assert done.returncode == 0, done.stderr
     assert read(str(mountpoint / "a/0.0"))
     (mountpoint / "notes.txt").write_text("x")
-    daemon = int(os.getxattr(mountpoint, "user.zarrfs.process"))
+    daemon = Watched(int(os.getxattr(mountpoint, "user.zarrfs.process")))
     subprocess.run(["umount", mountpoint], check=True)
-    within(60, lambda: not running(daemon))
+    within(60, daemon.has_ended)
     with open(os.path.join(store.path, "notes.txt")) as notes:
         assert notes.read() == "x"
 

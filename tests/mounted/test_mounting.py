@@ -27,15 +27,6 @@ LOOP_CLR_FD = 0x4C01
 CLOCK_NANOSLEEP = ("230", "115")  # on x86_64; on aarch64
 
 
-def running(process):
-    """Whether the process has not ended; one that only waits for its parent has."""
-    try:
-        with open(f"/proc/{process}/stat") as text:
-            return text.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
-
-
 def refused(source, mountpoint, *options):
     done = subprocess.run([DAEMON, "mount", str(source), str(mountpoint), *options], capture_output=True, text=True, timeout=600,
                           stdin=subprocess.DEVNULL)
@@ -128,9 +119,9 @@ def test_unmounting_what_is_not_mounted_is_refused(mountpoint):
 
 def test_umount_waits_until_the_daemon_is_gone(mount, store):
     mounted = mount(store.path)
-    process = mounted.statistics_process()
+    daemon = Watched(mounted.statistics_process())
     mounted.unmount()
-    assert not running(process)
+    assert daemon.has_ended()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
@@ -138,8 +129,9 @@ def test_a_signal_unmounts(mount, store, number):
     mounted = mount(store.path)
     read(mounted / "a/0.0")
     process = mounted.statistics_process()
+    daemon = Watched(process)
     os.kill(process, number)
-    within(60, lambda: not running(process))
+    within(60, daemon.has_ended)
     assert not os.path.ismount(mounted.path)
 
 
@@ -149,9 +141,10 @@ def test_who_ends_a_mount_that_waits_leaves_no_daemon(mount, store, tmp_path, nu
     (tmp_path / "second").mkdir()
     with subprocess.Popen([DAEMON, "mount", store.path, tmp_path / "second"], stderr=subprocess.PIPE, text=True) as waiting:
         assert "waiting" in waiting.stderr.readline()
-        [daemon] = map(int, pathlib.Path(f"/proc/{waiting.pid}/task/{waiting.pid}/children").read_text().split())
+        [child] = map(int, pathlib.Path(f"/proc/{waiting.pid}/task/{waiting.pid}/children").read_text().split())
+        daemon = Watched(child)
         waiting.send_signal(number)
-    within(9, lambda: not running(daemon))
+    within(9, daemon.has_ended)
     assert not os.path.ismount(tmp_path / "second")
 
 
@@ -283,12 +276,12 @@ def test_a_place_that_was_made_is_removed_if_the_mount_fails(tmp_path):
 def test_an_idle_mount_unmounts_itself_but_not_while_it_is_in_use(mount, store):
     mounted = mount(store.path, "idle=2")
     with open(mounted / "a/0.0", "rb"):
-        process = mounted.statistics_process()
+        daemon = Watched(mounted.statistics_process())
         for _ in range(30):
             time.sleep(0.1)  # together longer than `idle`
             os.statvfs(mounted.path)  # monitors ask, too
         assert os.path.ismount(mounted.path), "a file is open"
-    within(60, lambda: not running(process))
+    within(60, daemon.has_ended)
     assert not os.path.ismount(mounted.path) and "nobody used it" in mounted.log_text()
 
 

@@ -27,8 +27,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// Who else writes to the store of a mount with -o shared, by the mount's own counters; null of
 /// other mounts, and where it does not tell.
-Json others_of(const std::string& mountpoint) {
-  const auto document = parse_json(statistics_of_mount(mountpoint), mountpoint);
+Json others_of(const std::string& statistics) {
+  const auto document = parse_json(statistics, "the counters");
   if (!document || !document->is_object() || !document->contains("shared")) return {};
   Json others = Json::array();
   for (const Json& other : (*document)["shared"].value("others", Json::array())) {
@@ -57,31 +57,59 @@ std::string line_of(const Json& other) {
   }
   return line + ": " + printable(other.value("state", ""));
 }
+
+/// A mount, and what it tells.
+struct Seen {
+  MountEntry mount;
+  DaemonState state;
+  std::string refused;     ///< Documents, a line for each.
+  std::string statistics;  ///< Empty of those that only read.
+};
+
+/// All mounts of zarrfs, which are asked at once.
+Result<std::vector<Seen>> all_seen() {
+  ZARRFS_TRY(auto all, mount_table());
+  std::erase_if(all, [](const MountEntry& mount) { return mount.type != kOwnType; });
+  std::vector<std::string> mountpoints;
+  for (const MountEntry& mount : all) mountpoints.push_back(mount.mountpoint);
+  const std::vector<DaemonState> states = daemon_states(mountpoints);
+  std::vector<Seen> seen;
+  std::vector<Seen*> writing;
+  seen.reserve(all.size());
+  mountpoints.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    seen.push_back({std::move(all[i]), states[i], "", ""});
+    if (states[i] != DaemonState::kAnswers || seen[i].mount.read_only) continue;
+    writing.push_back(&seen[i]);
+    mountpoints.push_back(seen[i].mount.mountpoint);
+  }
+  std::vector<std::string> refused = refused_of_mounts(mountpoints);
+  std::vector<std::string> statistics = statistics_of_mounts(mountpoints);
+  for (std::size_t i = 0; i < writing.size(); ++i) {
+    writing[i]->refused = std::move(refused[i]);
+    writing[i]->statistics = std::move(statistics[i]);
+  }
+  return seen;
+}
 }  // namespace
 
 void MountsCommand::declare(CLI::App& app) { app.add_flag("--json", json_, "One JSON document"); }
 
 int MountsCommand::run(const Streams& streams) {
-  auto all = mount_table();
+  auto all = all_seen();
   if (!all) {
     streams.err << "zarrfs: " << all.error().message << "\n";
     return kCouldNot;
   }
-  std::erase_if(*all, [](const MountEntry& mount) { return mount.type != kOwnType; });
-  std::vector<std::string> mountpoints;
-  for (const MountEntry& mount : *all) mountpoints.push_back(mount.mountpoint);
-  const std::vector<DaemonState> states = daemon_states(mountpoints);
   Json list = Json::array();
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const MountEntry& mount = (*all)[i];
-    const std::string trouble = trouble_of(states[i]);
-    const bool answers = trouble.empty() && !mount.read_only;
-    const std::string refused = answers ? refused_of_mount(mount.mountpoint) : "";
-    const Json others = answers ? others_of(mount.mountpoint) : Json();
+  for (const Seen& seen : *all) {
+    const MountEntry& mount = seen.mount;
+    const std::string trouble = trouble_of(seen.state);
+    const Json others = others_of(seen.statistics);
     Json told = {{"source", mount.source},
                  {"mountpoint", mount.mountpoint},
                  {"read_only", mount.read_only},
-                 {"refused", lines_of(refused)}};
+                 {"refused", lines_of(seen.refused)}};
     if (others.is_array()) told["others"] = others;
     if (!trouble.empty()) told["trouble"] = trouble;
     list.push_back(std::move(told));
@@ -89,7 +117,9 @@ int MountsCommand::run(const Streams& streams) {
     streams.out << printable(mount.source) << " on " << printable(mount.mountpoint)
                 << (mount.read_only ? " (read-only)\n" : "\n");
     if (!trouble.empty()) streams.out << "  " << trouble << "\n";
-    for (const std::string& line : lines_of(refused)) streams.out << "  refused: " << line << "\n";
+    for (const std::string& line : lines_of(seen.refused)) {
+      streams.out << "  refused: " << line << "\n";
+    }
     for (const Json& other : others) streams.out << "  shared with " << line_of(other) << "\n";
   }
   if (json_) streams.out << dump_document(Json{{"mounts", std::move(list)}});

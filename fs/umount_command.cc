@@ -31,7 +31,10 @@ using UmountClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kSilentWait{5000};
 constexpr std::chrono::milliseconds kBetweenTries{10};
-constexpr int kTries = 100;  // on a busy machine they take longer, and so do those who let go
+/// On a busy machine they take longer, and so do those who let go: commands that ask mounts wait
+/// for kAnswerPatience.
+constexpr int kTries = 300;
+static_assert(kTries * kBetweenTries > kAnswerPatience);
 constexpr std::uint64_t kTimeout = 60;  // seconds
 constexpr std::uint64_t kLongestTimeout = std::uint64_t{30} * 24 * 60 * 60;
 constexpr std::uint64_t kHighestProcess = std::uint64_t{1} << 22U;  // PID_MAX_LIMIT.
@@ -113,7 +116,7 @@ class Unmounting {
     if (daemon.valid()) {
       static_cast<void>(publish_mount(place_));  // what this could not do is listed
       left.chunks = unpublished_of_mount(place_);
-      left.refused = refused_of_mount(place_);
+      left.refused = refused_of_mounts({place_}).front();
     }
     std::string holders;
     if (auto detached = detach(holders); !detached) {
@@ -159,7 +162,7 @@ class Unmounting {
 
   /// To look for holders goes through every process: done once where the mount is busy, and, as
   /// they cannot be found later, before a lazy detachment. Where nobody is seen, somebody may just
-  /// be asking something of it, as monitors and other commands do: tried again for a second.
+  /// be asking something of it, as monitors and other commands do: tried again for a while.
   Result<void> detach(std::string& holders) {
     if (wishes_.lazily) holders = holders_text(holders_of(place_));
     Result<void> done = unmount(place_, wishes_.lazily);

@@ -56,6 +56,8 @@ bool Namespace::shows_stored(const Directory& directory, const std::string& name
 
 Result<std::optional<InodeEntry>> Namespace::find(NodeId parent, std::string_view name,
                                                   FoundContent* content) {
+  // What the mount tells of itself is there also where the store does not answer.
+  if (parent == kRootNode && name == kOwnFolder) return control_.folder();
   const auto creation = parts_.shared_creation();
   return find_now(parent, name, content);
 }
@@ -89,7 +91,6 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
   }
   if (state.unread) return find_known(directory, name, resolved);
   switch (resolved.kind) {
-    case NameKind::kControl: return control_.folder();
     case NameKind::kChunk: {
       auto found = find_chunk(directory.state, std::move(resolved.part), content);
       if (called_otherwise && found && *found) (*found)->uncached = true;
@@ -98,6 +99,7 @@ Result<std::optional<InodeEntry>> Namespace::find_in(const Directory& directory,
     case NameKind::kPrefix: return find_prefix(directory, resolved.part);
     case NameKind::kUnreadable: return fail(state.error);
     case NameKind::kOutside: return find_early(directory, name);
+    case NameKind::kControl:  // find() tells of it
     case NameKind::kConcealed:
     case NameKind::kLevel: return std::nullopt;
     case NameKind::kDocument:
@@ -122,7 +124,6 @@ Result<std::optional<InodeEntry>> Namespace::find_known(const Directory& directo
                                                         const ResolvedName& resolved) {
   const NodeState& state = *directory.state;
   switch (resolved.kind) {
-    case NameKind::kControl: return control_.folder();
     case NameKind::kChunk: {
       const std::uint64_t number = state.shown.names.number_of(resolved.part);
       const StagedPointer file = parts_.staged.find(chunk_key(state, number));
@@ -137,6 +138,7 @@ Result<std::optional<InodeEntry>> Namespace::find_known(const Directory& directo
       return entries_.of(Entries::id_of(state, number, directory.tag),
                          statuses_.of_prefix(state, inode_of(state.path, number)));
     }
+    case NameKind::kControl:  // find() tells of it
     case NameKind::kConcealed:
     case NameKind::kLevel: return std::nullopt;
     case NameKind::kTemporary:

@@ -41,7 +41,7 @@ class Namespace {
   /// `content`, if that is not null.
   Result<std::optional<InodeEntry>> find(NodeId parent, std::string_view name,
                                          FoundContent* content = nullptr);
-  /// The same. The caller holds a SharedCreation or ExclusiveCreation.
+  /// The same, without `.zarrfs`. The caller holds a SharedCreation or ExclusiveCreation.
   Result<std::optional<InodeEntry>> find_now(NodeId parent, std::string_view name,
                                              FoundContent* content = nullptr);
   /// A child of the directory after a change.

@@ -205,13 +205,18 @@ Result<std::vector<std::string>> Attributes::extended_names(NodeId node) {
 }
 
 Result<std::string> Attributes::extended(NodeId node, const std::string& name) {
-  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
   const auto none = fail(Fault::kNoData, "no attribute " + printable(name));
-  if (target.named && target.named->kind == NamedNode::Kind::kDirectory &&
-      name == kRefusedAttribute) {
-    std::string lines = parts_.shared.refusals.text(target.named->path);
+  const auto refused_in = [&](const std::string& directory) -> Result<std::string> {
+    std::string lines = parts_.shared.refusals.text(directory);
     if (lines.empty()) return none;
     return lines;
+  };
+  // Of the whole mount it is told also where the store does not answer.
+  if (node == kRootNode && name == kRefusedAttribute) return refused_in("");
+  ZARRFS_TRY(const InodeTarget target, inodes_.resolve(node));
+  if (target.named && target.named->kind == NamedNode::Kind::kDirectory &&
+      name == kRefusedAttribute) {
+    return refused_in(target.named->path);
   }
   const bool on_array = target.named && target.named->kind == NamedNode::Kind::kDirectory &&
                         target.state->kind == NodeState::Kind::kArray;

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@
 #include "core/base/fd.h"
 #include "core/base/result.h"
 #include "fs/doctor/doctor.h"
+#include "fs/mounts/ask_aside.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/requests/fuse.h"
 #include "fs/ring/ring_plan.h"
@@ -158,10 +158,7 @@ class Helper {
   ~Helper() {
     if (process_ <= 0) return;
     ::kill(process_, SIGKILL);
-    const auto end = SpeedClock::now() + std::chrono::milliseconds(kStepPatience);
-    while (::waitpid(process_, nullptr, WNOHANG) == 0 && SpeedClock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    static_cast<void>(status_in_time(process_, std::chrono::milliseconds(kStepPatience)));
   }
 
   /// Whether it has written all of `words` within the time.

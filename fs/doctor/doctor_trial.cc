@@ -1,27 +1,21 @@
 // The checks that ask other processes: they run in a process of their own and are given up after a
 // while, because whoever asks a hanging mount hangs with it.
-#include <poll.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
-#include <optional>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "core/base/fd.h"
 #include "core/base/printable.h"
 #include "core/base/result.h"
 #include "fs/doctor/doctor.h"
+#include "fs/mounts/ask_aside.h"
 #include "fs/mounts/daemon_state.h"
 #include "fs/mounts/mount_table.h"
 #include "fs/requests/fuse.h"
@@ -33,58 +27,13 @@ constexpr std::chrono::milliseconds kTrialPatience{5000};
 constexpr std::size_t kMostSaid = 2000;
 constexpr std::size_t kMostLeftNamed = 5;
 
-struct Answer {
-  int status = 0;
-  std::string said;  ///< On standard error, in one line.
-};
-
 std::string in_one_line(std::string text) {
+  text.resize(std::min(text.size(), kMostSaid));
   for (char& c : text) {
     if (c == '\n') c = ' ';
   }
   while (text.ends_with(' ')) text.pop_back();
   return printable(text);
-}
-
-/// Reads until the other end is closed or time is over; whether it was closed.
-bool hear(const Fd& from, std::string& said) {
-  std::array<char, 256> part{};
-  pollfd ready = {from.get(), POLLIN, 0};
-  while (::poll(&ready, 1, kTrialPatience.count()) > 0) {
-    const ssize_t got = ::read(from.get(), part.data(), part.size());
-    if (got <= 0) return true;
-    if (said.size() < kMostSaid) said.append(part.data(), static_cast<std::size_t>(got));
-  }
-  return false;
-}
-
-/// What `body` returns and writes to standard error, in a process of its own; nothing where it has
-/// not ended in time.
-std::optional<Answer> ask_aside(const std::function<int()>& body) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  const Fd from(ends[0]);
-  Fd to(ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return std::nullopt;
-  if (child == 0) {
-    ::dup2(to.get(), STDERR_FILENO);
-    ::_exit(body());
-  }
-  to = Fd();
-  Answer answer;
-  const bool ended = hear(from, answer.said);
-  if (!ended) ::kill(child, SIGKILL);
-  while (::waitpid(child, &answer.status, 0) < 0 && errno == EINTR) {
-  }
-  if (!ended) return std::nullopt;
-  answer.status = WIFEXITED(answer.status) ? WEXITSTATUS(answer.status) : EIO;
-  answer.said = in_one_line(std::move(answer.said));
-  return answer;
-}
-
-void say(const std::string& text) {
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
 /// The kernel's first request tells what it can do.
@@ -102,7 +51,7 @@ void on_trial_init(void*, fuse_conn_info* connection) {
   for (const auto& [flag, name] : features) {
     if ((connection->capable & flag) != 0) text += std::string(", ") + name;
   }
-  say(text);
+  static_cast<void>(say_aside(text));
 }
 
 /// Mounts on `folder`, answers the kernel's first request, and unmounts.
@@ -147,12 +96,14 @@ Finding look_at_trial(const Machine& machine) {
   if (::mkdtemp(folder.data()) == nullptr) {
     return {Verdict::kWrong, system_error(errno, "a folder in " + machine.temporary).message};
   }
-  const auto answer = ask_aside([&folder] { return mount_for_a_moment(folder); });
+  const auto answer =
+      ask_aside({[&folder] { return mount_for_a_moment(folder); }}, kTrialPatience).front();
   while (::rmdir(folder.c_str()) != 0 && errno == EBUSY && unmount(folder, true)) {
   }
   if (!answer) return {Verdict::kWrong, "mounting on " + folder + " does not end"};
-  if (answer->status == 0) return {Verdict::kGood, "mounted and unmounted; " + answer->said};
-  return {Verdict::kWrong, "mounting on " + folder + " failed: " + answer->said};
+  const std::string said = in_one_line(answer->said);
+  if (answer->status == 0) return {Verdict::kGood, "mounted and unmounted; " + said};
+  return {Verdict::kWrong, "mounting on " + folder + " failed: " + said};
 }
 
 Finding look_at_mounts(const Machine& machine) {

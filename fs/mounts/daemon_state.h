@@ -1,11 +1,10 @@
-// Whether the daemon of a mount lives and answers. Thread-safe.
+// Whether the daemon of a mount lives and answers. As thread-safe as ask_aside.h.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "fs/mounts/ask_aside.h"
 
 namespace zarrfs {
 
@@ -19,8 +18,6 @@ enum class DaemonState {
 inline constexpr const char* kHasEnded =
     "has ended, and programs get errors there: zarrfs umount it, and mount it again";
 
-/// How long an answer is waited for; nothing: without end.
-using Patience = std::optional<std::chrono::milliseconds>;
 inline constexpr std::chrono::milliseconds kAnswerPatience{2000};
 
 /// Whether the file system at `path` has lost its daemon. Waits as long as one that is silent. Asks
@@ -33,9 +30,5 @@ DaemonState daemon_state(const std::string& mountpoint, Patience patience = kAns
 /// The same of several, which are asked at once: takes no longer than of one.
 std::vector<DaemonState> daemon_states(const std::vector<std::string>& mountpoints,
                                        Patience patience = kAnswerPatience);
-
-/// What `ask` returns, or nothing if that takes longer than kAnswerPatience. `ask` then goes on in
-/// a thread of its own, and may do so for as long as the process lives.
-std::optional<std::string> asked_patiently(const std::function<std::string()>& ask);
 
 }  // namespace zarrfs

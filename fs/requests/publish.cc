@@ -22,6 +22,21 @@ std::string attribute_of(const std::string& mountpoint, const std::string& name)
   text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
   return text;
 }
+
+/// What `ask` returns of each mount; empty where that does not come in time.
+std::vector<std::string> told_by(const std::vector<std::string>& mountpoints,
+                                 std::string (*ask)(const std::string& mountpoint)) {
+  std::vector<Question> questions;
+  questions.reserve(mountpoints.size());
+  for (const std::string& mountpoint : mountpoints) {
+    questions.emplace_back([&mountpoint, ask] { return say_aside(ask(mountpoint)); });
+  }
+  std::vector<std::string> texts;
+  for (const auto& answer : ask_aside(questions, kAnswerPatience)) {
+    texts.push_back(answer && answer->status == 0 ? answer->said : "");
+  }
+  return texts;
+}
 }  // namespace
 
 Result<void> publish_mount(const std::string& mountpoint) {
@@ -36,17 +51,17 @@ std::string unpublished_of_mount(const std::string& mountpoint) {
   return attribute_of(mountpoint, std::string(kUnpublishedAttribute));
 }
 
-std::string refused_of_mount(const std::string& mountpoint) {
-  return asked_patiently([mountpoint] { return attribute_of(mountpoint, kRefusedAttribute); })
-      .value_or("");
+std::vector<std::string> refused_of_mounts(const std::vector<std::string>& mountpoints) {
+  return told_by(mountpoints, [](const std::string& mountpoint) {
+    return attribute_of(mountpoint, kRefusedAttribute);
+  });
 }
 
-std::string statistics_of_mount(const std::string& mountpoint) {
-  return asked_patiently([mountpoint] {
-           std::ifstream file(mountpoint + "/.zarrfs/stats.json");
-           return std::string(std::istreambuf_iterator<char>(file), {});
-         })
-      .value_or("");
+std::vector<std::string> statistics_of_mounts(const std::vector<std::string>& mountpoints) {
+  return told_by(mountpoints, [](const std::string& mountpoint) {
+    std::ifstream file(mountpoint + "/.zarrfs/stats.json");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  });
 }
 
 }  // namespace zarrfs

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -15,11 +16,11 @@ Result<void> publish_mount(const std::string& mountpoint);
 /// the mount does not tell.
 std::string unpublished_of_mount(const std::string& mountpoint);
 
-/// Which documents the mount has refused last, and why, a line for each; empty where there are
-/// none, or where the mount does not tell within two seconds.
-std::string refused_of_mount(const std::string& mountpoint);
+/// Which documents each mount has refused last, and why, a line for each; empty where there are
+/// none, or where the mount does not tell within two seconds. All are asked at once.
+std::vector<std::string> refused_of_mounts(const std::vector<std::string>& mountpoints);
 
-/// The mount's document of counters; empty where it does not tell within two seconds.
-std::string statistics_of_mount(const std::string& mountpoint);
+/// The document of counters of each mount; empty where it does not tell within two seconds.
+std::vector<std::string> statistics_of_mounts(const std::vector<std::string>& mountpoints);
 
 }  // namespace zarrfs

@@ -90,9 +90,9 @@ def home(monkeypatch, tmp_path):
     return tmp_path
 
 
-def by_a_process(folder, line):
+def by_a_process(folder, line, life=LIFE):
     """Has keys given by a program, which runs `line` first. The file in which each run leaves a line."""
-    answer = json.dumps({"Version": 1, "AccessKeyId": KEY, "SecretAccessKey": SECRET, "Expiration": expiration()})
+    answer = json.dumps({"Version": 1, "AccessKeyId": KEY, "SecretAccessKey": SECRET, "Expiration": expiration(life)})
     program = folder / "program"
     program.write_text(f"#!/bin/sh\necho run >> {folder}/runs\n{line}\necho '{answer}'\n")
     program.chmod(0o755)
@@ -154,6 +154,26 @@ def test_nobody_waits_for_a_process_that_hangs(mount, server, store, home):
     with subprocess.Popen([DAEMON, "umount", mounted.path]) as umount:
         within(25, lambda: umount.poll() is not None)  # and not the 30 s that such a process gets
         assert umount.returncode == 0
+
+
+@pytest.mark.parametrize("access", ["ro", "rw"])
+def test_a_mount_that_has_no_keys_any_more_is_unmounted(mount, server, store, home, access):
+    """What is asked of the mount itself needs none."""
+    by_a_process(home, f"[ ! -e {home}/hangs ] || {{ touch {home}/hanging; exec sleep 600; }}", life=0)
+    mounted = mount("s3://bucket/store", f"{access},{options(server)}")
+    (home / "hangs").touch()
+    hanging = home / "hanging"
+    for _ in range(1000):  # what keys there are is not asked for each read
+        with subprocess.Popen(["cat", mounted / "a/0.0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as reads:
+            within(60, lambda: hanging.exists() or reads.poll() is not None)
+            reads.terminate()
+        if hanging.exists():
+            break
+    assert hanging.exists()
+    told = json.loads(subprocess.run([DAEMON, "mounts", "--json"], stdout=subprocess.PIPE, timeout=600, check=True).stdout)
+    assert [one.get("trouble") for one in told["mounts"] if one["mountpoint"] == mounted.path] == [None]
+    done = subprocess.run([DAEMON, "umount", mounted.path], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and done.stderr == "", done
 
 
 def test_a_process_that_fails_is_not_run_for_each_request(server, home):

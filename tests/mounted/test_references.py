@@ -262,6 +262,7 @@ def test_a_million_take_little_memory(tmp_path):
 
 def test_a_hundred_thousand_open_soon(mount, tmp_path):
     """Beside a file of one: what each reference takes, of memory and of the processor's time, is bounded."""
+    need_own_memory()
     zarray = json.loads(ZARRAY)
     zarray.update(shape=[100000], chunks=[1])
     took, memory = {}, {}

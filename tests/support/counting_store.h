@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -35,6 +36,8 @@ enum class StoreCall {
 class StoreCalls {
  public:
   [[nodiscard]] int count(StoreCall call) const { return counts_[static_cast<std::size_t>(call)]; }
+  /// Of all kinds.
+  [[nodiscard]] int all() const { return std::accumulate(counts_.begin(), counts_.end(), 0); }
   void reset() {
     for (auto& count : counts_) count = 0;
   }

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <memory>
+#include <thread>
+
 #include "core/base/json.h"
+#include "core/nodes/node_cache.h"
 #include "core/vfs/open_view.h"
+#include "tests/support/counting_store.h"
 #include "tests/support/shown_store.h"
 #include "tests/support/store_maker.h"
 
@@ -231,6 +236,30 @@ TEST(ViewTree, PresentedFilesAreReadOnlyAndOwnedAsAsked) {
   EXPECT_EQ(chunk.status.st_uid, 1234U);
   EXPECT_EQ(chunk.status.st_gid, 56U);
   EXPECT_EQ((*shown.find(""))->status.st_mode, static_cast<mode_t>(S_IFDIR | 0550));
+}
+
+TEST(ViewTree, WhatTheMountTellsOfItselfAsksNobody) {
+  StoreMaker maker;
+  maker.group("").array("a");
+  const auto store = std::make_shared<CountingStore>(
+      std::shared_ptr<Store>(*open_store(maker.root(), LinkPolicy::kInside)));
+  ShownStore shown(*open_view(store, {}));
+  std::this_thread::sleep_for(kValidity);  // then nodes that are known are asked for again
+  store->calls().reset();
+  const auto folder = shown.view().find(kRootNode, ".zarrfs");
+  ASSERT_TRUE(folder && *folder);
+  const auto file = shown.view().find((*folder)->id, "stats.json");
+  ASSERT_TRUE(file && *file);
+  EXPECT_TRUE(shown.view().attributes((*file)->id));
+  const auto opened = shown.view().open_file((*file)->id);
+  ASSERT_TRUE(opened);
+  EXPECT_THAT(*read_all(**opened), HasSubstr("index_reads"));
+  const auto refused = shown.view().attribute(kRootNode, kRefusedAttribute);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kNoData);
+  EXPECT_EQ(store->calls().all(), 0);
+  ASSERT_TRUE(shown.view().attributes(kRootNode));
+  EXPECT_GT(store->calls().all(), 0) << "the root is asked for";
 }
 
 TEST(ViewTree, NamesThatLeaveADirectoryAreAbsent) {

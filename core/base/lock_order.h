@@ -24,15 +24,16 @@ namespace zarrfs {
 
 /// From the outermost lock to the innermost one. Those before kNodes may be held across I/O.
 enum class LockRank : std::uint8_t {
-  kCommand,     ///< Of a command: what its threads found is told or noted, one after the other.
-  kCreation,    ///< CreationGate: names and nodes are made.
-  kTurn,        ///< MoveGate: whose turn it is.
-  kMove,        ///< MoveGate: chunks are put, or a node is moved.
-  kStagedFile,  ///< StagedFile: its bytes are read, changed, submitted and persisted.
-  kDecoding,    ///< DecodedFile: one reader decodes a chunk, others wait for its bytes.
-  kChange,      ///< MetadataEditor: one change of documents at a time.
-  kShard,       ///< DirtyShard::commit_mutex: a shard's successor is written or becomes the shard.
-  kRoom,  ///< WriteParts::room_mutex: shared by writes, alone by a commit that needs all room.
+  kCommand,       ///< Of a command: what its threads found is told or noted, one after the other.
+  kCreationTurn,  ///< CreationGate: whose turn it is.
+  kCreation,      ///< CreationGate: names and nodes are made.
+  kMoveTurn,      ///< MoveGate: whose turn it is.
+  kMove,          ///< MoveGate: chunks are put, or a node is moved.
+  kStagedFile,    ///< StagedFile: its bytes are read, changed, submitted and persisted.
+  kDecoding,      ///< DecodedFile: one reader decodes a chunk, others wait for its bytes.
+  kChange,        ///< MetadataEditor: one change of documents at a time.
+  kShard,  ///< DirtyShard::commit_mutex: a shard's successor is written or becomes the shard.
+  kRoom,   ///< WriteParts::room_mutex: shared by writes, alone by a commit that needs all room.
   kSpareFiles,  ///< Committer: descriptors that a commit may use up.
   kDocument,    ///< DocumentStore: between reading a document and replacing it.
   kSpool,       ///< SpoolLimit: what waits to be committed is added up.

@@ -10,7 +10,11 @@
 namespace zarrfs {
 
 namespace {
-constexpr std::chrono::milliseconds kMostForNames{20};
+// A lookup is a few requests to a store, which may be far away. While lookups that began are waited
+// for, new ones are kept away: twice as long as the last time if that was in vain. Then they are
+// let in.
+constexpr std::chrono::milliseconds kFirstForNames{250};
+constexpr std::chrono::milliseconds kMostForNames{2000};
 // A node that waits keeps new writers away for a moment, so that it has its turn; then they are let
 // in, since who holds a file open may need another one before closing it.
 constexpr std::chrono::milliseconds kKeptAway{100};
@@ -28,6 +32,8 @@ bool is_part_of(const std::string& path, const std::string& node) {
          looks_like_chunk(below.substr(0, below.find('/')));
 }
 }  // namespace
+
+CreationGate::CreationGate() : for_names_(kFirstForNames) {}
 
 Result<std::uint64_t> CreationGate::opened(const std::string& path, bool is_new) {
   const auto now = Clock::now();
@@ -52,12 +58,24 @@ void CreationGate::moved(const std::string& from, const std::string& to) {
 }
 
 Result<ExclusiveCreation> CreationGate::exclusive_creation(const std::string& path) {
-  ExclusiveCreation lock(creation_mutex_, kMostForNames);
+  ExclusiveCreation lock = when_no_name_is_looked_up();
   const bool made = lock && !any_part_of(path);
   node_came(path, made);
   if (made) return lock;
   return fail(Fault::kBusy,
-              "/" + path + ": files in it, which would be parts of it, are open for writing");
+              "/" + path +
+                  (lock ? ": files in it, which would be parts of it, are open for writing"
+                        : ": the store has not yet told which names there are"));
+}
+
+ExclusiveCreation CreationGate::when_no_name_is_looked_up() {
+  const std::lock_guard turn(turnstile_);
+  const bool let_in = Clock::now() - gave_up_ < kLetIn;
+  if (let_in) return ExclusiveCreation(creation_mutex_, std::try_to_lock);
+  ExclusiveCreation lock(creation_mutex_, for_names_);
+  for_names_ = lock ? kFirstForNames : std::min(2 * for_names_, kMostForNames);
+  if (!lock) gave_up_ = Clock::now();
+  return lock;
 }
 
 void CreationGate::node_came(const std::string& path, bool made) {

@@ -23,8 +23,14 @@ using ExclusiveCreation = std::unique_lock<CreationMutex>;
 
 class CreationGate {
  public:
-  /// For requests that look a name up and make it: no node is made while this lives.
-  SharedCreation shared() { return SharedCreation(creation_mutex_); }
+  CreationGate();
+
+  /// For requests that look a name up and make it: no node is made while this lives. Waits for who
+  /// is making a node, and for who waits for a moment that others end (exclusive_creation).
+  SharedCreation shared() {
+    const std::lock_guard turn(turnstile_);
+    return SharedCreation(creation_mutex_);
+  }
 
   /// The file at `path` is going to be opened for writing. Returns what closed() asks for; where it
   /// is a new one, kBusy for moments in which a node around it waits for other writers to come to
@@ -34,8 +40,11 @@ class CreationGate {
   /// The directory at `from` is now at `to`, with all below it.
   void moved(const std::string& from, const std::string& to);
 
-  /// For requests that make a node at `path`: no name is made while this lives. kBusy while a file
-  /// that may be a chunk or the attributes of it is open for writing.
+  /// For requests that make a node at `path`: no name is made while this lives. Waits for those
+  /// that hold shared(), while others that come have to wait as well, so that it has its turn
+  /// however many they are; kBusy where one of them takes long, as at a server that does not
+  /// answer. kBusy as well while a file that may be a chunk or the attributes of the node is open
+  /// for writing.
   Result<ExclusiveCreation> exclusive_creation(const std::string& path);
   /// Whether exclusive_creation(path) was kBusy a moment ago.
   [[nodiscard]] bool node_waits(const std::string& path) const;
@@ -44,9 +53,15 @@ class CreationGate {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// Not held where it would have to wait for long.
+  ExclusiveCreation when_no_name_is_looked_up();
   void node_came(const std::string& path, bool made);
   [[nodiscard]] bool any_part_of(const std::string& path) const;
 
+  RankedMutex<LockRank::kCreationTurn> turnstile_;
+  // The turnstile's:
+  std::chrono::milliseconds for_names_;  ///< How long the next one that makes a node waits.
+  Clock::time_point gave_up_{};          ///< When one waited for lookups in vain.
   CreationMutex creation_mutex_;
   mutable TableMutex mutex_;
   std::map<std::uint64_t, std::string> open_;

@@ -31,7 +31,7 @@ class MoveGate {
   }
 
  private:
-  RankedMutex<LockRank::kTurn> turnstile_;
+  RankedMutex<LockRank::kMoveTurn> turnstile_;
   Mutex mutex_;
 };
 

@@ -393,6 +393,31 @@ def test_programs_make_arrays_in_a_bucket(bucket, writer, view):
     assert not os.path.exists(bucket.store.file("new/b"))
 
 
+def test_arrays_are_made_while_others_always_look_names_up_at_a_slow_server(bucket):
+    mounted, ended, found = bucket.open(), threading.Event(), []
+
+    def look(thread):
+        while not ended.is_set():
+            found.append(os.path.exists(mounted / f"none-{thread}-{len(found)}"))
+
+    document = json.load(open(mounted / "a/.zarray"))
+    bucket.server.delay = 0.05
+    threads = [threading.Thread(target=look, args=(thread,)) for thread in range(6)]
+    for thread in threads:
+        thread.start()
+    try:
+        for name in ("b", "c"):
+            os.mkdir(mounted / name)
+            with open(mounted / f"{name}/.zarray", "w") as file:
+                json.dump(document, file)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert len(found) > 10 and not any(found)
+    assert sorted(os.listdir(bucket.store.path)) == ["a", "b", "c", "zarr.json"]
+
+
 def test_what_a_bucket_has_no_way_for_is_refused(bucket):
     with open(bucket.store.file("notes.txt"), "w") as file:
         file.write("notes")

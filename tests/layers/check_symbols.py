@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 
+OF_THE_TREE = re.compile(r"^.*/(?=(core|fs|tools)/)")  # ccache may give an object that another clone has compiled
 OWN = re.compile("_ZNK?6zarrfs")  # what zarrfs itself defines, not what libraries make of its types
 
 
@@ -30,7 +31,8 @@ def definitions(build):
 
 
 def line_of(path, name):
-    return output("addr2line", "-e", path, "-j", f".text.{name}", "0").strip()
+    line = output("addr2line", "-e", path, "-j", f".text.{name}", "0").strip()
+    return OF_THE_TREE.sub("", line)
 
 
 def meanings(name, places):

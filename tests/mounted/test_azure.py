@@ -151,7 +151,7 @@ def test_a_clock_that_is_off(server, monkeypatch, seconds, word):
     told = doctor(server)
     off = re.search(f"([0-9]+) s {word} the server's", told)
     assert off, told
-    assert abs(int(off[1]) - abs(seconds)) < 1200, told  # the time that the answer was under way is counted in
+    assert abs(int(off[1]) - abs(seconds)) < 60, told  # whole seconds, and the answer takes some time
     monkeypatch.setenv("AZURE_STORAGE_KEY", base64.b64encode(b"the key of another account").decode())
     assert "or this machine's clock is off (timedatectl set-ntp true)" in info(server, status=3), "also with a wrong key it ends"
 

@@ -13,7 +13,6 @@ namespace {
 // A lookup is a few requests to a store, which may be far away. While lookups that began are waited
 // for, new ones are kept away: twice as long as the last time if that was in vain. Then they are
 // let in.
-constexpr std::chrono::milliseconds kFirstForNames{250};
 constexpr std::chrono::milliseconds kMostForNames{2000};
 // A node that waits keeps new writers away for a moment, so that it has its turn; then they are let
 // in, since who holds a file open may need another one before closing it.
@@ -32,8 +31,6 @@ bool is_part_of(const std::string& path, const std::string& node) {
          looks_like_chunk(below.substr(0, below.find('/')));
 }
 }  // namespace
-
-CreationGate::CreationGate() : for_names_(kFirstForNames) {}
 
 Result<std::uint64_t> CreationGate::opened(const std::string& path, bool is_new) {
   const auto now = Clock::now();

@@ -23,10 +23,8 @@ using ExclusiveCreation = std::unique_lock<CreationMutex>;
 
 class CreationGate {
  public:
-  CreationGate();
-
-  /// For requests that look a name up and make it: no node is made while this lives. Waits for who
-  /// is making a node, and for who waits for a moment that others end (exclusive_creation).
+  /// For requests that look a name up and make it: no node is made while this lives. Waits while a
+  /// node is made, and while exclusive_creation waits.
   SharedCreation shared() {
     const std::lock_guard turn(turnstile_);
     return SharedCreation(creation_mutex_);
@@ -53,6 +51,7 @@ class CreationGate {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kFirstForNames{250};
   /// Not held where it would have to wait for long.
   ExclusiveCreation when_no_name_is_looked_up();
   void node_came(const std::string& path, bool made);
@@ -60,8 +59,8 @@ class CreationGate {
 
   RankedMutex<LockRank::kCreationTurn> turnstile_;
   // The turnstile's:
-  std::chrono::milliseconds for_names_;  ///< How long the next one that makes a node waits.
-  Clock::time_point gave_up_{};          ///< When one waited for lookups in vain.
+  std::chrono::milliseconds for_names_ = kFirstForNames;  ///< How long the next one waits.
+  Clock::time_point gave_up_{};                           ///< When one waited for lookups in vain.
   CreationMutex creation_mutex_;
   mutable TableMutex mutex_;
   std::map<std::uint64_t, std::string> open_;

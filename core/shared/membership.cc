@@ -297,16 +297,18 @@ Result<void> Membership::read_members() {
 }
 
 Result<void> Membership::come_again() {
+  ZARRFS_TRY(const bool came, come());
+  if (!came) {
+    closed_ = true;
+    return fail(Fault::kStale,
+                "store " + store_->name() +
+                    ": all other writers have left while this one was taken for dead: what it has "
+                    "written since is not put there; mount it again");
+  }
   options_.say(true, "store " + store_->name() +
                          ": another writer took this mount for dead, and has put what it had "
                          "written so far; it goes on under another name");
-  ZARRFS_TRY(const bool came, come());
-  if (came) return {};
-  closed_ = true;
-  return fail(Fault::kStale,
-              "store " + store_->name() +
-                  ": all other writers have left while this one was taken for dead: what it has "
-                  "written since is not put there; mount it again");
+  return {};
 }
 
 Result<bool> Membership::move_token() {
@@ -479,6 +481,7 @@ Result<std::map<std::string, std::int64_t>> Membership::arrivals() {
 }
 
 Result<bool> Membership::say_closed() {
+  stop();  // the next sign of life would find the epoch closed, as if by another
   const HeldLock lock(mutex_);
   const std::string folder = folder_of(own_name());
   const std::string own = join_path(folder, "closed");

@@ -95,7 +95,8 @@ class Membership {
 
   /// Gives no more signs of life. `kept`: its log has chunks that nobody may put.
   Result<void> leave(bool kept);
-  /// Says that the epoch is closed, unless somebody has come meanwhile.
+  /// Says that the epoch is closed, unless somebody has come meanwhile. Gives no more signs of
+  /// life, whichever it is: leave() is what follows where it is not closed.
   Result<bool> say_closed();
   /// No more signs of life, and nothing else: as if it had died.
   void stop();

@@ -436,7 +436,6 @@ class SharedDirectory final : public SharedStore {
     ZARRFS_CHECK(settle_all(shared_below(), members_.epoch()));
     ZARRFS_TRY(closed_, members_.say_closed());
     if (!closed_) return {};
-    members_.stop();  // it does not come again
     return finish_closing(shared_below(), members_.epoch());
   }
   void wait_for_caches() const {

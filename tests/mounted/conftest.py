@@ -181,9 +181,10 @@ class Mount:
             if not self.ends_open or "LeakSanitizer" not in found:
                 pytest.fail(found[:4000])
         lines = self.log_text().splitlines()
-        assert not [line for line in lines if re.search(r"\] \w+: internal error: ", line)], lines[-20:]  # a server may tell of its own
+        last = "\n".join(lines[-20:])  # pytest shortens a list
+        assert not [line for line in lines if re.search(r"\] \w+: internal error: ", line)], last  # a server may tell of its own
         if not self.damaged:
-            assert not [line for line in lines if re.search(r"\] (error|critical): ", line)], lines[-20:]
+            assert not [line for line in lines if re.search(r"\] (error|critical): ", line)], last
 
     def close(self):
         self.unmount()

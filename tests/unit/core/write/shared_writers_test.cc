@@ -79,6 +79,26 @@ class FindsTooEarly final : public LayerStore {
   }
 };
 
+/// A disk that is so slow that a writer's next sign of life is due within each step.
+class SlowDisk final : public LayerStore {
+ public:
+  using LayerStore::LayerStore;
+  Result<std::unique_ptr<NewFile>> create(const std::string& path, mode_t mode) override {
+    take_time();
+    return below().create(path, mode);
+  }
+  Result<void> sync_directory(const std::string& path) override {
+    take_time();
+    return below().sync_directory(path);
+  }
+  static constexpr std::chrono::milliseconds kStep{10};
+
+ private:
+  static void take_time() {
+    std::this_thread::sleep_for(kStep);  // a slow step is what is meant
+  }
+};
+
 class SharedWriters : public ::testing::TestWithParam<Sharding> {
  protected:
   void SetUp() override {
@@ -89,14 +109,15 @@ class SharedWriters : public ::testing::TestWithParam<Sharding> {
   }
 
   std::shared_ptr<Store> plain() { return *open_store(directory_.path(), LinkPolicy::kInside); }
-  std::shared_ptr<SharedStore> sharing() {
+  std::shared_ptr<SharedStore> sharing() { return sharing(plain()); }
+  std::shared_ptr<SharedStore> sharing(std::shared_ptr<Store> below) {
     SharedOptions options;
     options.lease = lease_;
     options.say = [this](bool, const std::string& line) {
       const std::lock_guard lock(said_mutex_);
       said_.push_back(line);
     };
-    return make_shared_store(plain(), options);
+    return make_shared_store(std::move(below), options);
   }
   std::unique_ptr<Writer> writer(WriteOptions options = quiet_options()) {
     Error error;
@@ -418,6 +439,20 @@ TEST_P(SharedWriters, leave_to_the_next_one_an_epoch_that_was_not_closed_to_its_
   last.reset();
   EXPECT_EQ(stored().at(1), chunk_of(14));
   EXPECT_THAT(own_names(), IsEmpty());
+}
+
+TEST_P(SharedWriters, are_not_taken_for_dead_where_nobody_else_is) {
+  lease_ = SlowDisk::kStep;  // a sign of life each quarter of it
+  Error error;
+  const auto only =
+      Writer::open(sharing(std::make_shared<SlowDisk>(plain())), quiet_options(), &error);
+  ASSERT_NE(only, nullptr) << error.message;
+  ASSERT_TRUE(only->put(1, chunk_of(1)));
+  ASSERT_TRUE(only->sync(1));
+  ASSERT_TRUE(only->commit(1));
+  ASSERT_TRUE(only->buffer().close());
+  EXPECT_THAT(said_, IsEmpty());
+  EXPECT_EQ(stored(), (Chunks{{1, chunk_of(1)}}));
 }
 
 TEST_P(SharedWriters, change_documents_one_after_the_other) {

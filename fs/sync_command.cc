@@ -14,17 +14,18 @@ void SyncCommand::declare(CLI::App& app) {
 }
 
 int SyncCommand::run(const Streams& streams) {
+  const auto say = [&](const std::string& line) { streams.err << "zarrfs: " << line << std::endl; };
   const auto place = own_mount(mountpoint_);
   if (!place) {
-    streams.err << "zarrfs: " << place.error().message << "\n";
+    say(place.error().message);
     return kCouldNot;
   }
-  if (const auto answers = check_answers(*place); !answers) {
-    streams.err << "zarrfs: " << answers.error().message << "\n";
+  if (const auto answers = check_answers(*place, say); !answers) {
+    say(answers.error().message);
     return kCouldNot;
   }
   const auto published = publish_mount(*place);
-  if (!published) streams.err << "zarrfs: " << published.error().message << "\n";
+  if (!published) say(published.error().message);
   const std::string left = unpublished_of_mount(*place);
   if (!left.empty()) streams.err << "zarrfs: not published, and kept:\n" << left;
   return published && left.empty() ? 0 : kCouldNot;

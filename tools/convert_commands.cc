@@ -84,6 +84,10 @@ class Convert final : public Command {
       console.say(*wrong);
       return kUsage;
     }
+    for (const std::string& side : {source_, in_place_ ? source_ : target_}) {
+      const auto answers = check_mount_answers(console, side);
+      if (!answers) return console.failed(answers.error());
+    }
     const bool uploads = !in_place_ && !is_local(target_);
     ConversionOptions options{.form = form_,
                               .fill = meaning_of_fill(),

@@ -68,7 +68,7 @@ class Stats final : public Command {
 
  private:
   Result<void> tell(const Console& console) {
-    ZARRFS_TRY(const std::string document, find());
+    ZARRFS_TRY(const std::string document, find(console));
     if (json_) {
       console.out << document << std::flush;
       return {};
@@ -84,8 +84,8 @@ class Stats final : public Command {
   }
 
   // The statistics of the mount that `mount_` is, or lies in.
-  Result<std::string> find() {
-    ZARRFS_CHECK(check_answers(mount_));
+  Result<std::string> find(const Console& console) {
+    ZARRFS_CHECK(check_answers(mount_, [&](const std::string& line) { console.say(line); }));
     std::error_code error;
     std::filesystem::path directory = std::filesystem::canonical(mount_, error);
     if (error) return fail(Fault::kInvalid, mount_ + ": " + error.message());

@@ -167,19 +167,25 @@ Result<void> check_no_circle(const std::string& source, const std::string& mount
   return {};
 }
 
-Result<void> check_answers(const std::string& path) {
-  constexpr std::chrono::seconds kLongestAnswer{10};
+Result<void> check_answers(const std::string& path,
+                           const std::function<void(const std::string&)>& say) {
+  constexpr std::chrono::minutes kLongestAnswer{1};
   std::error_code problem;
   const std::filesystem::path whole = std::filesystem::absolute(path, problem).lexically_normal();
   const auto mounts = mount_table();
   if (problem || !mounts) return {};
   const auto around = own_mount_around(whole.string(), *mounts);
   if (!around) return {};
-  const std::string called = printable(around->mountpoint) + ": its daemon ";
-  switch (daemon_state(around->mountpoint, kLongestAnswer)) {
+  const std::string place = printable(around->mountpoint);
+  DaemonState state = daemon_state(around->mountpoint);
+  if (state == DaemonState::kSilent) {
+    say("the daemon of " + place + " gives no answer: waiting for it");
+    state = daemon_state(around->mountpoint, kLongestAnswer - kAnswerPatience);
+  }
+  switch (state) {
     case DaemonState::kAnswers: break;
-    case DaemonState::kGone: return fail(Fault::kIo, called + kHasEnded);
-    case DaemonState::kSilent: return fail(Fault::kIo, called + "gives no answer");
+    case DaemonState::kGone: return fail(Fault::kIo, place + ": its daemon " + kHasEnded);
+    case DaemonState::kSilent: return fail(Fault::kIo, place + ": its daemon gives no answer");
   }
   return {};
 }

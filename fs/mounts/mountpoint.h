@@ -1,6 +1,7 @@
 // Where a mount may be put. One thread at a time.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,10 +43,12 @@ Result<void> check_apart(const std::string& source, const std::string& mountpoin
 Result<void> check_no_circle(const std::string& source, const std::string& mountpoint,
                              const std::vector<MountEntry>& mounts);
 
-/// kIo where `path` lies in a mount of zarrfs whose daemon has ended, or gives no answer for ten
-/// seconds: who goes on waits in the kernel, where signals that a program handles do not reach it.
+/// kIo where `path` lies in a mount of zarrfs whose daemon has ended, or gives no answer for a
+/// minute: who goes on waits in the kernel, where signals that a program handles do not reach it.
+/// Says on `say` that it waits once that takes long: a machine may stand still for a while.
 /// Compares names, so that what symbolic links do is not seen.
-Result<void> check_answers(const std::string& path);
+Result<void> check_answers(const std::string& path,
+                           const std::function<void(const std::string&)>& say);
 
 /// The mount of `mounts` that `path` lies in, where that is one of zarrfs.
 std::optional<MountEntry> own_mount_around(const std::string& path,

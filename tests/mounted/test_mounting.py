@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import DAEMON, VENVS, Watched, kill, need, within
@@ -423,8 +425,11 @@ def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
         os.kill(process, signal.SIGCONT)  # who asks for the mount waits for it
     os.kill(process, signal.SIGSTOP)
     try:
-        for words in (("stats", mounted.path), ("sync", mounted.path), ("info", mounted.path), ("verify", mounted / "a"), ("diff", mounted.source, mounted.path)):
-            assert f"{mounted.path}: its daemon gives no answer" in zarrfs(*words), words
+        asked = (("stats", mounted.path), ("sync", mounted.path), ("info", mounted.path), ("verify", mounted / "a"), ("diff", mounted.source, mounted.path))
+        with ThreadPoolExecutor(len(asked)) as pool:  # each waits for a minute
+            for words, told in zip(asked, pool.map(lambda words: zarrfs(*words), asked)):
+                waits = f"zarrfs: the daemon of {mounted.path} gives no answer: waiting for it\n"
+                assert told.startswith(waits) and f"{mounted.path}: its daemon gives no answer" in told, (words, told)
     finally:
         os.kill(process, signal.SIGCONT)
     kill(process)
@@ -434,6 +439,31 @@ def test_a_mount_without_its_daemon_is_told(mount, tmp_path):
     assert listed[0]["trouble"].startswith("its daemon has ended")
     for command in ("stats", "sync"):
         assert f"{mounted.path}: its daemon has ended" in zarrfs(command, mounted.path)
+
+
+@pytest.mark.parametrize("words", [["sync", "MOUNT"], ["stats", "MOUNT"], ["info", "MOUNT"], ["unshard", "MOUNT", "OTHER"], ["unshard", "STORE", "MOUNT"]],
+                         ids=" ".join)
+def test_a_mount_that_answers_late_is_waited_for(mount, tmp_path, words):
+    """A machine that stands still for a while, as for its disk."""
+    store = SmallStore(tmp_path).path
+    mounted = mount(store, "rw,view=v3,revalidate=0")  # nothing is known of it when the command begins
+    places = {"MOUNT": str(mounted.path), "STORE": store, "OTHER": str(tmp_path / "copy")}
+    process = mounted.statistics_process()
+    os.kill(process, signal.SIGSTOP)
+    try:
+        with subprocess.Popen([DAEMON, *(places.get(word, word) for word in words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+            try:
+                readable, _, _ = select.select([running.stderr], [], [], 600)
+                assert readable, "it waits, and says nothing"
+                told = running.stderr.readline()
+            finally:
+                os.kill(process, signal.SIGCONT)
+            said_then = running.stderr.read()
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert told == f"zarrfs: the daemon of {mounted.path} gives no answer: waiting for it\n"
+    refused = words[1] == "STORE"  # the target is there already
+    assert (running.returncode != 0) == refused and "gives no answer" not in said_then, (running.returncode, said_then)
 
 
 def test_a_mount_whose_daemon_is_stopped_is_unmounted_in_time(mount, tmp_path):

@@ -252,13 +252,15 @@ Result<std::optional<SourceHistory>> Source::history(const SourceOptions& option
   return history_of(name, how);
 }
 
+Result<void> check_mount_answers(const Console& console, const std::string& name) {
+  if (!is_local(name)) return {};
+  ZARRFS_TRY(const std::string path, local_path(name));
+  return check_answers(path, [&](const std::string& line) { console.say(line); });
+}
+
 Result<Source> Source::open(const std::string& name, const SourceOptions& options) {
   Source source;
   source.name = name;
-  if (is_local(name)) {
-    ZARRFS_TRY(const std::string path, local_path(name));
-    ZARRFS_CHECK(check_answers(path));
-  }
   ZARRFS_TRY(const StoreOptions how, opening_options(options));
   ZARRFS_TRY(source.store, open_source(name, how));
   ZARRFS_CHECK(check_known(source, how));
@@ -270,6 +272,7 @@ Result<Source> Source::open(const std::string& name, const SourceOptions& option
 
 Result<Source> Source::open_to_read(const Console& console, const std::string& name,
                                     const SourceOptions& options) {
+  ZARRFS_CHECK(check_mount_answers(console, name));
   ZARRFS_TRY(Source source, open(name, options));
   if (source.unfinished) console.say(*source.unfinished);
   return source;

@@ -59,6 +59,10 @@ Result<void> walk_source(
 void declare_source(CLI::App& app, std::string& source, SourceOptions& options);
 void declare_source_options(CLI::App& app, SourceOptions& options);
 
+/// As check_answers of fs/mounts/mountpoint.h, where `name` is a place on this machine. To be
+/// called before anything else looks there.
+Result<void> check_mount_answers(const Console& console, const std::string& name);
+
 /// A store opened by a command, with what its readers share. Thread-safe.
 struct Source {
   std::string name;
@@ -69,9 +73,9 @@ struct Source {
   std::optional<std::string> unfinished;
 
   /// kInvalid, saying what it is and what reads it, where it holds no Zarr and is known as another
-  /// format.
+  /// format. Waits as long as a mount that `name` lies in.
   static Result<Source> open(const std::string& name, const SourceOptions& options = {});
-  /// The same, and says on `console` where it is unfinished.
+  /// The same, after check_mount_answers, and says on `console` where it is unfinished.
   static Result<Source> open_to_read(const Console& console, const std::string& name,
                                      const SourceOptions& options = {});
   /// Of a repository of versions, with the same `options`; nothing of other stores.

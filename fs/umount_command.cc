@@ -149,10 +149,10 @@ class Unmounting {
  private:
   /// One that was stopped never answers, and what it had to publish waits with it.
   bool answers_in_time() {
-    if (daemon_state(place_) != DaemonState::kSilent) return true;
-    if (wishes_.lazily) return false;
-    say("the daemon of " + printable(place_) + " gives no answer: waiting for it");
-    return daemon_state(place_, wishes_.time) != DaemonState::kSilent;
+    const auto waits = [this](const std::string& line) { say(line); };
+    const DaemonState state =
+        wishes_.lazily ? daemon_state(place_) : await_daemon(place_, wishes_.time, waits);
+    return state != DaemonState::kSilent;
   }
 
   [[nodiscard]] std::string way_out() const {

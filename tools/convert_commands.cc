@@ -84,7 +84,8 @@ class Convert final : public Command {
       console.say(*wrong);
       return kUsage;
     }
-    for (const std::string& side : {source_, in_place_ ? source_ : target_}) {
+    for (const std::string& side : {source_, target_}) {
+      if (side.empty()) continue;  // in place
       const auto answers = check_mount_answers(console, side);
       if (!answers) return console.failed(answers.error());
     }

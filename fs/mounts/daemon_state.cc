@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/printable.h"
+
 namespace zarrfs {
 namespace {
 
@@ -24,6 +26,14 @@ bool has_lost_daemon(const std::string& path) {
 
 DaemonState daemon_state(const std::string& mountpoint, Patience patience) {
   return daemon_states({mountpoint}, patience).front();
+}
+
+DaemonState await_daemon(const std::string& mountpoint, Patience more,
+                         const std::function<void(const std::string&)>& say) {
+  const DaemonState state = daemon_state(mountpoint);
+  if (state != DaemonState::kSilent) return state;
+  say("the daemon of " + printable(mountpoint) + " gives no answer: waiting for it");
+  return daemon_state(mountpoint, more);
 }
 
 std::vector<DaemonState> daemon_states(const std::vector<std::string>& mountpoints,

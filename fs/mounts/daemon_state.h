@@ -1,6 +1,7 @@
 // Whether the daemon of a mount lives and answers. As thread-safe as ask_aside.h.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,12 @@ bool has_lost_daemon(const std::string& path);
 /// The same of a mount of zarrfs, in time.
 DaemonState daemon_state(const std::string& mountpoint, Patience patience = kAnswerPatience);
 
-/// The same of several, which are asked at once: takes no longer than of one.
+/// The same; says on `say` that it waits if no answer came in kAnswerPatience, and waits for
+/// `more`.
+DaemonState await_daemon(const std::string& mountpoint, Patience more,
+                         const std::function<void(const std::string&)>& say);
+
+/// The same as daemon_state of several, which are asked at once: takes no longer than of one.
 std::vector<DaemonState> daemon_states(const std::vector<std::string>& mountpoints,
                                        Patience patience = kAnswerPatience);
 

@@ -177,12 +177,7 @@ Result<void> check_answers(const std::string& path,
   const auto around = own_mount_around(whole.string(), *mounts);
   if (!around) return {};
   const std::string place = printable(around->mountpoint);
-  DaemonState state = daemon_state(around->mountpoint);
-  if (state == DaemonState::kSilent) {
-    say("the daemon of " + place + " gives no answer: waiting for it");
-    state = daemon_state(around->mountpoint, kLongestAnswer - kAnswerPatience);
-  }
-  switch (state) {
+  switch (await_daemon(around->mountpoint, kLongestAnswer - kAnswerPatience, say)) {
     case DaemonState::kAnswers: break;
     case DaemonState::kGone: return fail(Fault::kIo, place + ": its daemon " + kHasEnded);
     case DaemonState::kSilent: return fail(Fault::kIo, place + ": its daemon gives no answer");

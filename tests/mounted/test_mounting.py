@@ -451,16 +451,13 @@ def test_a_mount_that_answers_late_is_waited_for(mount, tmp_path, words):
     process = mounted.statistics_process()
     os.kill(process, signal.SIGSTOP)
     try:
-        with subprocess.Popen([DAEMON, *(places.get(word, word) for word in words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-            try:
-                readable, _, _ = select.select([running.stderr], [], [], 600)
-                assert readable, "it waits, and says nothing"
-                told = running.stderr.readline()
-            finally:
-                os.kill(process, signal.SIGCONT)
-            said_then = running.stderr.read()
+        running = subprocess.Popen([DAEMON, *(places.get(word, word) for word in words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        readable, _, _ = select.select([running.stderr], [], [], 600)
+        assert readable, "it waits, and says nothing"
+        told = running.stderr.readline()
     finally:
         os.kill(process, signal.SIGCONT)
+    _, said_then = running.communicate(timeout=600)
     assert told == f"zarrfs: the daemon of {mounted.path} gives no answer: waiting for it\n"
     refused = words[1] == "STORE"  # the target is there already
     assert (running.returncode != 0) == refused and "gives no answer" not in said_then, (running.returncode, said_then)
